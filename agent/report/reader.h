@@ -1,0 +1,18 @@
+// Brings a report back from disk. Every count and length is checked against the bytes that are there before anything
+// is allocated for it; a damaged report gives one sentence.
+#ifndef RECRASH_AGENT_REPORT_READER_H_
+#define RECRASH_AGENT_REPORT_READER_H_
+
+#include <string>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+// Reads NAME.rcr, or the raw fallback NAME.rcraw that a client without a collector leaves; tells them by their magic.
+Result<Report> ReadReport(const std::string& path);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_REPORT_READER_H_

@@ -1,0 +1,214 @@
+// A report in memory: everything that was kept of a dying process, and, once `recrash generate` has worked on it, what
+// a replay needs without the original program.
+//
+// A plain value: the collector fills it, the writer (writer.h) puts it on disk, the reader (reader.h) brings it back.
+// Whoever reads a field that came from disk treats it as hostile: sizes are bounded by the reader, meaning is not.
+#ifndef RECRASH_AGENT_REPORT_REPORT_H_
+#define RECRASH_AGENT_REPORT_REPORT_H_
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "shadowstack/abi.h"
+
+namespace recrash {
+
+// An address in the dying (or replayed) process. Never a pointer, so that nobody dereferences it by mistake.
+struct TargetAddress {
+  uint64_t value = 0;
+  auto operator<=>(const TargetAddress&) const = default;
+  TargetAddress operator+(uint64_t offset) const { return {value + offset}; }
+  TargetAddress operator-(uint64_t offset) const { return {value - offset}; }
+  uint64_t operator-(TargetAddress other) const { return value - other.value; }
+};
+
+// Indexed by DWARF number: rax rdx rcx rbx rsi rdi rbp rsp r8..r15 rip.
+struct Registers {
+  std::array<uint64_t, abi::kRegisterCount> dwarf{};
+  uint64_t fs_base = 0;
+  uint64_t eflags = 0;
+  std::vector<uint8_t> fxsave;  // 512 bytes, or none
+
+  uint64_t sp() const { return dwarf[7]; }
+  uint64_t pc() const { return dwarf[16]; }
+};
+
+enum class FailureKind : uint8_t { kSignal = 1, kException = 2, kReported = 3 };
+
+struct Failure {
+  FailureKind kind = FailureKind::kSignal;
+  int32_t signal = 0;
+  int32_t code = 0;       // si_code
+  TargetAddress address;  // si_addr
+  TargetAddress pc;
+  std::string abort_message;   // glibc's __abort_msg ("free(): double free detected in tcache 2", assertion texts)
+  std::string exception_type;  // mangled, as std::type_info::name() gives it
+  std::string exception_what;
+  std::string reason;  // RECRASH_REPORT
+};
+
+struct Thread {
+  int32_t id = 0;
+  std::string name;
+  bool failing = false;
+  Registers registers;
+};
+
+// One loaded ELF file (program, library, ld.so, vdso).
+struct Module {
+  std::string path;
+  std::string build_id;  // lower-case hex; empty when it has none
+  TargetAddress base;    // address of the file's first PT_LOAD, page-aligned
+  uint64_t size = 0;     // up to the end of its last PT_LOAD, page-aligned; .bss included
+  uint64_t bias = 0;     // base minus the first PT_LOAD's page-aligned p_vaddr: 0 for a program that is not PIE
+  bool is_program = false;
+};
+
+enum MappingFlags : uint32_t {
+  kMapRead = 1,
+  kMapWrite = 2,
+  kMapExecute = 4,
+  kMapShared = 8,
+};
+
+// A line of /proc/PID/maps.
+struct Mapping {
+  TargetAddress start;
+  TargetAddress end;
+  uint32_t flags = 0;
+  uint64_t file_offset = 0;
+  std::string path;  // "", "[heap]", "[stack]", "[vdso]" or a file
+};
+
+// Present pages of a private writable mapping. Regions are sorted by address and do not overlap.
+struct Region {
+  TargetAddress address;
+  std::vector<uint8_t> bytes;
+};
+
+struct OpenFile {
+  int32_t descriptor = -1;
+  int32_t flags = 0;    // of open(2)
+  uint64_t offset = 0;
+  uint32_t mode = 0;    // st_mode
+  uint64_t size = 0;
+  std::string path;     // what /proc/PID/fd says
+};
+
+// The stack as it was at the throw of the exception that ended the program, when `noexcept` has unwound it since.
+struct ThrownStack {
+  Registers registers;  // in the caller of __cxa_throw
+  TargetAddress address;
+  std::vector<uint8_t> bytes;
+};
+
+struct Process {
+  int32_t pid = 0;
+  std::string program;            // absolute path of the executable
+  std::string working_directory;
+  std::vector<std::string> arguments;
+  std::string version;            // what the build says of itself (-recrash-version=); may be empty
+  std::string mode;               // references, full; empty for a program that was not instrumented
+  std::string options;            // RECRASH_OPTIONS
+  TargetAddress brk_start;
+  TargetAddress brk_end;
+  uint64_t stack_limit = 0;       // RLIMIT_STACK
+  int64_t crashed_at = 0;         // Unix time, nanoseconds
+  uint64_t collect_ns = 0;        // from the handler's first instruction until the report was complete
+};
+
+// ---- Added at the desk by `recrash generate` ---------------------------------------------------------------------
+
+enum class ValueSource : uint8_t { kUnknown = 0, kRecord = 1, kDwarf = 2, kRegister = 3 };
+
+// One word of the call that a replay makes: put where the callee expects it.
+struct ReplayWord {
+  abi::Location location = abi::Location::kUnknown;
+  uint16_t stack_offset = 0;  // for kStack
+  uint16_t size = 0;          // 1..16
+  std::array<uint8_t, 16> bytes{};
+  uint8_t parameter = 0;      // DWARF number from 1; 0 when not known
+  uint16_t source_offset = 0; // where this piece lies in the parameter
+  ValueSource source = ValueSource::kUnknown;
+};
+
+// Entry-time bytes that depth 1 writes back before the call.
+struct ReplayField {
+  TargetAddress address;
+  std::vector<uint8_t> bytes;
+};
+
+// A frame that can be called again.
+struct ReplayFrame {
+  uint32_t index = 0;          // in the back-trace, inlined frames counted
+  std::string linkage_name;
+  std::string function;        // as people read it
+  std::string file;
+  uint32_t line = 0;           // of the function's declaration
+  TargetAddress entry;         // first instruction, as recorded
+  TargetAddress entry_sp;      // stack pointer at that instruction: the return address lies there
+  std::vector<ReplayWord> words;
+  std::vector<ReplayField> fields;
+  uint8_t depth = 0;           // that reproduced; set by verification
+};
+
+struct Symbol {
+  uint64_t offset = 0;  // from the module's base
+  uint64_t size = 0;
+  bool is_function = false;
+  std::string name;     // locals as name@file
+};
+
+// What a replay against a rebuilt program needs of the one that crashed.
+struct ProgramImage {
+  uint64_t base_vaddr = 0;               // page-aligned p_vaddr of its first PT_LOAD
+  std::vector<Region> read_only;         // contents of its segments that cannot be written, at recorded addresses
+  std::vector<Symbol> symbols;           // sorted by offset
+};
+
+// How a replay tells whether it died in the same place.
+struct Place {
+  std::string function;  // linkage name of the innermost function of the program's own on the failing stack
+  std::string file;
+  uint32_t line = 0;
+};
+
+struct ReplayData {
+  std::vector<ReplayFrame> frames;
+  Place place;
+  ProgramImage image;
+};
+
+// --------------------------------------------------------------------------------------------------------------------
+
+struct Report {
+  Process process;
+  Failure failure;
+  std::vector<Thread> threads;
+  std::vector<Module> modules;
+  std::vector<Mapping> mappings;
+  std::vector<OpenFile> files;
+  std::optional<ThrownStack> thrown;
+  std::vector<Region> memory;
+  bool memory_complete = true;  // false when the limit cut what was kept
+  std::vector<std::string> losses;  // one sentence for each thing that could not be kept
+  std::optional<ReplayData> replay;
+
+  const Thread* failing_thread() const;
+  const Module* program() const;
+  const Module* FindModule(TargetAddress address) const;
+  const Mapping* FindMapping(TargetAddress address) const;
+  // Copies what was kept at `address` into `out`; false when any byte of it was not.
+  bool Read(TargetAddress address, std::span<uint8_t> out) const;
+  std::optional<uint64_t> ReadWord(TargetAddress address) const;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_REPORT_REPORT_H_

@@ -1,0 +1,17 @@
+// Puts a report on disk as FORMAT.md says: into a temporary file beside it, mode 0600, then renamed, so that a full
+// disk leaves nothing half-written and loses nothing that was there.
+#ifndef RECRASH_AGENT_REPORT_WRITER_H_
+#define RECRASH_AGENT_REPORT_WRITER_H_
+
+#include <string>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+Status WriteReport(const Report& report, const std::string& path);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_REPORT_WRITER_H_

@@ -1,0 +1,152 @@
+// What the pass emits, and what the agent in the dying process hands to the collector: every layout that crosses a
+// process or a build boundary inside recrash.
+//
+// The pass stores the argument words of a function in an alloca of its frame (the *record*) and describes that record
+// in one *descriptor* in the section `recrash_map` of the program: where the record lies, relative to which register,
+// and which word is which parameter. Nothing reads the section in the process; the developer's tools read it from the
+// ELF file. Layouts are packed by hand, little-endian, x86-64; offsets are asserted because they are a file format.
+#ifndef RECRASH_SHADOWSTACK_ABI_H_
+#define RECRASH_SHADOWSTACK_ABI_H_
+
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+// Functions that the crash path may enter: no locks, no allocation, nothing initialised on first use. Clang 20 checks
+// it; elsewhere it is the reader's marker, and a test of the undefined symbols does the checking.
+#if defined(__clang__) && defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::nonblocking) && __clang_major__ >= 20
+#define RECRASH_SIGNAL_SAFE [[clang::nonblocking]]
+#endif
+#endif
+#ifndef RECRASH_SIGNAL_SAFE
+#define RECRASH_SIGNAL_SAFE
+#endif
+
+namespace recrash::abi {
+
+// ---- The map ---------------------------------------------------------------------------------------------------
+
+constexpr char kMapSection[] = "recrash_map";
+constexpr uint8_t kMapVersion = 1;
+
+// Where the callee finds a word at its first instruction.
+enum class Location : uint8_t {
+  kRdi = 0,
+  kRsi = 1,
+  kRdx = 2,
+  kRcx = 3,
+  kR8 = 4,
+  kR9 = 5,
+  kR10 = 6,  // static chain (`nest`)
+  kXmm0 = 16,  // kXmm0 + n is xmm<n> (its low `size` bytes: 4, 8 or 16; ymm/zmm beyond that are not kept), n < 8
+  kStack = 64,  // at stack_offset bytes above the stack pointer on entry plus eight (the first stack argument is 0)
+  kUnknown = 255,
+};
+
+enum class WordKind : uint8_t {
+  kArgument = 1,  // the record holds the word itself, or a piece of a larger parameter, as passed
+  kField = 2,     // the record holds a copy of *(parameter + source_offset), taken on entry (depth 1, used fields)
+};
+
+// One descriptor. It is followed by word_count MapWords, then by the record's place as the assembler prints a memory
+// operand (`8(%rsp)`, `-56(%rbp)`), NUL-terminated, then by zero bytes up to the next multiple of four.
+struct MapEntry {
+  int32_t label;           // address of the instruction after the stores, relative to this field's own address
+  uint16_t size;           // of the whole entry with its words, text and padding
+  uint8_t version;         // kMapVersion
+  uint8_t word_count;      // at most 255
+  uint64_t function_hash;  // HashLinkageName of the function that the record was made for: after link-time inlining a
+                           // label may lie in another function, and then its record is not that function's
+};
+
+struct MapWord {
+  uint8_t kind;            // WordKind
+  uint8_t location;        // Location; kUnknown for fields
+  uint8_t parameter;       // DWARF's number of the source parameter, from 1 (`this` is 1); 0 when not known
+  uint8_t flags;           // WordFlags
+  uint16_t size;           // bytes in the record
+  uint16_t record_offset;  // from the record's start
+  uint16_t source_offset;  // kArgument: where this piece lies in the parameter; kField: in what it points to
+  uint16_t stack_offset;   // for Location::kStack
+};
+
+enum WordFlags : uint8_t {
+  kIndirect = 1,  // a class passed by value through a pointer (non-trivial): the word is the address of the object
+  kByVal = 2,     // bytes of an aggregate passed in memory: the words lie in the argument area itself
+};
+
+static_assert(sizeof(MapEntry) == 16 && offsetof(MapEntry, function_hash) == 8);
+static_assert(sizeof(MapWord) == 12 && offsetof(MapWord, stack_offset) == 10);
+
+// FNV-1a, 64 bit, over the linkage name without a `.llvm.<digits>` suffix (ThinLTO promotion adds it).
+constexpr uint64_t HashLinkageName(const char* name, size_t length) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (size_t i = 0; i < length; ++i) {
+    if (length - i > 6 && name[i] == '.' && name[i + 1] == 'l' && name[i + 2] == 'l' && name[i + 3] == 'v' &&
+        name[i + 4] == 'm' && name[i + 5] == '.')
+      break;
+    hash = (hash ^ static_cast<uint8_t>(name[i])) * 0x100000001b3ull;
+  }
+  return hash;
+}
+
+// ---- What the build says of itself -----------------------------------------------------------------------------
+
+// An ELF note (owner "recrash") in `.note.recrash`, one for each distinct text: linkers keep notes under --gc-sections.
+// Its text is "mode=<references|full>;version=<identifier>".
+constexpr char kNoteSection[] = ".note.recrash";
+constexpr char kNoteOwner[] = "recrash";
+constexpr uint32_t kNoteBuild = 1;
+
+// ---- From the client to the collector --------------------------------------------------------------------------
+
+constexpr uint64_t kCrashMagic = 0x3148534152434552ull;  // "RECRASH1"
+constexpr uint32_t kCrashVersion = 1;
+
+enum class FailureKind : uint32_t {
+  kSignal = 1,
+  kException = 2,  // uncaught, seen in std::terminate (its SIGABRT follows)
+  kReported = 3,   // RECRASH_REPORT; the program goes on
+};
+
+// DWARF numbers 0..15 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15) and 16 for rip.
+constexpr int kRegisterCount = 17;
+
+// The state at a throw, kept because `noexcept` unwinds before std::terminate runs. One a thread, overwritten by the
+// next throw; `armed` is set while it holds a throw that has not been caught.
+struct ThrowRecord {
+  uint64_t armed;
+  uint64_t object;  // the thrown object
+  uint64_t registers[kRegisterCount];  // as in the caller of __cxa_throw, just after the call
+  uint64_t stack_address;              // where the copied bytes lay
+  uint64_t stack_size;
+  uint64_t stack_copy;  // where the copy lies in this process
+  char type[512];       // demangled by the reader
+  char what[1024];      // empty when it is not a std::exception
+};
+
+// Lives in the dying process; its address is the collector's third argument.
+struct CrashRecord {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t size;
+  FailureKind kind;
+  int32_t pid;
+  int32_t tid;
+  int32_t depth_option;  // reserved, 0
+  uint64_t monotonic_ns;  // when the handler was entered
+  siginfo_t siginfo;
+  ucontext_t context;         // registers of the failing thread
+  uint8_t fpstate[512];       // FXSAVE image that context points to
+  uint64_t throw_record;      // ThrowRecord* of the failing thread, or 0
+  char reason[512];           // of RECRASH_REPORT
+  char options[512];          // RECRASH_OPTIONS as the process saw it at start-up
+  // The collector answers by writing this with process_vm_writev, so that the client can print it.
+  char report_path[1024];
+};
+
+}  // namespace recrash::abi
+
+#endif  // RECRASH_SHADOWSTACK_ABI_H_

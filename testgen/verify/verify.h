@@ -1,0 +1,40 @@
+// Replays frames, each in a process of its own, and says what became of each.
+#ifndef RECRASH_TESTGEN_VERIFY_VERIFY_H_
+#define RECRASH_TESTGEN_VERIFY_VERIFY_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+#include "testgen/replay/verdict.h"
+
+namespace recrash {
+
+struct VerifyOptions {
+  std::string program;          // build to replay against
+  double seconds_per_frame = 10;
+  uint64_t memory_limit = 4ull << 30;
+  bool allow_same_bases = true;  // false: plain ASLR and rebasing, as under a debugger
+  uint32_t max_frames = 200;     // half from each end
+  std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
+};
+
+struct FrameVerdict {
+  uint32_t index = 0;   // ReplayFrame::index
+  Verdict verdict = Verdict::kCannotReplay;
+  uint8_t depth = 0;    // that was tried last
+  double seconds = 0;
+  std::string note;     // what happened instead, one line
+};
+
+// Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields. report.replay must be there.
+// `progress` is called with (done, all).
+Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
+                                               const std::function<void(size_t, size_t)>& progress);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_VERIFY_VERIFY_H_
