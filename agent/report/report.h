@@ -177,6 +177,9 @@ struct Place {
   std::string function;  // linkage name of the innermost function of the program's own on the failing stack
   std::string file;
   uint32_t line = 0;
+  TargetAddress pc;              // in it: the failing instruction, or the return address of its call
+  TargetAddress function_start;  // of the function that pc lies in (out of line)
+  uint64_t function_size = 0;
 };
 
 struct ReplayData {
