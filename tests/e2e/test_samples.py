@@ -1,0 +1,111 @@
+"""Each sample, from its crash to tests that pass after its fix, in every way to build and to start a program."""
+
+import itertools
+import os
+import pathlib
+import signal
+import sys
+
+import harness
+
+# sample, arguments, signal, functions whose frames reproduce, flags of its own
+CRASHES = [
+    ("random_crash", (), signal.SIGSEGV, ("FormatName", "Greet"), ()),
+    ("bst", ("cast",), signal.SIGABRT, ("KeyOf", "Contains", "main"), ()),
+    ("bst", ("key",), signal.SIGABRT, ("Compare", "Contains", "main"), ()),
+    ("bst", ("encoding",), signal.SIGABRT, ("Decode", "Load", "main"), ()),
+    ("missing_url", (), signal.SIGABRT, ("GetUrl", "Print", "main"), ()),
+    ("side_effect", (), signal.SIGSEGV, ("Finish", "main"), ("-recrash-mode=full",)),
+]
+
+
+class Matrix(harness.Workspace):
+    """All frames that can reproduce do, however the program was built and started."""
+
+    def check(self, level, pie, prefix=()):
+        for sample, arguments, died_of, functions, flags in CRASHES:
+            with self.subTest(sample=sample, arguments=arguments):
+                build = (level, "-g", *pie, *flags)
+                program = self.compile_sample(sample, build)
+                report = self.crash(program, *arguments, died_of=died_of, prefix=prefix)
+                result = self.reproduce(program, report=report)
+                self.assert_reproduced(result, *functions)
+
+
+def matrix_case(level, pie, aslr):
+    def test(self):
+        flags = ("-fPIE", "-pie") if pie else ("-fno-pie", "-no-pie")
+        self.check(level, flags, () if aslr else ("setarch", "-R"))
+
+    return test
+
+
+for level, pie, aslr in itertools.product(("-O0", "-O1", "-O2"), (True, False), (True, False)):
+    name = f"test_{level[1:]}_{'pie' if pie else 'no_pie'}_{'aslr' if aslr else 'no_aslr'}"
+    setattr(Matrix, name, matrix_case(level, pie, aslr))
+
+
+class Stripped(harness.Workspace):
+    """The program in the field has no symbols; its twin lies in another folder and is found by build-id."""
+
+    def test_each_sample(self):
+        (self.path / "symbols").mkdir()
+        (self.path / "field").mkdir()
+        for sample, arguments, died_of, functions, flags in CRASHES:
+            with self.subTest(sample=sample, arguments=arguments):
+                program = self.compile_sample(sample, ("-O2", "-g", "-Wl,--build-id", *flags))
+                twin = self.path / "symbols" / f"{sample}.unstripped"
+                field = self.path / "field" / sample
+                program.rename(twin)
+                self.run_command("eu-strip", "-o", field, twin)
+                report = self.crash(field, *arguments, died_of=died_of)
+                result = self.reproduce(field, "--search-path", self.path / "symbols", report=report)
+                self.assert_reproduced(result, *functions)
+
+
+class Fix(harness.Workspace):
+    """The tests are red on the program that crashed, and at least one is green on the one that is fixed."""
+
+    def check(self, sample, arguments, died_of, flags):
+        program = self.compile_sample(sample, ("-O2", "-g", *flags))
+        report = self.crash(program, *arguments, died_of=died_of)
+        result = self.reproduce(program, report=report, build=True)
+        self.assertGreater(result["tests"], 0)
+        red = self.run_tests(expect=1)
+        self.assertNotIn("[       OK ]", red.stdout)
+        self.fix_sample(sample, ("-O2", "-g", *flags))
+        green = self.run_tests(expect=None)
+        self.assertIn("[       OK ]", green.stdout, green.stdout + green.stderr)
+        return green.stdout
+
+
+def fix_case(sample, arguments, died_of, flags):
+    def test(self):
+        self.check(sample, arguments, died_of, flags)
+
+    return test
+
+
+for sample, arguments, died_of, functions, flags in CRASHES:
+    setattr(Fix, "test_" + "_".join((sample, *arguments)), fix_case(sample, arguments, died_of, flags))
+
+
+class SideEffect(harness.Workspace):
+    """An argument that changes between entry and failure: depth 0 shows nothing, depth 1 does."""
+
+    def verdict_of_finish(self, mode):
+        program = self.compile_sample("side_effect", ("-O2", "-g", f"-recrash-mode={mode}"))
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, report=report, expect=None)
+        return [frame for frame in result["frames"] if harness.short_name(frame["function"]) == "Finish"][0]
+
+    def test_depth_0_is_not_enough(self):
+        self.assertEqual(self.verdict_of_finish("references")["verdict"], "returned")
+
+    def test_depth_1_reproduces(self):
+        frame = self.verdict_of_finish("full")
+        self.assertEqual((frame["verdict"], frame["depth"]), ("reproduced", 1))
+
+
+if __name__ == "__main__":
+    harness.main()
