@@ -1,0 +1,311 @@
+"""Programs of other shapes than the samples: many files with libraries, threads, C, plain builds, failures noticed."""
+
+import json
+import os
+import signal
+import subprocess
+
+import harness
+
+
+def many_files(path):
+    """Twenty source files: a program, a static library and a shared one; the crash lies in the shared one."""
+    for i in range(20):
+        following = f"size_t Step{i + 1}(Walk* walk, const std::string& text);" if i < 19 else ""
+        call = f"return Step{i + 1}(walk, text) + 1;" if i < 19 else "return walk->At(walk->steps + text.size());"
+        (path / f"step{i}.cc").write_text(f"""
+#include "walk.h"
+{following}
+__attribute__((noinline)) size_t Step{i}(Walk* walk, const std::string& text) {{
+  walk->steps += {i};
+  {call}
+}}
+""")
+    (path / "walk.h").write_text("""
+#include <string>
+struct Walk {
+  long steps = 0;
+  size_t* table = nullptr;
+  size_t At(long index) const;
+};
+""")
+    (path / "walk.cc").write_text("""
+#include "walk.h"
+size_t Walk::At(long index) const { return table[index]; }
+""")
+    (path / "main.cc").write_text("""
+#include "walk.h"
+size_t Step0(Walk* walk, const std::string& text);
+int main(int argc, char** argv) {
+  Walk walk;
+  return Step0(&walk, argc > 1 ? argv[1] : "abc") != 0;
+}
+""")
+
+
+class ManyFiles(harness.Workspace):
+    def test_static_and_shared_library(self):
+        many_files(self.path)
+        flags = ("-O2", "-g", "-fPIC", "-I.")
+        for i in range(20):
+            self.run_command("recrash-clang++", *flags, "-c", f"step{i}.cc", "-o", f"step{i}.o")
+        self.run_command("recrash-clang++", *flags, "-c", "walk.cc", "-o", "walk.o")
+        self.run_command("recrash-clang++", "-shared", *[f"step{i}.o" for i in range(10, 20)], "walk.o", "-o",
+                         "libwalk.so")
+        self.run_command("ar", "rc", "libsteps.a", *[f"step{i}.o" for i in range(1, 10)])
+        self.run_command("recrash-clang++", *flags, "main.cc", "step0.o", "libsteps.a", "-L.", "-lwalk",
+                         "-Wl,-rpath,$ORIGIN", "-o", "program")
+        report = self.crash(self.path / "program", died_of=signal.SIGSEGV)
+        result = self.reproduce("./program", report=report)
+        self.assert_reproduced(result, "At", "Step19", "Step12", "Step5", "Step0", "main")
+
+
+class Threads(harness.Workspace):
+    def test_a_second_thread_crashes(self):
+        program = self.compile_text("""
+#include <atomic>
+#include <thread>
+struct Job { int* slot; int index; };
+std::atomic<bool> started{false};
+__attribute__((noinline)) int Take(Job* job) { return job->slot[job->index]; }
+__attribute__((noinline)) int Work(Job* job, int rounds) { int sum = 0; for (int i = 0; i < rounds; ++i) sum += Take(job); return sum; }
+int main() {
+  Job job{nullptr, 3};
+  std::thread idle([] { started = true; for (;;) std::this_thread::yield(); });
+  while (!started) std::this_thread::yield();
+  std::thread worker([&] { job.index = Work(&job, 5); });
+  worker.join();
+}
+""", flags=("-O2", "-g", "-pthread"))
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report), "Take", "Work")
+
+    def test_a_second_thread_overflows_its_stack(self):
+        program = self.compile_text("""
+#include <thread>
+struct Node { Node* next; int value; };
+__attribute__((noinline)) int Sum(const Node* node, int depth) {
+  volatile char room[512];
+  room[0] = static_cast<char>(depth);
+  return node->value + Sum(node->next, depth + 1) + room[0];
+}
+int main() {
+  Node ring{nullptr, 1};
+  ring.next = &ring;
+  std::thread worker([&] { ring.value = Sum(&ring, 0); });
+  worker.join();
+}
+""", flags=("-O2", "-g", "-pthread"))
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report), "Sum")
+
+
+class Signals(harness.Workspace):
+    """Every signal that is caught has its report, and the tests die of the same one."""
+
+    def check(self, body, died_of, *functions):
+        program = self.compile_text(f"""
+#include <cassert>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+struct Box {{ int* slot; int count; char* page; }};
+__attribute__((noinline)) int Fail(Box* box, int divisor) {{ {body} }}
+__attribute__((noinline)) int Outer(Box* box) {{ int result = Fail(box, box->count); return result + box->count; }}
+int main() {{
+  Box box{{nullptr, 0, nullptr}};
+  return Outer(&box);
+}}
+""")
+        report = self.crash(program, died_of=died_of)
+        self.assert_reproduced(self.reproduce(program, report=report), *(functions or ("Fail", "Outer")))
+
+    def test_sigfpe(self):
+        self.check("return 100 / divisor;", signal.SIGFPE)
+
+    def test_sigill(self):
+        self.check("if (!divisor) __builtin_trap(); return box->count;", signal.SIGILL)
+
+    def test_sigtrap(self):
+        self.check("if (!divisor) __builtin_debugtrap(); return box->count;", signal.SIGTRAP)
+
+    def test_sigabrt_of_an_assertion(self):
+        self.check("assert(divisor != 0); return box->count;", signal.SIGABRT)
+
+    def test_sigbus(self):
+        self.check('asm volatile("pushf; orl $0x40000, (%%rsp); popf" ::: "memory", "cc");'
+                   "return *reinterpret_cast<volatile int*>(reinterpret_cast<char*>(box) + 1) + divisor;",
+                   signal.SIGBUS)
+
+    def test_double_free(self):
+        self.check("box->page = static_cast<char*>(malloc(100)); char* p = box->page; free(p); "
+                   'asm volatile("" : "+r"(p)); free(p); return divisor;', signal.SIGABRT)
+
+
+class Exceptions(harness.Workspace):
+    SOURCE = """
+#include <stdexcept>
+#include <string>
+struct Shop { std::string name; int stock; };
+__attribute__((noinline)) int Sell(Shop* shop, int wanted) {
+  if (wanted > shop->stock) throw std::range_error(shop->name + " has no " + std::to_string(wanted));
+  return shop->stock -= wanted;
+}
+__attribute__((noinline)) int Serve(Shop* shop, int customers) NOEXCEPT {
+  int left = 0;
+  for (int i = 1; i <= customers; ++i) left = Sell(shop, i);
+  return left;
+}
+int main() {
+  Shop shop{"corner shop", 4};
+  return Serve(&shop, 9);
+}
+"""
+
+    def check(self, noexcept, *functions):
+        program = self.compile_text(self.SOURCE, flags=("-O2", "-g", f"-DNOEXCEPT={noexcept}"))
+        report = self.crash(program, died_of=signal.SIGABRT)
+        result = self.reproduce(program, report=report)
+        self.assertIn("std::range_error", json.dumps(result["failure"]))
+        self.assertIn("corner shop has no 3", json.dumps(result["failure"]))
+        self.assert_reproduced(result, *functions)
+
+    def test_nobody_catches_it(self):
+        self.check("", "Sell", "Serve")
+
+    def test_thrown_through_noexcept(self):
+        self.check("noexcept", "Sell", "Serve")
+
+
+class Reported(harness.Workspace):
+    SOURCE = """
+#include <recrash/recrash.h>
+#include <cstdio>
+struct Gauge { int level; int limit; };
+__attribute__((noinline)) void Check(Gauge* gauge, int step) {
+  if (gauge->level + step > gauge->limit) RECRASH_REPORT("level above the limit");
+}
+__attribute__((noinline)) int Fill(Gauge* gauge, int step) { Check(gauge, step); return gauge->level; }
+int main() {
+  Gauge gauge{90, 100};
+  std::printf("%d\\n", Fill(&gauge, 20));
+  return 0;
+}
+"""
+
+    def test_the_program_goes_on_and_the_test_fails(self):
+        program = self.compile_text(self.SOURCE)
+        result = self.run_command(program)
+        self.assertEqual(result.stdout, "90\n")
+        (report,) = self.reports.glob("*.rcr")
+        result = self.reproduce(program, report=report)
+        self.assertIn("level above the limit", json.dumps(result["failure"]))
+        self.assert_reproduced(result, "Check", "Fill")
+
+    def test_links_without_the_agent(self):
+        (self.path / "plain.cc").write_text(self.SOURCE)
+        self.run_command("g++", "-O2", f"-I{harness.PREFIX}/include", "plain.cc", "-o", "plain")
+        self.assertEqual(self.run_command("./plain").stdout, "90\n")
+
+
+class Plain(harness.Workspace):
+    """A program that was never instrumented, under `recrash run`."""
+
+    SOURCE = """
+#include <stdio.h>
+#include <string.h>
+struct item { const char* name; int count; };
+__attribute__((noinline)) static size_t measure(const struct item* item, int extra) {
+  return strlen(item->name) + (size_t)(item->count + extra);
+}
+__attribute__((noinline)) static size_t total(const struct item* items, int n) {
+  size_t sum = 0;
+  for (int i = 0; i < n; i++) sum += measure(&items[i], i);
+  return sum;
+}
+int main(void) {
+  struct item items[2] = {{"one", 1}, {NULL, 2}};
+  printf("%zu\\n", total(items, 2));
+  return 0;
+}
+"""
+
+    def check(self, compiler):
+        (self.path / "plain.c").write_text(self.SOURCE)
+        self.run_command(*compiler, "-g", "plain.c", "-o", "plain")
+        self.run_command("recrash", "run", "--", "./plain", expect=139)
+        (report,) = self.reports.glob("*.rcr")
+        self.assert_reproduced(self.reproduce("./plain", report=report), "measure", "total")
+
+    def test_gcc_without_optimisation(self):
+        self.check(("gcc", "-O0"))
+
+    def test_clang_without_optimisation(self):
+        self.check(("clang-19", "-O0"))
+
+
+class C(harness.Workspace):
+    def test_a_c_program_with_the_wrapper(self):
+        program = self.compile_text(Plain.SOURCE, suffix=".c")
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report), "total", "main")
+
+
+class Tests(harness.Workspace):
+    """What the generated tests are to those who run them."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.compile_sample("missing_url")
+        self.report = self.crash(self.program, died_of=signal.SIGABRT)
+        self.result = self.reproduce(self.program, report=self.report, build=True)
+
+    def test_lists_filters_and_writes_xml(self):
+        listing = self.run_tests("--gtest_list_tests")
+        self.assertIn("GetUrl", listing.stdout)
+        self.run_tests("--gtest_filter=*GetUrl*", "--gtest_output=xml:out.xml", expect=1)
+        self.assertIn('failures="1"', (self.path / "out.xml").read_text())
+
+    def test_a_crash_is_a_failed_test_and_not_the_end_of_the_run(self):
+        run = self.run_tests(expect=1)
+        self.assertIn(f"{self.result['tests']} FAILED TEST", run.stdout)
+
+    def test_expect_fail_turns_them_round(self):
+        self.run_tests("--expect=fail")
+
+    def test_runs_where_ptrace_is_refused(self):
+        """Plain ASLR and rebasing."""
+        program = self.compile_text("""
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int, char** argv) {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program = {4, code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)) return 99;
+  execv(argv[1], argv + 1);
+  return 98;
+}
+""", output="no_ptrace", flags=("-O1", "-fno-recrash"))
+        run = self.run_command(program, self.path / "tests/build/crash_test", expect=1)
+        self.assertNotIn("[       OK ]", run.stdout)
+
+    def test_debug_stops_at_the_first_line_with_the_arguments(self):
+        index = [f["index"] for f in self.result["frames"] if "GetUrl" in f["function"]][0]
+        run = self.run_command("recrash", "debug", "tests", "--frame", index, "--", "-batch", "-ex", "info args",
+                               "-ex", "continue", "-ex", "bt 3")
+        self.assertIn("index = 2", run.stdout, run.stderr)
+        self.assertIn("SIGABRT", run.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
