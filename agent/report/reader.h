@@ -3,6 +3,7 @@
 #ifndef RECRASH_AGENT_REPORT_READER_H_
 #define RECRASH_AGENT_REPORT_READER_H_
 
+#include <cstdint>
 #include <string>
 
 #include "agent/report/report.h"
@@ -10,8 +11,12 @@
 
 namespace recrash {
 
+struct ReadLimits {
+  uint64_t memory = uint64_t{4} << 30;  // of what was kept of memory, uncompressed
+};
+
 // Reads NAME.rcr, or the raw fallback NAME.rcraw that a client without a collector leaves; tells them by their magic.
-Result<Report> ReadReport(const std::string& path);
+Result<Report> ReadReport(const std::string& path, const ReadLimits& limits = {});
 
 }  // namespace recrash
 

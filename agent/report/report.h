@@ -94,11 +94,11 @@ struct Region {
 
 struct OpenFile {
   int32_t descriptor = -1;
-  int32_t flags = 0;    // of open(2)
+  int32_t flags = 0;  // of open(2)
   uint64_t offset = 0;
-  uint32_t mode = 0;    // st_mode
+  uint32_t mode = 0;  // st_mode
   uint64_t size = 0;
-  std::string path;     // what /proc/PID/fd says
+  std::string path;  // what /proc/PID/fd says
 };
 
 // The stack as it was at the throw of the exception that ended the program, when `noexcept` has unwound it since.
@@ -110,17 +110,17 @@ struct ThrownStack {
 
 struct Process {
   int32_t pid = 0;
-  std::string program;            // absolute path of the executable
+  std::string program;  // absolute path of the executable
   std::string working_directory;
   std::vector<std::string> arguments;
-  std::string version;            // what the build says of itself (-recrash-version=); may be empty
-  std::string mode;               // references, full; empty for a program that was not instrumented
-  std::string options;            // RECRASH_OPTIONS
+  std::string version;  // what the build says of itself (-recrash-version=); may be empty
+  std::string mode;     // references, full; empty for a program that was not instrumented
+  std::string options;  // RECRASH_OPTIONS
   TargetAddress brk_start;
   TargetAddress brk_end;
-  uint64_t stack_limit = 0;       // RLIMIT_STACK
-  int64_t crashed_at = 0;         // Unix time, nanoseconds
-  uint64_t collect_ns = 0;        // from the handler's first instruction until the report was complete
+  uint64_t stack_limit = 0;  // RLIMIT_STACK
+  int64_t crashed_at = 0;    // Unix time, nanoseconds
+  uint64_t collect_ns = 0;   // from the handler's first instruction until the report was complete
 };
 
 // ---- Added at the desk by `recrash generate` ---------------------------------------------------------------------
@@ -133,8 +133,8 @@ struct ReplayWord {
   uint16_t stack_offset = 0;  // for kStack
   uint16_t size = 0;          // 1..16
   std::array<uint8_t, 16> bytes{};
-  uint8_t parameter = 0;      // DWARF number from 1; 0 when not known
-  uint16_t source_offset = 0; // where this piece lies in the parameter
+  uint8_t parameter = 0;       // DWARF number from 1; 0 when not known
+  uint16_t source_offset = 0;  // where this piece lies in the parameter
   ValueSource source = ValueSource::kUnknown;
 };
 
@@ -146,30 +146,30 @@ struct ReplayField {
 
 // A frame that can be called again.
 struct ReplayFrame {
-  uint32_t index = 0;          // in the back-trace, inlined frames counted
+  uint32_t index = 0;  // in the back-trace, inlined frames counted
   std::string linkage_name;
-  std::string function;        // as people read it
+  std::string function;  // as people read it
   std::string file;
-  uint32_t line = 0;           // of the function's declaration
-  TargetAddress entry;         // first instruction, as recorded
-  TargetAddress entry_sp;      // stack pointer at that instruction: the return address lies there
+  uint32_t line = 0;       // of the function's declaration
+  TargetAddress entry;     // first instruction, as recorded
+  TargetAddress entry_sp;  // stack pointer at that instruction: the return address lies there
   std::vector<ReplayWord> words;
   std::vector<ReplayField> fields;
-  uint8_t depth = 0;           // that reproduced; set by verification
+  uint8_t depth = 0;  // that reproduced; set by verification
 };
 
 struct Symbol {
   uint64_t offset = 0;  // from the module's base
   uint64_t size = 0;
   bool is_function = false;
-  std::string name;     // locals as name@file
+  std::string name;  // locals as name@file
 };
 
 // What a replay against a rebuilt program needs of the one that crashed.
 struct ProgramImage {
-  uint64_t base_vaddr = 0;               // page-aligned p_vaddr of its first PT_LOAD
-  std::vector<Region> read_only;         // contents of its segments that cannot be written, at recorded addresses
-  std::vector<Symbol> symbols;           // sorted by offset
+  uint64_t base_vaddr = 0;        // page-aligned p_vaddr of its first PT_LOAD
+  std::vector<Region> read_only;  // contents of its segments that cannot be written, at recorded addresses
+  std::vector<Symbol> symbols;    // sorted by offset
 };
 
 // How a replay tells whether it died in the same place.
@@ -199,7 +199,7 @@ struct Report {
   std::vector<OpenFile> files;
   std::optional<ThrownStack> thrown;
   std::vector<Region> memory;
-  bool memory_complete = true;  // false when the limit cut what was kept
+  bool memory_complete = true;      // false when the limit cut what was kept
   std::vector<std::string> losses;  // one sentence for each thing that could not be kept
   std::optional<ReplayData> replay;
 

@@ -1,0 +1,364 @@
+// Archive classes on Boost.Serialization's archive interface, and what they make of the report's types.
+//
+// Why not Boost's own: the binary archive's widths and byte order are the machine's, and every stock archive allocates
+// what a hostile count says before it looks at what is left. Here integers are little-endian at their own width, bool
+// is one byte, strings and lists are a 32-bit count with what follows, and a count is accepted only if that many of the
+// smallest encodings of its element still fit into the bytes that are left. All types are `object_serializable` and
+// never tracked, so that Boost writes no class information and a stream is the fields in order, as FORMAT.md lists
+// them.
+#include "agent/report/archive.h"
+
+#include <boost/archive/archive_exception.hpp>
+#include <boost/archive/detail/common_iarchive.hpp>
+#include <boost/archive/detail/common_oarchive.hpp>
+#include <boost/serialization/level.hpp>
+#include <boost/serialization/serialization.hpp>
+#include <boost/serialization/tracking.hpp>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <type_traits>
+
+#include "agent/report/format.h"
+
+// The value types are plain fields: nothing of Boost's (class ids, versions, object identities) goes into the stream.
+#define RECRASH_PLAIN(Type)                                                   \
+  BOOST_CLASS_IMPLEMENTATION(Type, boost::serialization::object_serializable) \
+  BOOST_CLASS_TRACKING(Type, boost::serialization::track_never)
+RECRASH_PLAIN(recrash::TargetAddress)
+RECRASH_PLAIN(recrash::Registers)
+RECRASH_PLAIN(recrash::Failure)
+RECRASH_PLAIN(recrash::Thread)
+RECRASH_PLAIN(recrash::Module)
+RECRASH_PLAIN(recrash::Mapping)
+RECRASH_PLAIN(recrash::OpenFile)
+RECRASH_PLAIN(recrash::ThrownStack)
+RECRASH_PLAIN(recrash::Process)
+RECRASH_PLAIN(recrash::ReplayWord)
+RECRASH_PLAIN(recrash::ReplayField)
+RECRASH_PLAIN(recrash::ReplayFrame)
+RECRASH_PLAIN(recrash::Symbol)
+RECRASH_PLAIN(recrash::Place)
+#undef RECRASH_PLAIN
+
+namespace recrash {
+namespace {
+
+namespace archive = boost::archive;
+
+// Thrown through Boost's templates, caught in this file.
+class Malformed : public std::exception {
+ public:
+  explicit Malformed(std::string message) : message_(std::move(message)) {}
+  const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
+template <typename T>
+constexpr bool kIsVector = false;
+template <typename T>
+constexpr bool kIsVector<std::vector<T>> = true;
+template <typename T>
+constexpr bool kIsOptional = false;
+template <typename T>
+constexpr bool kIsOptional<std::optional<T>> = true;
+template <typename T>
+constexpr bool kIsArray = false;
+template <typename T, size_t N>
+constexpr bool kIsArray<std::array<T, N>> = true;
+
+class OutArchive : public archive::detail::common_oarchive<OutArchive> {
+ public:
+  explicit OutArchive(std::vector<uint8_t>* out) : out_(out) {}
+
+  template <typename T>
+  void save_override(const T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      Number<uint8_t>(value);
+    } else if constexpr (std::is_enum_v<T>) {
+      Number(static_cast<std::underlying_type_t<T>>(value));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      Number(value);
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      Count(value.size(), format::kMaxString, "string");
+      save_binary(value.data(), value.size());
+    } else if constexpr (std::is_same_v<T, std::vector<uint8_t>>) {
+      Count(value.size(), format::kMaxBytes, "byte array");
+      save_binary(value.data(), value.size());
+    } else if constexpr (kIsVector<T>) {
+      Count(value.size(), format::kMaxCount, "list");
+      for (const auto& element : value) *this << element;
+    } else if constexpr (kIsArray<T>) {
+      for (const auto& element : value) *this << element;
+    } else if constexpr (kIsOptional<T>) {
+      *this << value.has_value();
+      if (value) *this << *value;
+    } else {
+      archive::detail::common_oarchive<OutArchive>::save_override(value);
+    }
+  }
+
+  // What Boost itself would write: class ids, versions, object numbers. No type here asks for them.
+  template <typename T>
+  void save(const T&) {
+    throw Malformed("Boost has class information to write");
+  }
+
+  void save_binary(const void* data, size_t size) {
+    const auto* bytes = static_cast<const uint8_t*>(data);
+    out_->insert(out_->end(), bytes, bytes + size);
+  }
+
+ private:
+  template <typename T>
+  void Number(T value) {
+    save_binary(&value, sizeof value);
+  }
+  void Count(size_t count, uint32_t limit, const char* what) {
+    if (count > limit)
+      throw Malformed("a " + std::string(what) + " of " + std::to_string(count) + ", at most " + std::to_string(limit) +
+                      " can be kept");
+    Number(static_cast<uint32_t>(count));
+  }
+
+  std::vector<uint8_t>* out_;
+};
+
+// The fewest bytes that a T can take: a default-constructed one has no text and empty lists.
+template <typename T>
+size_t SmallestEncoding() {
+  static const size_t size = [] {
+    std::vector<uint8_t> bytes;
+    OutArchive out(&bytes);
+    const T value{};
+    out << value;
+    return bytes.size();
+  }();
+  return size;
+}
+
+class InArchive : public archive::detail::common_iarchive<InArchive> {
+ public:
+  explicit InArchive(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+
+  size_t left() const { return bytes_.size() - position_; }
+
+  template <typename T>
+  void load_override(T& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = Number<uint8_t>();
+      if (byte > 1) Fail("a yes or no is " + std::to_string(byte));
+      value = byte;
+    } else if constexpr (std::is_enum_v<T>) {
+      value = static_cast<T>(Number<std::underlying_type_t<T>>());
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      value = Number<T>();
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      value.resize(Count(1, format::kMaxString, "string"));
+      load_binary(value.data(), value.size());
+    } else if constexpr (std::is_same_v<T, std::vector<uint8_t>>) {
+      value.resize(Count(1, format::kMaxBytes, "byte array"));
+      load_binary(value.data(), value.size());
+    } else if constexpr (kIsVector<T>) {
+      value.resize(Count(SmallestEncoding<typename T::value_type>(), format::kMaxCount, "list"));
+      for (auto& element : value) *this >> element;
+    } else if constexpr (kIsArray<T>) {
+      for (auto& element : value) *this >> element;
+    } else if constexpr (kIsOptional<T>) {
+      bool present = false;
+      *this >> present;
+      if (present) *this >> value.emplace();
+    } else {
+      archive::detail::common_iarchive<InArchive>::load_override(value);
+    }
+  }
+
+  template <typename T>
+  void load(T&) {
+    Fail("Boost wants class information");
+  }
+
+  void load_binary(void* data, size_t size) {
+    if (size > left()) Fail("needs " + std::to_string(size) + " bytes, " + std::to_string(left()) + " are left");
+    if (size > 0) std::memcpy(data, bytes_.data() + position_, size);
+    position_ += size;
+  }
+
+  [[noreturn]] void Fail(const std::string& what) const {
+    throw Malformed(what + " (at byte " + std::to_string(position_) + ")");
+  }
+
+ private:
+  template <typename T>
+  T Number() {
+    T value;
+    load_binary(&value, sizeof value);
+    return value;
+  }
+  uint32_t Count(size_t smallest, uint32_t limit, const char* what) {
+    const auto count = Number<uint32_t>();
+    if (count > limit || count > left() / smallest)
+      Fail("a " + std::string(what) + " of " + std::to_string(count) + " in " + std::to_string(left()) + " bytes");
+    return count;
+  }
+
+  std::span<const uint8_t> bytes_;
+  size_t position_ = 0;
+};
+
+template <typename Work>
+Status Guard(Work work) {
+  try {
+    work();
+    return Ok{};
+  } catch (const std::bad_alloc&) {
+    return Error{Errc::kRefused, "not enough memory"};
+  } catch (const std::exception& problem) {
+    return Error{Errc::kDamaged, problem.what()};
+  }
+}
+
+template <typename Work>
+Result<std::vector<uint8_t>> Encode(size_t limit, Work work) {
+  std::vector<uint8_t> bytes;
+  Status status = Guard([&] {
+    OutArchive out(&bytes);
+    work(out);
+    if (bytes.size() > limit)
+      throw Malformed(std::to_string(bytes.size()) + " bytes of metadata, at most " + std::to_string(limit) +
+                      " can be kept");
+  });
+  if (!status) return Error{Errc::kRefused, status.error().message};
+  return bytes;
+}
+
+template <typename Work>
+Status Decode(std::span<const uint8_t> bytes, Work work) {
+  return Guard([&] {
+    InArchive in(bytes);
+    work(in);
+    if (in.left() > 0) in.Fail(std::to_string(in.left()) + " bytes too many");
+  });
+}
+
+// What an archive holds, for reading and writing alike.
+template <typename Archive, typename R>
+void Metadata(Archive& ar, R& r) {
+  ar & r.process & r.failure & r.threads & r.modules & r.mappings & r.files & r.thrown & r.memory_complete & r.losses;
+}
+
+template <typename Archive, typename R>
+void Replay(Archive& ar, R& r) {
+  ar & r.frames & r.place & r.image.base_vaddr & r.image.symbols;
+}
+
+constexpr size_t kFxsaveSize = 512;
+
+void Check(bool holds, const char* what) {
+  if (!holds) throw Malformed(what);
+}
+
+}  // namespace
+
+// One function a type, found by Boost through the namespace; the order of the fields is the format.
+template <typename Archive>
+void serialize(Archive& ar, TargetAddress& a, unsigned) {
+  ar & a.value;
+}
+template <typename Archive>
+void serialize(Archive& ar, Registers& r, unsigned) {
+  ar & r.dwarf & r.fs_base & r.eflags & r.fxsave;
+}
+template <typename Archive>
+void serialize(Archive& ar, Failure& f, unsigned) {
+  ar & f.kind & f.signal & f.code & f.address & f.pc & f.abort_message & f.exception_type & f.exception_what & f.reason;
+}
+template <typename Archive>
+void serialize(Archive& ar, Thread& t, unsigned) {
+  ar & t.id & t.name & t.failing & t.registers;
+}
+template <typename Archive>
+void serialize(Archive& ar, Module& m, unsigned) {
+  ar & m.path & m.build_id & m.base & m.size & m.bias & m.is_program;
+}
+template <typename Archive>
+void serialize(Archive& ar, Mapping& m, unsigned) {
+  ar & m.start & m.end & m.flags & m.file_offset & m.path;
+}
+template <typename Archive>
+void serialize(Archive& ar, OpenFile& f, unsigned) {
+  ar & f.descriptor & f.flags & f.offset & f.mode & f.size & f.path;
+}
+template <typename Archive>
+void serialize(Archive& ar, ThrownStack& s, unsigned) {
+  ar & s.registers & s.address & s.bytes;
+}
+template <typename Archive>
+void serialize(Archive& ar, Process& p, unsigned) {
+  ar & p.pid & p.program & p.working_directory & p.arguments & p.version & p.mode & p.options & p.brk_start & p.brk_end;
+  ar & p.stack_limit & p.crashed_at & p.collect_ns;
+}
+template <typename Archive>
+void serialize(Archive& ar, ReplayWord& w, unsigned) {
+  ar & w.location & w.stack_offset & w.size & w.bytes & w.parameter & w.source_offset & w.source;
+}
+template <typename Archive>
+void serialize(Archive& ar, ReplayField& f, unsigned) {
+  ar & f.address & f.bytes;
+}
+template <typename Archive>
+void serialize(Archive& ar, ReplayFrame& f, unsigned) {
+  ar & f.index & f.linkage_name & f.function & f.file & f.line & f.entry & f.entry_sp & f.words & f.fields & f.depth;
+}
+template <typename Archive>
+void serialize(Archive& ar, Symbol& s, unsigned) {
+  ar & s.offset & s.size & s.is_function & s.name;
+}
+template <typename Archive>
+void serialize(Archive& ar, Place& p, unsigned) {
+  ar & p.function & p.file & p.line & p.pc & p.function_start & p.function_size;
+}
+
+Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {
+  return Encode(format::kMaxMetadata, [&](OutArchive& out) { Metadata(out, report); });
+}
+
+Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
+  return Decode(bytes, [&](InArchive& in) {
+    Metadata(in, *report);
+    const Failure& failure = report->failure;
+    Check(failure.kind >= FailureKind::kSignal && failure.kind <= FailureKind::kReported, "unknown kind of failure");
+    for (const Thread& thread : report->threads)
+      Check(thread.registers.fxsave.empty() || thread.registers.fxsave.size() == kFxsaveSize,
+            "a thread's floating point state is not of 512 bytes");
+    for (const Mapping& mapping : report->mappings)
+      Check(mapping.start < mapping.end, "a mapping ends before it starts");
+    for (const Module& module : report->modules)
+      Check(module.base.value <= UINT64_MAX - module.size, "a module is larger than the address space");
+    if (report->thrown)
+      Check(report->thrown->address.value <= UINT64_MAX - report->thrown->bytes.size(),
+            "the stack of the throw is larger than the address space");
+  });
+}
+
+Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay) {
+  return Encode(format::kMaxReplay, [&](OutArchive& out) { Replay(out, replay); });
+}
+
+Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
+  return Decode(bytes, [&](InArchive& in) {
+    Replay(in, *replay);
+    for (const ReplayFrame& frame : replay->frames) {
+      for (const ReplayWord& word : frame.words) {
+        Check(word.size >= 1 && word.size <= word.bytes.size(), "a replay word's size is not 1 to 16");
+        Check(word.source <= ValueSource::kRegister, "a replay word of unknown source");
+      }
+      for (const ReplayField& field : frame.fields)
+        Check(field.address.value <= UINT64_MAX - field.bytes.size(), "a field is larger than the address space");
+    }
+  });
+}
+
+}  // namespace recrash

@@ -1,0 +1,24 @@
+// The parts of a report that are records rather than memory, as Boost.Serialization archives of recrash's own class.
+#ifndef RECRASH_AGENT_REPORT_ARCHIVE_H_
+#define RECRASH_AGENT_REPORT_ARCHIVE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+// Everything of the report but `memory` and `replay`. An error's message says what and where, without a path.
+Result<std::vector<uint8_t>> EncodeMetadata(const Report& report);
+Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report);
+
+// Everything of the replay data but the image's `read_only` regions.
+Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay);
+Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_REPORT_ARCHIVE_H_

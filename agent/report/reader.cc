@@ -1,0 +1,200 @@
+#include "agent/report/reader.h"
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+#include "agent/report/archive.h"
+#include "agent/report/crc32c.h"
+#include "agent/report/file_io.h"
+#include "agent/report/format.h"
+#include "agent/report/section_io.h"
+
+namespace recrash {
+namespace {
+
+using format::Compression;
+using format::Section;
+using format::SectionKind;
+
+const char* Name(uint32_t kind) {
+  switch (static_cast<SectionKind>(kind)) {
+    case SectionKind::kMetadata:
+      return "metadata";
+    case SectionKind::kMemory:
+      return "memory";
+    case SectionKind::kReplay:
+      return "replay";
+    case SectionKind::kImage:
+      return "image";
+  }
+  return nullptr;
+}
+
+std::string Describe(const Section& section) {
+  if (const char* name = Name(section.kind)) return name;
+  return "section of kind " + std::to_string(section.kind);
+}
+
+Error NewerVersion(const InputFile& file, const std::string& what) {
+  return Error{Errc::kUnsupportedVersion,
+               file.path() + ": " + what + "\n  read it with the release of recrash that wrote it, or a newer one"};
+}
+
+Result<std::vector<Section>> ReadTable(const InputFile& file) {
+  format::Header header;
+  if (Status status = file.ReadAt(0, &header, sizeof header); !status) return status.error();
+  if (header.version > format::kVersion)
+    return NewerVersion(file, "report version " + std::to_string(header.version) + ", newest understood is " +
+                                  std::to_string(format::kVersion));
+  if (header.version == 0) return file.Damaged("report version 0");
+  if (header.section_count > format::kMaxSections)
+    return file.Damaged("a table of " + std::to_string(header.section_count) + " sections, at most " +
+                        std::to_string(format::kMaxSections) + " are possible");
+  if (header.file_size != file.size())
+    return file.Damaged("has " + std::to_string(file.size()) + " bytes, its header says " +
+                        std::to_string(header.file_size));
+  std::vector<Section> sections(header.section_count);
+  const size_t table_size = sections.size() * sizeof(Section);
+  if (Status status = file.ReadAt(sizeof header, sections.data(), table_size); !status) return status.error();
+  const uint32_t crc = std::exchange(header.crc, 0);
+  if (crc != ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), sections.data(), table_size))
+    return file.Damaged("checksum of the header and the table of sections");
+  return sections;
+}
+
+Status CheckSection(const InputFile& file, const Section& section, const ReadLimits& limits) {
+  const std::string name = Describe(section);
+  if (section.compression > static_cast<uint32_t>(Compression::kZstdChunks))
+    return file.Damaged(name + ": compression " + std::to_string(section.compression) + " is not known");
+  if (section.compression == static_cast<uint32_t>(Compression::kNone) && section.length != section.stored_length)
+    return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes stored of " +
+                        std::to_string(section.length) + ", yet not compressed");
+  const bool records = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ||
+                       section.kind == static_cast<uint32_t>(SectionKind::kReplay);
+  uint64_t limit = limits.memory;
+  if (records)
+    limit = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ? format::kMaxMetadata : format::kMaxReplay;
+  if (section.length > limit || !format::PlausibleLength(section.stored_length, section.length))
+    return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes that would unpack to " +
+                        std::to_string(section.length));
+  return Ok{};
+}
+
+// Sections lie one behind the other without gaps up to the file's end, so that a checksum covers each byte.
+Status CheckLayout(const InputFile& file, const std::vector<Section>& sections, const ReadLimits& limits) {
+  uint64_t offset = sizeof(format::Header) + sections.size() * sizeof(Section);
+  for (const Section& section : sections) {
+    if (section.offset != offset || section.stored_length > file.size() - offset)
+      return file.Damaged(Describe(section) + ": lies at byte " + std::to_string(section.offset) + " with " +
+                          std::to_string(section.stored_length) + " bytes, expected at " + std::to_string(offset));
+    offset += section.stored_length;
+    if (!Name(section.kind)) {
+      if (!(section.flags & format::kOptional))
+        return NewerVersion(file, "has a " + Describe(section) + ", which this version does not know");
+      continue;
+    }
+    for (const Section* other = sections.data(); other != &section; ++other)
+      if (other->kind == section.kind) return file.Damaged("a second " + Describe(section) + " section");
+    if (Status status = CheckSection(file, section, limits); !status) return status;
+  }
+  if (offset != file.size())
+    return file.Damaged(std::to_string(file.size() - offset) + " bytes after the last section");
+  return Ok{};
+}
+
+Status CheckSum(const InputFile& file, const Section& section) {
+  std::vector<uint8_t> buffer(std::min<uint64_t>(section.stored_length, format::kMaxChunk));
+  uint32_t crc = 0;
+  for (uint64_t done = 0; done < section.stored_length;) {
+    const size_t part = std::min<uint64_t>(buffer.size(), section.stored_length - done);
+    if (Status status = file.ReadAt(section.offset + done, buffer.data(), part); !status) return status;
+    crc = ExtendCrc32c(crc, buffer.data(), part);
+    done += part;
+  }
+  if (crc != section.crc) return file.Damaged(Describe(section) + ": checksum");
+  return Ok{};
+}
+
+const Section* Find(const std::vector<Section>& sections, SectionKind kind) {
+  for (const Section& section : sections)
+    if (section.kind == static_cast<uint32_t>(kind)) return &section;
+  return nullptr;
+}
+
+// A section of records: read whole, then decoded.
+template <typename Decoder>
+Status ReadRecords(const InputFile& file, const Section& section, Decoder decode) {
+  SectionReader reader(&file, section, Describe(section));
+  std::vector<uint8_t> bytes;
+  if (Status status = reader.Append(section.length, &bytes); !status) return status;
+  if (Status status = reader.ExpectEnd(); !status) return status;
+  Status status = decode(bytes);
+  if (!status && status.error().code == Errc::kDamaged) return reader.Damaged(status.error().message);
+  return status;
+}
+
+Status ReadRuns(const InputFile& file, const Section& section, std::vector<Region>* regions) {
+  SectionReader reader(&file, section, Describe(section));
+  uint64_t count;
+  if (Status status = reader.Read(&count, sizeof count); !status) return status;
+  if (count > reader.left() / (sizeof(format::Run) + 1))
+    return reader.Damaged(std::to_string(count) + " runs in " + std::to_string(reader.left()) + " bytes");
+  std::vector<uint8_t> table;
+  if (Status status = reader.Append(count * sizeof(format::Run), &table); !status) return status;
+  uint64_t end = 0;
+  uint64_t bytes_left = reader.left();
+  for (uint64_t i = 0; i < count; ++i) {
+    format::Run run;
+    std::memcpy(&run, table.data() + i * sizeof run, sizeof run);
+    if (run.length == 0 || run.address < end || run.length > UINT64_MAX - run.address || run.length > bytes_left)
+      return reader.Damaged("run " + std::to_string(i) + " is empty, out of order or longer than the section");
+    end = run.address + run.length;
+    bytes_left -= run.length;
+    Region region{{run.address}, {}};
+    if (Status status = reader.Append(run.length, &region.bytes); !status) return status;
+    regions->push_back(std::move(region));
+  }
+  return reader.ExpectEnd();
+}
+
+Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
+  Result<std::vector<Section>> sections = ReadTable(file);
+  if (!sections) return sections.error();
+  if (Status status = CheckLayout(file, *sections, limits); !status) return status.error();
+  for (const Section& section : *sections)
+    if (Status status = CheckSum(file, section); !status) return status.error();
+
+  Report report;
+  const Section* metadata = Find(*sections, SectionKind::kMetadata);
+  const Section* memory = Find(*sections, SectionKind::kMemory);
+  if (!metadata || !memory) return file.Damaged("has no metadata or no memory section");
+  if (Status status = ReadRecords(file, *metadata, [&](const auto& bytes) { return DecodeMetadata(bytes, &report); });
+      !status)
+    return status.error();
+  if (Status status = ReadRuns(file, *memory, &report.memory); !status) return status.error();
+  if (const Section* section = Find(*sections, SectionKind::kReplay)) {
+    ReplayData& replay = report.replay.emplace();
+    if (Status status = ReadRecords(file, *section, [&](const auto& bytes) { return DecodeReplay(bytes, &replay); });
+        !status)
+      return status.error();
+    if (const Section* image = Find(*sections, SectionKind::kImage))
+      if (Status status = ReadRuns(file, *image, &replay.image.read_only); !status) return status.error();
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) try {
+  Result<InputFile> file = InputFile::Open(path);
+  if (!file) return file.error();
+  char magic[sizeof format::kMagic];
+  if (Status status = file->ReadAt(0, magic, sizeof magic); !status) return status.error();
+  if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits);
+  return file->Damaged("does not begin as a report does");
+} catch (const std::bad_alloc&) {
+  return Error{Errc::kRefused, path + ": not enough memory to read this report"};
+}
+
+}  // namespace recrash

@@ -1,0 +1,51 @@
+#include "agent/report/report.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace recrash {
+
+const Thread* Report::failing_thread() const {
+  auto found = std::ranges::find_if(threads, &Thread::failing);
+  return found == threads.end() ? nullptr : &*found;
+}
+
+const Module* Report::program() const {
+  auto found = std::ranges::find_if(modules, &Module::is_program);
+  return found == modules.end() ? nullptr : &*found;
+}
+
+const Module* Report::FindModule(TargetAddress address) const {
+  auto found = std::ranges::find_if(
+      modules, [&](const Module& module) { return address >= module.base && address - module.base < module.size; });
+  return found == modules.end() ? nullptr : &*found;
+}
+
+const Mapping* Report::FindMapping(TargetAddress address) const {
+  auto found = std::ranges::find_if(
+      mappings, [&](const Mapping& mapping) { return address >= mapping.start && address < mapping.end; });
+  return found == mappings.end() ? nullptr : &*found;
+}
+
+bool Report::Read(TargetAddress address, std::span<uint8_t> out) const {
+  while (!out.empty()) {
+    auto next = std::ranges::upper_bound(memory, address, {}, &Region::address);
+    if (next == memory.begin()) return false;
+    const Region& region = *std::prev(next);
+    const uint64_t offset = address - region.address;
+    if (offset >= region.bytes.size()) return false;
+    const size_t length = std::min<uint64_t>(out.size(), region.bytes.size() - offset);
+    std::memcpy(out.data(), region.bytes.data() + offset, length);
+    out = out.subspan(length);
+    address = address + length;
+  }
+  return true;
+}
+
+std::optional<uint64_t> Report::ReadWord(TargetAddress address) const {
+  uint64_t word;
+  if (!Read(address, {reinterpret_cast<uint8_t*>(&word), sizeof word})) return std::nullopt;
+  return word;
+}
+
+}  // namespace recrash

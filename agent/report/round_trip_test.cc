@@ -1,0 +1,86 @@
+// A report that went to disk comes back as it was.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "agent/report/reader.h"
+#include "agent/report/testing_reports.h"
+#include "agent/report/writer.h"
+
+namespace recrash {
+namespace {
+
+using testing::ElementsAre;
+
+class RoundTrip : public testing::Test {
+ protected:
+  Report There(const Report& report) {
+    Status written = WriteReport(report, path_);
+    EXPECT_TRUE(written) << written.error().message;
+    Result<Report> read = ReadReport(path_);
+    EXPECT_TRUE(read) << read.error().message;
+    return read ? *read : Report();
+  }
+
+  TemporaryDirectory directory_;
+  std::string path_ = directory_ / "a.rcr";
+};
+
+TEST_F(RoundTrip, KeepsEveryField) { EXPECT_EQ(Dump(There(FullReport())), Dump(FullReport())); }
+
+TEST_F(RoundTrip, KeepsAnEmptyReport) { EXPECT_EQ(Dump(There(Report())), Dump(Report())); }
+
+// Before `recrash generate` there is neither replay data nor, mostly, a thrown stack.
+TEST_F(RoundTrip, KeepsWhatIsAbsentAbsent) {
+  Report report = FullReport();
+  report.replay.reset();
+  report.thrown.reset();
+  const Report back = There(report);
+  EXPECT_FALSE(back.replay);
+  EXPECT_FALSE(back.thrown);
+}
+
+// The image lies in a section of its own, and replay data need not have one.
+TEST_F(RoundTrip, KeepsReplayDataWithoutImage) {
+  Report report = FullReport();
+  report.replay->image = {};
+  EXPECT_EQ(Dump(There(report)), Dump(report));
+}
+
+// An empty region says nothing, and a reader would have to place it among its neighbours.
+TEST_F(RoundTrip, DropsEmptyRegions) {
+  Report report;
+  report.memory = {{{0x1000}, {1, 2}}, {{0x2000}, {}}, {{0x3000}, {3}}};
+  const Report back = There(report);
+  ASSERT_EQ(back.memory.size(), 2u);
+  EXPECT_EQ(back.memory[1].address.value, 0x3000u);
+}
+
+// Zero pages pack 20,000 to 1, more than a reader allows of a large section: the writer stays below that.
+TEST_F(RoundTrip, KeepsManyZeroPages) {
+  Report report;
+  report.memory = {{{0x10000}, std::vector<uint8_t>(300u << 20)}};
+  const Report back = There(report);
+  ASSERT_EQ(back.memory.size(), 1u);
+  EXPECT_TRUE(back.memory[0].bytes == report.memory[0].bytes);
+}
+
+// A report holds memory of a process, secrets included.
+TEST_F(RoundTrip, IsForTheUserOnly) {
+  const mode_t before = umask(0);
+  ASSERT_TRUE(WriteReport(SmallReport(), path_));
+  umask(before);
+  struct stat status;
+  ASSERT_EQ(stat(path_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+  EXPECT_THAT(directory_.names(), ElementsAre("a.rcr"));
+}
+
+TEST_F(RoundTrip, TakesTheOldReportsPlace) {
+  ASSERT_TRUE(WriteReport(FullReport(), path_));
+  EXPECT_EQ(Dump(There(SmallReport())), Dump(SmallReport()));
+  EXPECT_THAT(directory_.names(), ElementsAre("a.rcr"));
+}
+
+}  // namespace
+}  // namespace recrash

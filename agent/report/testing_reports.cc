@@ -1,0 +1,207 @@
+#include "agent/report/testing_reports.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <type_traits>
+
+namespace recrash {
+namespace {
+
+std::vector<uint8_t> Pattern(size_t size, uint8_t seed) {
+  std::vector<uint8_t> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(seed + i * 7 + i / 251);
+  return bytes;
+}
+
+Registers SomeRegisters(uint64_t seed) {
+  Registers registers;
+  for (size_t i = 0; i < registers.dwarf.size(); ++i) registers.dwarf[i] = seed * 1000 + i;
+  registers.fs_base = 0x7f0000000000 + seed;
+  registers.eflags = 0x10246 + seed;
+  registers.fxsave = Pattern(512, static_cast<uint8_t>(seed));
+  return registers;
+}
+
+ReplayData SomeReplay() {
+  ReplayWord word;
+  word.location = abi::Location::kStack;
+  word.stack_offset = 24;
+  word.size = 5;
+  word.bytes = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+  word.parameter = 2;
+  word.source_offset = 8;
+  word.source = ValueSource::kDwarf;
+  ReplayFrame frame;
+  frame.index = 3;
+  frame.linkage_name = "_ZN4Tree6insertEi";
+  frame.function = "Tree::insert(int)";
+  frame.file = "/src/tree.cc";
+  frame.line = 41;
+  frame.entry = {0x401130};
+  frame.entry_sp = {0x7ffe00001000};
+  frame.words = {word, {.location = abi::Location::kRdi, .size = 8, .source = ValueSource::kRecord}};
+  frame.fields = {{{0x602000}, {9, 8, 7}}};
+  frame.depth = 1;
+  ReplayData replay;
+  replay.frames = {frame, {}};
+  replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
+  replay.image.base_vaddr = 0x400000;
+  replay.image.read_only = {{{0x400000}, Pattern(4096, 3)}, {{0x403000}, Pattern(100, 4)}};
+  replay.image.symbols = {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}};
+  return replay;
+}
+
+// Writes values one a line; the members of a struct are given by the overloads of Fields below.
+class Dumper {
+ public:
+  template <typename T>
+  Dumper& operator<<(const T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      text_ << static_cast<uint64_t>(value) << '\n';
+    } else if constexpr (std::is_same_v<T, std::string>) {
+      text_ << value.size() << ':' << value << '\n';
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      text_ << +value << '\n';
+    } else if constexpr (requires { value.has_value(); }) {
+      text_ << "present " << value.has_value() << '\n';
+      if (value) *this << *value;
+    } else if constexpr (requires { value.begin(); }) {
+      text_ << "list of " << value.size() << '\n';
+      for (const auto& element : value) *this << element;
+    } else {
+      Fields(value);
+    }
+    return *this;
+  }
+  std::string text() const { return text_.str(); }
+
+ private:
+  void Fields(const TargetAddress& a) { text_ << std::hex << a.value << std::dec << '\n'; }
+  void Fields(const Registers& r) { *this << r.dwarf << r.fs_base << r.eflags << r.fxsave; }
+  void Fields(const Failure& f) {
+    *this << f.kind << f.signal << f.code << f.address << f.pc << f.abort_message << f.exception_type
+          << f.exception_what << f.reason;
+  }
+  void Fields(const Thread& t) { *this << t.id << t.name << t.failing << t.registers; }
+  void Fields(const Module& m) { *this << m.path << m.build_id << m.base << m.size << m.bias << m.is_program; }
+  void Fields(const Mapping& m) { *this << m.start << m.end << m.flags << m.file_offset << m.path; }
+  void Fields(const Region& r) { *this << r.address << r.bytes; }
+  void Fields(const OpenFile& f) { *this << f.descriptor << f.flags << f.offset << f.mode << f.size << f.path; }
+  void Fields(const ThrownStack& s) { *this << s.registers << s.address << s.bytes; }
+  void Fields(const Process& p) {
+    *this << p.pid << p.program << p.working_directory << p.arguments << p.version << p.mode << p.options << p.brk_start
+          << p.brk_end << p.stack_limit << p.crashed_at << p.collect_ns;
+  }
+  void Fields(const ReplayWord& w) {
+    *this << w.location << w.stack_offset << w.size << w.bytes << w.parameter << w.source_offset << w.source;
+  }
+  void Fields(const ReplayField& f) { *this << f.address << f.bytes; }
+  void Fields(const ReplayFrame& f) {
+    *this << f.index << f.linkage_name << f.function << f.file << f.line << f.entry << f.entry_sp << f.words << f.fields
+          << f.depth;
+  }
+  void Fields(const Symbol& s) { *this << s.offset << s.size << s.is_function << s.name; }
+  void Fields(const Place& p) {
+    *this << p.function << p.file << p.line << p.pc << p.function_start << p.function_size;
+  }
+  void Fields(const ReplayData& r) {
+    *this << r.frames << r.place << r.image.base_vaddr << r.image.read_only << r.image.symbols;
+  }
+  void Fields(const Report& r) {
+    *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.thrown << r.memory
+          << r.memory_complete << r.losses << r.replay;
+  }
+
+  std::ostringstream text_;
+};
+
+}  // namespace
+
+Report FullReport() {
+  Report report;
+  report.process = {4711,
+                    "/opt/app/bin/server",
+                    "/var/lib/app",
+                    {"server", "--port", "", "80"},
+                    "1.2.3",
+                    "full",
+                    "memory=64",
+                    {0x1000000},
+                    {0x1021000},
+                    8u << 20,
+                    1700000000123456789,
+                    9'000'000};
+  report.failure = {FailureKind::kException,
+                    6,
+                    -6,
+                    {0xdead0},
+                    {0x401234},
+                    "free(): double free detected in tcache 2",
+                    "St13runtime_error",
+                    "no such key",
+                    "index out of range"};
+  report.threads = {{4711, "server", false, SomeRegisters(1)}, {4712, "worker", true, SomeRegisters(2)}};
+  report.modules = {{"/opt/app/bin/server", "3f2a00ff", {0x400000}, 0x6000, 7, true},
+                    {"/lib/libc.so.6", "", {0x7f0000000000}, 0x1d0000, 0x7f0000000000, false}};
+  report.mappings = {{{0x400000}, {0x406000}, kMapRead | kMapExecute, 0, "/opt/app/bin/server"},
+                     {{0x1000000}, {0x1021000}, kMapRead | kMapWrite, 0, "[heap]"},
+                     {{0x7f0000000000}, {0x7f00001d0000}, kMapRead | kMapShared, 0x2000, "/lib/libc.so.6"}};
+  report.files = {{0, 2, 0, 020620, 0, "/dev/pts/0"}, {3, 0, 1234, 0100644, 5678, "/var/lib/app/input"}};
+  report.thrown = ThrownStack{SomeRegisters(3), {0x7ffe00000000}, Pattern(300, 5)};
+  // Two regions that touch, one beyond; the last one is larger than two chunks.
+  report.memory = {{{0x1000000}, Pattern(4096, 1)},
+                   {{0x1001000}, Pattern(8192, 2)},
+                   {{0x7ffe00000000}, Pattern((2u << 20) + 12345, 6)}};
+  report.memory_complete = false;
+  report.losses = {"thread 4713 went away before it could be stopped", "the heap beyond 64 MiB"};
+  report.replay = SomeReplay();
+  return report;
+}
+
+Report SmallReport() {
+  Report report;
+  report.process.pid = 7;
+  report.process.program = "/bin/x";
+  report.failure.signal = 11;
+  report.threads = {{7, "x", true, {}}};
+  report.memory = {{{0x1000}, Pattern(40, 1)}, {{0x2000}, std::vector<uint8_t>(300, 0)}};
+  report.replay.emplace().image.read_only = {{{0x400000}, Pattern(20, 3)}};
+  report.replay->place.function = "main";
+  return report;
+}
+
+std::string Dump(const Report& report) { return (Dumper() << report).text(); }
+
+TemporaryDirectory::TemporaryDirectory() {
+  path_ = (std::filesystem::temp_directory_path() / "recrash-report-XXXXXX").string();
+  if (!mkdtemp(path_.data())) std::abort();
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<std::string> TemporaryDirectory::names() const {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) names.push_back(entry.path().filename());
+  std::ranges::sort(names);
+  return names;
+}
+
+std::vector<uint8_t> ReadBytes(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void WriteBytes(const std::string& path, const std::vector<uint8_t>& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+}
+
+}  // namespace recrash

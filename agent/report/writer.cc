@@ -1,0 +1,103 @@
+#include "agent/report/writer.h"
+
+#include <cstring>
+#include <vector>
+
+#include "agent/report/archive.h"
+#include "agent/report/crc32c.h"
+#include "agent/report/file_io.h"
+#include "agent/report/format.h"
+#include "agent/report/section_io.h"
+
+namespace recrash {
+namespace {
+
+using format::Section;
+using format::SectionKind;
+
+Error NotWritten(const std::string& path, const std::string& why) {
+  return Error{Errc::kRefused, path + ": report not written: " + why};
+}
+
+Result<Section> WriteRecords(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset,
+                             const std::vector<uint8_t>& bytes) {
+  SectionWriter writer(file, kind, flags, offset);
+  if (Status status = writer.Append(bytes.data(), bytes.size()); !status) return status.error();
+  return writer.Finish();
+}
+
+// Runs come out as they are in memory, in order; the reader's binary search relies on the order, so it is checked here.
+Status CheckOrder(const std::vector<Region>& regions, const std::string& path) {
+  TargetAddress end;
+  for (const Region& region : regions) {
+    if (region.address < end || region.address.value > UINT64_MAX - region.bytes.size())
+      return NotWritten(path, "memory regions are not in order or overlap");
+    end = region.address + region.bytes.size();
+  }
+  return Ok{};
+}
+
+Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset,
+                          const std::vector<Region>& regions) {
+  SectionWriter writer(file, kind, flags, offset);
+  std::vector<format::Run> runs;
+  for (const Region& region : regions)
+    if (!region.bytes.empty()) runs.push_back({region.address.value, region.bytes.size()});
+  const uint64_t count = runs.size();
+  if (Status status = writer.Append(&count, sizeof count); !status) return status.error();
+  if (Status status = writer.Append(runs.data(), runs.size() * sizeof(format::Run)); !status) return status.error();
+  for (const Region& region : regions)
+    if (Status status = writer.Append(region.bytes.data(), region.bytes.size()); !status) return status.error();
+  return writer.Finish();
+}
+
+Status WriteHeader(OutputFile* file, const std::vector<Section>& sections) {
+  format::Header header{};
+  std::memcpy(header.magic, format::kMagic, sizeof header.magic);
+  header.version = format::kVersion;
+  header.section_count = static_cast<uint32_t>(sections.size());
+  header.file_size = sections.back().offset + sections.back().stored_length;
+  const size_t table_size = sections.size() * sizeof(Section);
+  header.crc = ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), sections.data(), table_size);
+  if (Status status = file->WriteAt(0, &header, sizeof header); !status) return status;
+  return file->WriteAt(sizeof header, sections.data(), table_size);
+}
+
+}  // namespace
+
+Status WriteReport(const Report& report, const std::string& path) {
+  if (Status status = CheckOrder(report.memory, path); !status) return status;
+  Result<std::vector<uint8_t>> metadata = EncodeMetadata(report);
+  if (!metadata) return NotWritten(path, metadata.error().message);
+  Result<std::vector<uint8_t>> replay = std::vector<uint8_t>();
+  if (report.replay) {
+    if (Status status = CheckOrder(report.replay->image.read_only, path); !status) return status;
+    replay = EncodeReplay(*report.replay);
+    if (!replay) return NotWritten(path, replay.error().message);
+  }
+
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file) return file.error();
+  std::vector<Section> sections;
+  const size_t section_count = report.replay ? 4 : 2;
+  uint64_t offset = sizeof(format::Header) + section_count * sizeof(Section);
+  const auto add = [&](Result<Section> section) -> Status {
+    if (!section) return section.error();
+    offset += section->stored_length;
+    sections.push_back(*section);
+    return Ok{};
+  };
+  if (Status s = add(WriteRecords(&*file, SectionKind::kMetadata, 0, offset, *metadata)); !s) return s;
+  if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, report.memory)); !s) return s;
+  if (report.replay) {
+    if (Status s = add(WriteRecords(&*file, SectionKind::kReplay, format::kOptional, offset, *replay)); !s) return s;
+    if (Status s =
+            add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, report.replay->image.read_only));
+        !s)
+      return s;
+  }
+  if (Status status = WriteHeader(&*file, sections); !status) return status;
+  return file->Keep();
+}
+
+}  // namespace recrash
