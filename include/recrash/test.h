@@ -3,10 +3,13 @@
 //
 //   TEST(CrashTest, Frame0_FormatName) {
 //     recrash::Frame frame(0);
-//     auto* self = frame.Load<Greeter*>("this");   // Greeter {greeting_ = "hello"}
-//     const char* name = nullptr;
+//     auto self = frame.Load<Greeter*>(1);   // this: Greeter {greeting_ = "hello"}
+//     const char* name = nullptr;            // name
 //     RECRASH_EXPECT_FIXED(frame.Call(self, name));
 //   }
+//
+// Each Call runs in a process of its own, so that a crash is a failed test and not the end of the run; under a debugger
+// it runs in place. With `--expect=fail` the meaning turns round: the recorded failure must happen.
 //
 // C++17, header only; GoogleTest is included by this header.
 #ifndef RECRASH_TEST_H_
@@ -16,9 +19,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <ostream>
 #include <string>
 #include <type_traits>
+
+#include "recrash/verdict.h"
 
 namespace recrash {
 
@@ -29,14 +36,190 @@ struct ReplayInterface {
   bool (*has_frame)(uint32_t frame);
   // Entry-time bytes of parameter `number` (from 1) of a frame; false when they are not known.
   bool (*load)(uint32_t frame, uint32_t number, void* out, size_t size);
-  // Overrides parameter `number` for the next call.
+  // Overrides parameter `number` for the next call. An integer may come as eight bytes, extended by its sign: the
+  // callee takes as many as it wants.
   bool (*store)(uint32_t frame, uint32_t number, const void* bytes, size_t size);
   // Restores, calls, reports. Returns a recrash::Verdict; `text` gets one line on what happened.
   uint32_t (*call)(uint32_t frame, uint32_t depth, char* text, size_t text_size);
-  const char* (*failure_text)();  // "SIGSEGV in FormatName at greeter.cc:41"
-  bool expect_failure;            // --expect=fail: the recorded failure must happen
+  const char* (*failure_text)();              // "SIGSEGV in FormatName at greeter.cc:41"
+  bool expect_failure;                        // --expect=fail: the recorded failure must happen
+  const char* (*frame_name)(uint32_t frame);  // "Greeter::Greet(char const*)"
+  const char* (*report_path)();               // "" when it is not known
+};
+
+// Any pointer whose type the test does not need to name.
+struct Address {
+  uint64_t value = 0;
+  constexpr Address() = default;
+  constexpr Address(std::nullptr_t) {}  // NOLINT: implicit, `nullptr` is an address
+  constexpr explicit Address(uint64_t number) : value(number) {}
+  explicit Address(const volatile void* pointer) : value(reinterpret_cast<uint64_t>(pointer)) {}
+  friend bool operator==(Address a, Address b) { return a.value == b.value; }
+  friend std::ostream& operator<<(std::ostream& out, Address address) {
+    char text[24];
+    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address.value));
+    return out << text;
+  }
+};
+
+// Stands for an argument that is left as the report has it: a class that cannot be copied byte by byte, a large one.
+struct AsRecordedArgument {};
+inline constexpr AsRecordedArgument AsRecorded{};
+
+struct Outcome {
+  Verdict verdict = Verdict::kCannotReplay;
+  std::string text;  // one line: "returned", "SIGABRT: free(): invalid pointer", "no outcome within 10 s"
+  uint32_t frame = 0;
+};
+
+namespace internal {
+
+// Set once by recrash_test_main, before any test runs.
+inline const ReplayInterface* replay = nullptr;
+inline bool expect_failure = false;
+
+// What a parameter of type T is handed over as: integers at full width, because clang's callees rely on an extension
+// that the caller has made; everything else byte by byte.
+template <typename T>
+bool StoreArgument(uint32_t frame, uint32_t number, const T& argument) {
+  static_assert(std::is_trivially_copyable_v<T>,
+                "only trivially copyable arguments can be given; leave this one with recrash::AsRecorded");
+  if constexpr (std::is_same_v<T, std::nullptr_t>) {
+    const uint64_t zero = 0;
+    return replay->store(frame, number, &zero, sizeof zero);
+  } else if constexpr ((std::is_integral_v<T> || std::is_enum_v<T>) && sizeof(T) <= sizeof(int64_t)) {
+    const int64_t wide = static_cast<int64_t>(argument);
+    return replay->store(frame, number, &wide, sizeof wide);
+  } else {
+    return replay->store(frame, number, &argument, sizeof argument);
+  }
+}
+
+inline bool StoreArgument(uint32_t, uint32_t, const AsRecordedArgument&) { return true; }
+
+inline std::string FrameText(uint32_t frame) {
+  const char* name = replay->frame_name(frame);
+  return "frame " + std::to_string(frame) + (name && *name ? " (" + std::string(name) + ")" : std::string());
+}
+
+// Where a person can go from here.
+inline std::string DebugHint(uint32_t frame) {
+  const char* report = replay->report_path();
+  return "  to stop there in a debugger: recrash debug " + (report && *report ? std::string(report) + " " : "") +
+         "--frame " + std::to_string(frame);
+}
+
+inline ::testing::AssertionResult IsFixed(const char*, const Outcome& outcome) {
+  if (outcome.verdict == Verdict::kCannotReplay) {
+    return ::testing::AssertionFailure() << FrameText(outcome.frame) << " cannot be replayed: " << outcome.text;
+  }
+  const bool failed_again = outcome.verdict == Verdict::kReproduced;
+  if (failed_again && !expect_failure) {
+    return ::testing::AssertionFailure() << replay->failure_text() << ": happens again when "
+                                         << FrameText(outcome.frame) << " is called\n"
+                                         << DebugHint(outcome.frame);
+  }
+  if (!failed_again && expect_failure) {
+    return ::testing::AssertionFailure() << replay->failure_text() << ": expected, but " << FrameText(outcome.frame)
+                                         << " ended otherwise: " << outcome.text;
+  }
+  // A fixed program may end a state that was recorded mid-way in another manner: worth a line, not a failure.
+  if (!failed_again && outcome.verdict != Verdict::kReturned) {
+    std::printf("note: %s ended otherwise than recorded: %s\n", FrameText(outcome.frame).c_str(), outcome.text.c_str());
+  }
+  return ::testing::AssertionSuccess();
+}
+
+// Takes --expect=… out of the arguments; true when all is well.
+inline bool TakeExpectation(int* argc, char** argv) {
+  int kept = 1;
+  bool valid = true;
+  for (int i = 1; i < *argc; ++i) {
+    if (std::strncmp(argv[i], "--expect=", 9) != 0) {
+      argv[kept++] = argv[i];
+    } else if (std::strcmp(argv[i] + 9, "fail") == 0) {
+      expect_failure = true;
+    } else if (std::strcmp(argv[i] + 9, "pass") == 0) {
+      expect_failure = false;
+    } else {
+      std::fprintf(stderr, "recrash: error: %s is not understood\n  give --expect=pass or --expect=fail\n", argv[i]);
+      valid = false;
+    }
+  }
+  *argc = kept;
+  argv[kept] = nullptr;
+  return valid;
+}
+
+}  // namespace internal
+
+// One frame of the report: its arguments as they were on entry, and the call.
+class Frame {
+ public:
+  explicit Frame(uint32_t index) : index_(index) {
+    if (!internal::replay) {
+      problem_ = "the test was not started by recrash's launcher; run the crash_test executable";
+    } else if (!internal::replay->has_frame(index)) {
+      problem_ = "the report has no frame " + std::to_string(index) + " that can be called";
+    }
+  }
+
+  // 0 (default): memory as at the crash. 1: what the record holds of the arguments' fields is put back as on entry.
+  Frame& Depth(uint32_t depth) {
+    depth_ = depth;
+    return *this;
+  }
+
+  // Parameter `number`, from 1 (`this` is 1), as it was on entry.
+  template <typename T>
+  T Load(uint32_t number) {
+    static_assert(std::is_trivially_copyable_v<T>, "a parameter is loaded byte by byte");
+    T value{};
+    if (problem_.empty() && !internal::replay->load(index_, number, &value, sizeof value)) {
+      problem_ =
+          "the report does not hold " + std::to_string(sizeof value) + " bytes of parameter " + std::to_string(number);
+    }
+    return value;
+  }
+
+  // Calls the function with its arguments in the source's order; those left out stay as recorded.
+  template <typename... Arguments>
+  Outcome Call(Arguments... arguments) {
+    uint32_t number = 0;
+    (Store(++number, arguments), ...);
+    if (!problem_.empty()) return {Verdict::kCannotReplay, problem_, index_};
+    char text[2048] = "";
+    const auto verdict = static_cast<Verdict>(internal::replay->call(index_, depth_, text, sizeof text));
+    return {verdict, text, index_};
+  }
+
+ private:
+  template <typename T>
+  void Store(uint32_t number, const T& argument) {
+    if (problem_.empty() && !internal::StoreArgument(index_, number, argument)) {
+      problem_ = "parameter " + std::to_string(number) + " does not take a value of " +
+                 std::to_string(sizeof argument) + " bytes";
+    }
+  }
+
+  uint32_t index_;
+  uint32_t depth_ = 0;
+  std::string problem_;
 };
 
 }  // namespace recrash
+
+// Fails when the recorded failure happened again, and says what, where, and how to look at it.
+#define RECRASH_EXPECT_FIXED(...) EXPECT_PRED_FORMAT1(::recrash::internal::IsFixed, (__VA_ARGS__))
+
+// What the replay library runs. Weak, so that several test files can be linked into one library.
+extern "C" __attribute__((weak, visibility("default"))) int recrash_test_main(int argc, char** argv,
+                                                                              const recrash::ReplayInterface* replay) {
+  recrash::internal::replay = replay;
+  recrash::internal::expect_failure = replay->expect_failure;
+  if (!recrash::internal::TakeExpectation(&argc, argv)) return 2;
+  ::testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}
 
 #endif  // RECRASH_TEST_H_

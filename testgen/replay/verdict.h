@@ -1,20 +1,7 @@
-// How a replay ended. Shared by the library in the test process and by the tools.
+// How a replay ended: recrash::Verdict. It lives among the installed headers because generated tests see it too.
 #ifndef RECRASH_TESTGEN_REPLAY_VERDICT_H_
 #define RECRASH_TESTGEN_REPLAY_VERDICT_H_
 
-#include <cstdint>
-
-namespace recrash {
-
-enum class Verdict : uint32_t {
-  kCannotReplay = 0,
-  kReproduced = 1,        // the same failure in the same place
-  kDifferentFailure = 2,
-  kReturned = 3,
-  kExited = 4,
-  kTimedOut = 5,
-};
-
-}  // namespace recrash
+#include "recrash/verdict.h"
 
 #endif  // RECRASH_TESTGEN_REPLAY_VERDICT_H_
