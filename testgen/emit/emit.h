@@ -2,6 +2,7 @@
 #ifndef RECRASH_TESTGEN_EMIT_EMIT_H_
 #define RECRASH_TESTGEN_EMIT_EMIT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,18 +12,18 @@
 namespace recrash {
 
 struct EmitOptions {
-  std::string report_name;           // for the head comment
-  std::vector<uint32_t> frames;      // Frame::index of those that get a TEST, innermost first
-  std::vector<uint8_t> depths;       // beside `frames`
+  std::string report_name;          // for the head comment
+  std::vector<uint32_t> frames;     // Frame::index of those that get a TEST, innermost first
+  std::vector<uint8_t> depths;      // beside `frames`
+  std::vector<uint32_t> load_only;  // of `frames`: no string literals, every pointer comes from the report
+  bool opaque_types = false;        // no forward declarations: every class pointer is a recrash::Address
 };
 
 // The whole text of crash_test.cc. Nothing from the report reaches it unescaped.
 std::string EmitTests(const Report& report, const Backtrace& backtrace, const EmitOptions& options);
 
-// A C++ string literal for any bytes; text for a comment on one line (no newline, no backslash at its end, no trigraph,
-// no bidirectional control characters).
-std::string CppString(const std::string& bytes);
-std::string CommentText(const std::string& text);
+// The name of a frame's TEST in the suite CrashTest: "Frame0_Tree_insert".
+std::string TestName(const Frame& frame);
 
 }  // namespace recrash
 

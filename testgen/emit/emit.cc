@@ -1,0 +1,274 @@
+#include "testgen/emit/emit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "testgen/emit/failure_text.h"
+#include "testgen/emit/head.h"
+#include "testgen/emit/literal.h"
+#include "testgen/emit/names.h"
+#include "testgen/emit/spelling.h"
+#include "testgen/emit/text.h"
+#include "testgen/emit/why.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kColumns = 120;
+constexpr size_t kLongestString = 40;
+
+bool IsAddress(const Type& type) {
+  return type.kind == TypeKind::kPointer || type.kind == TypeKind::kReference ||
+         type.kind == TypeKind::kRvalueReference;
+}
+
+// A comment of several sentences, wrapped.
+std::string Comment(std::string_view text) {
+  std::string out, line = "//";
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (line.size() + 1 + word.size() > kColumns && line != "//") {
+      out += line + '\n';
+      line = "//";
+    }
+    line += fmt::format(" {}", word);
+    at = end + 1;
+  }
+  // Wrapping may have put a backslash at a line's end.
+  out += line + '\n';
+  for (size_t at = out.find("\\\n"); at != std::string::npos; at = out.find("\\\n", at)) out.insert(at + 1, ".");
+  return out;
+}
+
+// `statement` with its comment behind it, or above it when the line would be too long.
+std::string Line(const std::string& statement, const std::string& comment) {
+  if (comment.empty()) return fmt::format("  {}\n", statement);
+  if (2 + statement.size() + 4 + comment.size() <= kColumns) return fmt::format("  {}  // {}\n", statement, comment);
+  return fmt::format("  // {}\n  {}\n", comment, statement);
+}
+
+class TestWriter {
+ public:
+  TestWriter(const Report& report, const Backtrace& backtrace, const EmitOptions& options, const TypeSpeller& speller)
+      : report_(report), backtrace_(backtrace), options_(options), speller_(speller) {}
+
+  std::string Write(const Frame& frame, uint8_t depth);
+
+ private:
+  std::string Header(const Frame& frame) const;
+  // Declares a variable for the parameter; returns the expression that the call gets.
+  std::string Argument(const Parameter& parameter);
+  std::string Pointer(const Parameter& parameter, const std::string& name);
+  std::string Enumeration(const Parameter& parameter, const std::string& name);
+  std::optional<std::string> ShortString(const Parameter& parameter) const;
+  std::string Call(const std::vector<std::string>& arguments) const;
+
+  const Report& report_;
+  const Backtrace& backtrace_;
+  const EmitOptions& options_;
+  const TypeSpeller& speller_;
+
+  const Frame* frame_ = nullptr;
+  LocalNames names_{{}};
+  std::map<std::string, std::string> enums_;  // name: definition
+  std::string body_;
+};
+
+std::string TestWriter::Header(const Frame& frame) const {
+  std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
+  const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
+  if (!file.empty()) {
+    const uint32_t line = frame.declared_file.empty() ? frame.line : frame.declared_line;
+    what += fmt::format(", {}:{}", BaseName(file), line);
+    if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
+  }
+  std::string out = Comment(CommentText(what + ".", 400));
+  std::string why;
+  for (const std::string& sentence : WhyUseful(backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
+  return out + (why.empty() ? "" : Comment(CommentText(why, 800)));
+}
+
+// A literal only where the pointer's own value can hardly matter: a short, printable, terminated text.
+std::optional<std::string> TestWriter::ShortString(const Parameter& parameter) const {
+  if (std::ranges::find(options_.load_only, frame_->index) != options_.load_only.end()) return std::nullopt;
+  const Type& type = parameter.type;
+  if (type.kind != TypeKind::kPointer || type.pointee.empty()) return std::nullopt;
+  if (speller_.SpellPointer(type) != "const char*") return std::nullopt;
+  uint64_t address = 0;
+  std::copy_n(parameter.bytes.begin(), sizeof address, reinterpret_cast<uint8_t*>(&address));
+  std::string text;
+  for (;;) {
+    uint8_t byte = 0;
+    if (!report_.Read(TargetAddress{address + text.size()}, {&byte, 1})) return std::nullopt;
+    if (byte == 0) return text;
+    if (text.size() == kLongestString || byte < 0x20 || byte > 0x7e) return std::nullopt;
+    text += static_cast<char>(byte);
+  }
+}
+
+std::string TestWriter::Pointer(const Parameter& parameter, const std::string& name) {
+  const auto spelled = speller_.SpellPointer(parameter.type);
+  const bool is_null = std::ranges::all_of(parameter.bytes, [](uint8_t byte) { return byte == 0; });
+  const std::string rendered = CommentText(parameter.rendered);
+  if (is_null && parameter.type.kind == TypeKind::kPointer) {
+    if (spelled) {
+      body_ += Line(fmt::format("{} {} = nullptr;", *spelled, name), "");
+    } else {
+      body_ += Line(fmt::format("recrash::Address {}{{}};", name), CommentText(parameter.type.name + ", null"));
+    }
+    return name;
+  }
+  if (const auto text = ShortString(parameter)) {
+    body_ += Line(fmt::format("const char* {} = {};", name, CppString(*text)), "");
+    return name;
+  }
+  if (spelled) {
+    body_ += Line(fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number), rendered);
+  } else {
+    body_ += Line(fmt::format("auto {} = frame.Load<recrash::Address>({});", name, parameter.number),
+                  CommentText(parameter.type.name + ": " + parameter.rendered));
+  }
+  return name;
+}
+
+std::string TestWriter::Enumeration(const Parameter& parameter, const std::string& name) {
+  const auto literal = options_.opaque_types ? std::nullopt : MakeEnumLiteral(parameter.type, parameter.bytes);
+  const bool hides = literal && (speller_.DeclaredNames().contains(literal->name) ||
+                                 (enums_.contains(literal->name) && enums_[literal->name] != literal->definition));
+  if (literal && !hides) {
+    if (enums_.emplace(literal->name, literal->definition).second) body_ += Line(literal->definition, "");
+    body_ += Line(fmt::format("const auto {} = {};", name, literal->value),
+                  literal->named ? "" : "no enumerator has this value");
+    return name;
+  }
+  const auto scalar = SpellScalar(parameter.type);
+  const auto number = ScalarLiteral(parameter.type, parameter.bytes);
+  if (!scalar || !number) return "recrash::AsRecorded";
+  body_ += Line(fmt::format("const {} {} = {};", *scalar, name, *number),
+                CommentText(fmt::format("{}: {}", parameter.type.name, parameter.rendered)));
+  return name;
+}
+
+std::string TestWriter::Argument(const Parameter& parameter) {
+  const Type& type = parameter.type;
+  const bool reaches_call =
+      std::ranges::any_of(frame_->words, [&](const ReplayWord& word) { return word.parameter == parameter.number; });
+  const size_t needed = IsAddress(type) ? sizeof(uint64_t) : type.size;
+  const std::string label = parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name;
+  const auto as_recorded = [&](const std::string& why) {
+    body_ += Line("// " + CommentText(fmt::format("{}: {}", label, why)), "");
+    return std::string("recrash::AsRecorded");
+  };
+  if (!parameter.complete || !reaches_call || needed == 0 || parameter.bytes.size() < needed)
+    return as_recorded(parameter.rendered.empty() ? "not used by the function" : parameter.rendered);
+  const auto named = [&] { return names_.Next(parameter.name, parameter.number); };
+  if (IsAddress(type)) return Pointer(parameter, named());
+  if (type.kind == TypeKind::kEnum) {
+    const std::string expression = Enumeration(parameter, named());
+    return expression == "recrash::AsRecorded" ? as_recorded(parameter.rendered) : expression;
+  }
+  const auto scalar = SpellScalar(type);
+  if (!scalar || parameter.indirect) return as_recorded(fmt::format("{}, {}", type.name, parameter.rendered));
+  const std::string name = named();
+  if (const auto literal = ScalarLiteral(type, parameter.bytes)) {
+    body_ += Line(fmt::format("const {} {} = {};", *scalar, name, *literal), "");
+  } else {
+    body_ += Line(fmt::format("const auto {} = frame.Load<{}>({});", name, *scalar, parameter.number),
+                  CommentText(parameter.rendered));
+  }
+  return name;
+}
+
+std::string TestWriter::Call(const std::vector<std::string>& arguments) const {
+  constexpr std::string_view kHead = "  RECRASH_EXPECT_FIXED(frame.Call(";
+  std::string line(kHead), out;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string piece = arguments[i] + (i + 1 < arguments.size() ? "," : "));");
+    if (line.size() + 1 + piece.size() > kColumns) {
+      out += line + '\n';
+      line = std::string(kHead.size(), ' ');
+    } else if (i > 0) {
+      line += ' ';
+    }
+    line += piece;
+  }
+  return out + line + (arguments.empty() ? "));\n" : "\n");
+}
+
+std::string TestWriter::Write(const Frame& frame, uint8_t depth) {
+  frame_ = &frame;
+  names_ = LocalNames(speller_.DeclaredNames());
+  enums_.clear();
+  body_.clear();
+
+  std::vector<const Parameter*> parameters;
+  for (const Parameter& parameter : frame.parameters)
+    if (parameter.number != 0) parameters.push_back(&parameter);
+  std::ranges::sort(parameters, {}, &Parameter::number);
+
+  std::vector<std::string> arguments;
+  for (const Parameter* parameter : parameters) {
+    // Call takes its arguments by position; one that debug information leaves out keeps its place.
+    if (parameter->number <= arguments.size()) continue;
+    while (arguments.size() + 1 < parameter->number) arguments.emplace_back("recrash::AsRecorded");
+    arguments.push_back(Argument(*parameter));
+  }
+  std::string out = Header(frame);
+  out += fmt::format("TEST(CrashTest, {}) {{\n  recrash::Frame frame({});\n", TestName(frame), frame.index);
+  if (depth > 0)
+    out += Line(fmt::format("frame.Depth({});", depth), "what its arguments point to is put back as it was on entry");
+  return out + body_ + Call(arguments) + "}\n";
+}
+
+const Frame* FindFrame(const Backtrace& backtrace, uint32_t index) {
+  const auto found = std::ranges::find(backtrace.frames, index, &Frame::index);
+  return found == backtrace.frames.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::string TestName(const Frame& frame) {
+  std::string name = fmt::format("Frame{}_", frame.index);
+  std::string function = PlainFunction(frame.function);
+  if (const size_t tilde = function.rfind('~'); tilde != std::string::npos)
+    function = function.substr(0, tilde) + "destructor";
+  for (size_t at; (at = function.find("(anonymous namespace)")) != std::string::npos;) function.erase(at, 21);
+  for (char c : function) {
+    const bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+    if (plain) {
+      name += c;
+    } else if (!name.ends_with('_')) {
+      name += '_';
+    }
+  }
+  if (name.size() > 80) name.resize(80);
+  while (name.ends_with('_')) name.pop_back();
+  return name;
+}
+
+std::string EmitTests(const Report& report, const Backtrace& backtrace, const EmitOptions& options) {
+  TypeSpeller speller(options.opaque_types);
+  for (const uint32_t index : options.frames)
+    if (const Frame* frame = FindFrame(backtrace, index))
+      for (const Parameter& parameter : frame->parameters)
+        if (parameter.complete) speller.Note(parameter.type);
+
+  std::string out = HeadComment(report, backtrace, options.report_name);
+  out += "#include <recrash/test.h>\n";
+  if (const std::string declarations = speller.Declarations(); !declarations.empty()) out += "\n" + declarations;
+
+  TestWriter writer(report, backtrace, options, speller);
+  for (size_t i = 0; i < options.frames.size(); ++i) {
+    const Frame* frame = FindFrame(backtrace, options.frames[i]);
+    if (!frame) continue;
+    out += "\n" + writer.Write(*frame, i < options.depths.size() ? options.depths[i] : 0);
+  }
+  return out;
+}
+
+}  // namespace recrash

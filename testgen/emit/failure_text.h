@@ -1,0 +1,37 @@
+// What failed and where, in one line: the words that the command, the generated file and --json share.
+#ifndef RECRASH_TESTGEN_EMIT_FAILURE_TEXT_H_
+#define RECRASH_TESTGEN_EMIT_FAILURE_TEXT_H_
+
+#include <string>
+
+#include "agent/report/report.h"
+#include "testgen/symbols/backtrace.h"
+
+namespace recrash {
+
+std::string SignalName(int signal);              // "SIGSEGV", "signal 41"
+std::string Demangled(const std::string& name);  // of a type or function; itself when it is not mangled
+std::string BaseName(const std::string& path);   // "greeter.cc"
+
+// "ns::Tree<int>::insert(int) const" as "ns::Tree::insert": no parameters, no template arguments.
+std::string PlainFunction(const std::string& demangled);
+// The last part of it: "insert".
+std::string ShortFunction(const std::string& demangled);
+
+// "SIGSEGV", "SIGABRT (free(): double free detected in tcache 2)", "uncaught std::bad_cast (std::bad_cast)",
+// "RECRASH_REPORT (queue is full)". Raw text of the report: escape it for where it goes.
+std::string FailureKindText(const Failure& failure);
+
+// The innermost frame of the program's own; the innermost one when there is none; null without frames.
+const Frame* FailingFrame(const Backtrace& backtrace);
+
+// "SIGSEGV in FormatName at greeter.cc:41".
+std::string FailureText(const Report& report, const Backtrace& backtrace);
+// Without symbols: "SIGSEGV in libfoo.so+0x1234".
+std::string FailureText(const Report& report);
+
+std::string TimeText(int64_t unix_nanoseconds);  // "2026-11-18 10:54:01 UTC"
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_EMIT_FAILURE_TEXT_H_

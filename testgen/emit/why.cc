@@ -1,0 +1,81 @@
+#include "testgen/emit/why.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "testgen/emit/failure_text.h"
+
+namespace recrash {
+namespace {
+
+// The next frame inwards that has arguments of its own: what `frame` called.
+const Frame* CalledFrame(const Backtrace& backtrace, const Frame& frame) {
+  const Frame* called = nullptr;
+  for (const Frame& other : backtrace.frames) {
+    if (other.index >= frame.index) break;
+    if (other.own) called = &other;
+  }
+  return called;
+}
+
+bool IsAddress(const Type& type) {
+  return type.kind == TypeKind::kPointer || type.kind == TypeKind::kReference ||
+         type.kind == TypeKind::kRvalueReference;
+}
+
+std::string NameOf(const Parameter& parameter) {
+  return parameter.name.empty() ? fmt::format("argument {}", parameter.number) : fmt::format("`{}`", parameter.name);
+}
+
+// Only addresses: that two integers are both 1 says nothing.
+std::string HandedOn(const Frame& frame, const Frame& called) {
+  for (const Parameter& inner : called.parameters) {
+    if (!inner.complete || inner.is_receiver || !IsAddress(inner.type) || inner.bytes.empty()) continue;
+    for (const Parameter& outer : frame.parameters) {
+      if (!outer.complete || outer.is_receiver || outer.bytes != inner.bytes || !IsAddress(outer.type)) continue;
+      const std::string as = outer.name == inner.name ? "" : fmt::format(" as {}", NameOf(inner));
+      return fmt::format("Hands {} on to frame {}{}: a fix here or there shows in this test.", NameOf(outer),
+                         called.index, as);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string> WhyUseful(const Backtrace& backtrace, const Frame& frame) {
+  std::vector<std::string> why;
+  const Frame* called = CalledFrame(backtrace, frame);
+  if (frame.holds_bad_value) {
+    why.push_back(
+        "An argument is the bad value itself: this test can only pass if the function itself tolerates it; a fix of "
+        "its callers shows in their tests.");
+  } else if (!called) {
+    why.push_back("The function that failed: what it was given and what it made of it are both here.");
+  }
+  if (called && !frame.holds_bad_value) {
+    const std::string handed_on = HandedOn(frame, *called);
+    if (called->holds_bad_value) {
+      why.push_back(
+          fmt::format("The bad value of frame {} is made or picked up here: a fix that keeps it away shows "
+                      "in this test first.",
+                      called->index));
+    } else if (!handed_on.empty()) {
+      why.push_back(handed_on);
+    } else if (!frame.function.empty() && frame.linkage_name == called->linkage_name) {
+      why.push_back(fmt::format("The same function as frame {}, one recursion further out.", called->index));
+    } else {
+      why.push_back(
+          fmt::format("Calls frame {}: it fails when that one does, and shows what led there.", called->index));
+    }
+  } else if (called) {
+    if (const std::string handed_on = HandedOn(frame, *called); !handed_on.empty()) why.push_back(handed_on);
+  }
+  const bool from_dwarf =
+      std::ranges::any_of(frame.words, [](const ReplayWord& word) { return word.source == ValueSource::kDwarf; });
+  if (from_dwarf) why.push_back("Its arguments come from debug information: they may have changed since entry.");
+  return why;
+}
+
+}  // namespace recrash

@@ -1,0 +1,16 @@
+// Why the test of a frame may be the one that helps: sentences for its comment.
+#ifndef RECRASH_TESTGEN_EMIT_WHY_H_
+#define RECRASH_TESTGEN_EMIT_WHY_H_
+
+#include <string>
+#include <vector>
+
+#include "testgen/symbols/backtrace.h"
+
+namespace recrash {
+
+std::vector<std::string> WhyUseful(const Backtrace& backtrace, const Frame& frame);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_EMIT_WHY_H_
