@@ -1,0 +1,68 @@
+#include "agent/report/maps.h"
+
+#include <charconv>
+#include <optional>
+
+namespace recrash {
+namespace {
+
+// Takes a hexadecimal number and the character that must follow it.
+bool TakeHex(std::string_view* text, char terminator, uint64_t* value) {
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), *value, 16);
+  if (problem != std::errc() || end == text->data() + text->size() || *end != terminator) return false;
+  text->remove_prefix(end - text->data() + 1);
+  return true;
+}
+
+// Up to the next space, which is taken too.
+std::string_view TakeWord(std::string_view* text) {
+  const size_t end = std::min(text->find(' '), text->size());
+  const std::string_view word = text->substr(0, end);
+  text->remove_prefix(std::min(text->size(), end + 1));
+  return word;
+}
+
+// The kernel writes a newline in a name as \012, and nothing else in that manner (a backslash stays as it is).
+std::string Unescape(std::string_view name) {
+  constexpr std::string_view kNewline = "\\012";
+  std::string path;
+  for (size_t i = 0; i < name.size();) {
+    const bool newline = name.substr(i, kNewline.size()) == kNewline;
+    path += newline ? '\n' : name[i];
+    i += newline ? kNewline.size() : 1;
+  }
+  return path;
+}
+
+// start-end rwxp offset major:minor inode       path
+std::optional<Mapping> ParseLine(std::string_view line) {
+  Mapping mapping;
+  if (!TakeHex(&line, '-', &mapping.start.value) || !TakeHex(&line, ' ', &mapping.end.value)) return std::nullopt;
+  const std::string_view access = TakeWord(&line);
+  if (access.size() != 4 || mapping.start >= mapping.end) return std::nullopt;
+  if (access[0] == 'r') mapping.flags |= kMapRead;
+  if (access[1] == 'w') mapping.flags |= kMapWrite;
+  if (access[2] == 'x') mapping.flags |= kMapExecute;
+  if (access[3] == 's') mapping.flags |= kMapShared;
+  if (!TakeHex(&line, ' ', &mapping.file_offset)) return std::nullopt;
+  if (TakeWord(&line).find(':') == std::string_view::npos) return std::nullopt;
+  if (TakeWord(&line).empty()) return std::nullopt;
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  mapping.path = Unescape(line);
+  return mapping;
+}
+
+}  // namespace
+
+std::vector<Mapping> ParseMaps(std::string_view text) {
+  std::vector<Mapping> mappings;
+  while (!text.empty()) {
+    const size_t end = text.find('\n');
+    if (end == text.npos) break;  // cut: a path may be half there
+    if (std::optional<Mapping> mapping = ParseLine(text.substr(0, end))) mappings.push_back(std::move(*mapping));
+    text.remove_prefix(end + 1);
+  }
+  return mappings;
+}
+
+}  // namespace recrash

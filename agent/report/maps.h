@@ -1,0 +1,17 @@
+// The text of /proc/PID/maps as mappings.
+#ifndef RECRASH_AGENT_REPORT_MAPS_H_
+#define RECRASH_AGENT_REPORT_MAPS_H_
+
+#include <string_view>
+#include <vector>
+
+#include "agent/report/report.h"
+
+namespace recrash {
+
+// Lines that are not mappings (the last one of a text that was cut) are left out.
+std::vector<Mapping> ParseMaps(std::string_view text);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_REPORT_MAPS_H_
