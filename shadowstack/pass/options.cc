@@ -1,0 +1,30 @@
+#include "shadowstack/pass/options.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace recrash::pass {
+namespace {
+
+namespace cl = llvm::cl;
+
+cl::opt<Mode> mode_option("recrash-mode", cl::desc("What recrash keeps of each call"), cl::init(Mode::kReferences),
+                          cl::values(clEnumValN(Mode::kReferences, "references", "argument words"),
+                                     clEnumValN(Mode::kFull, "full", "argument words and used fields")));
+cl::opt<int> depth_option("recrash-depth", cl::desc("How far mode full follows pointers (0 or 1)"), cl::init(1));
+cl::opt<std::string> version_option("recrash-version", cl::desc("Identifier of this build, shown in reports"));
+cl::opt<bool> std_option("recrash-std", cl::desc("Instrument functions of namespace std as well"), cl::init(false));
+
+}  // namespace
+
+Options OptionsFromCommandLine() {
+  Options options;
+  options.mode = mode_option;
+  options.depth = depth_option;
+  options.version = version_option;
+  options.std_functions = std_option;
+  return options;
+}
+
+const char* ModeName(Mode mode) { return mode == Mode::kFull ? "full" : "references"; }
+
+}  // namespace recrash::pass

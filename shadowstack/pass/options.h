@@ -1,0 +1,28 @@
+// What the build asks of the pass, read from the command line (`-mllvm -recrash-…`).
+#ifndef RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
+#define RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
+
+#include <string>
+
+namespace recrash::pass {
+
+enum class Mode {
+  kReferences,  // the argument words themselves
+  kFull,        // and copies of the fields that the function uses through them
+};
+
+struct Options {
+  Mode mode = Mode::kReferences;
+  int depth = 1;               // kFull: 0 switches the copies off, 1 follows a parameter once
+  std::string version;         // the identifier that the build gives itself
+  bool std_functions = false;  // instrument std:: and the C++ runtime's templates as well
+};
+
+Options OptionsFromCommandLine();
+
+// "references" or "full".
+const char* ModeName(Mode mode);
+
+}  // namespace recrash::pass
+
+#endif  // RECRASH_SHADOWSTACK_PASS_OPTIONS_H_

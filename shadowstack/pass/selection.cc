@@ -1,0 +1,105 @@
+#include "shadowstack/pass/selection.h"
+
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+
+namespace recrash::pass {
+namespace {
+
+// Inside a variable of known size at a constant place. A reference parameter is not enough, though LLVM calls it
+// dereferenceable: in a program with a bug it may be null.
+bool IsCertainlyMapped(const llvm::Value* pointer, llvm::TypeSize size, const llvm::DataLayout& layout) {
+  llvm::APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
+  const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  llvm::Type* type = nullptr;
+  if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(base)) {
+    if (variable->isStaticAlloca() && !variable->isArrayAllocation()) type = variable->getAllocatedType();
+  } else if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(base)) {
+    if (!global->hasExternalWeakLinkage()) type = global->getValueType();
+  } else if (const auto* argument = llvm::dyn_cast<llvm::Argument>(base)) {
+    if (argument->hasByValAttr()) type = argument->getParamByValType();
+  }
+  if (!type || !type->isSized() || size.isScalable()) return false;
+  const uint64_t end = layout.getTypeAllocSize(type).getFixedValue();
+  return !offset.isNegative() && offset.ule(end) && size.getFixedValue() <= end - offset.getZExtValue();
+}
+
+bool CanFail(const llvm::Instruction& instruction, const llvm::DataLayout& layout) {
+  if (instruction.isLifetimeStartOrEnd() || instruction.isDebugOrPseudoInst()) return false;
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+    return !IsCertainlyMapped(load->getPointerOperand(), layout.getTypeStoreSize(load->getType()), layout);
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    return !IsCertainlyMapped(store->getPointerOperand(), layout.getTypeStoreSize(store->getValueOperand()->getType()),
+                              layout);
+  switch (instruction.getOpcode()) {
+    case llvm::Instruction::UDiv:
+    case llvm::Instruction::SDiv:
+    case llvm::Instruction::URem:
+    case llvm::Instruction::SRem:
+    case llvm::Instruction::Unreachable:
+      return true;
+    case llvm::Instruction::Call:
+    case llvm::Instruction::Invoke:
+    case llvm::Instruction::CallBr:
+      // Among intrinsics without memory effects llvm.trap is marked as having them, so the question below is enough.
+      return !llvm::isa<llvm::IntrinsicInst>(instruction) || instruction.mayReadOrWriteMemory();
+    default:
+      return instruction.mayReadOrWriteMemory();
+  }
+}
+
+bool IsSupportedConvention(llvm::CallingConv::ID convention) {
+  switch (convention) {
+    case llvm::CallingConv::C:
+    case llvm::CallingConv::Fast:
+    case llvm::CallingConv::Cold:
+    case llvm::CallingConv::PreserveMost:
+    case llvm::CallingConv::PreserveAll:
+    case llvm::CallingConv::X86_64_SysV:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool IsStandardLibrary(llvm::StringRef name) {
+  if (!name.consume_front("_Z")) return false;
+  while (name.consume_front("Z")) {  // local to a function: _ZZ<function>E<name>
+  }
+  if (name.consume_front("N")) {
+    name = name.ltrim("rVK");
+    if (name.starts_with("R") || name.starts_with("O")) name = name.drop_front();
+  }
+  if (name.starts_with("9__gnu_cxx") || name.starts_with("10__cxxabiv1")) return true;
+  // St is std::, the others are std:: classes with a substitution of their own: allocator, basic_string, string,
+  // streams.
+  return name.size() >= 2 && name[0] == 'S' && llvm::StringRef("tabsiod").contains(name[1]);
+}
+
+bool CanFail(const llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  for (const llvm::Instruction& instruction : llvm::instructions(function))
+    if (CanFail(instruction, layout)) return true;
+  return false;
+}
+
+bool ShouldInstrument(const llvm::Function& function, const Options& options) {
+  if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) return false;
+  if (function.arg_empty() || !IsSupportedConvention(function.getCallingConv())) return false;
+  if (function.hasFnAttribute(llvm::Attribute::Naked) || function.isPresplitCoroutine()) return false;
+  const llvm::StringRef name = function.getName();
+  // Thunks only adjust `this` and jump; the target has the record. __clang_call_terminate runs when all is over.
+  for (const char* prefix : {"llvm.", "__recrash", "_GLOBAL__", "__cxx_global_", "__clang_call_terminate", "_ZTh",
+                             "_ZTv", "_ZTc", "_ZTW", "_ZTH", "asan.module", "tsan.module", "__odr_asan"})
+    if (name.starts_with(prefix)) return false;
+  if (!options.std_functions && IsStandardLibrary(name)) return false;
+  return CanFail(function);
+}
+
+}  // namespace recrash::pass
