@@ -1,0 +1,173 @@
+// Starts the collector on this process and waits for it.
+//
+// Signal-safe: vfork and execve with everything prepared, system calls otherwise.
+//
+// The time limit is kept twice. While the collector holds this process by ptrace the waiting thread stands still, so
+// the collector has an alarm of its own, set between vfork and execve and inherited: when it rings the collector dies
+// and the kernel lets the process go. A collector that never attaches meets the waiting thread's clock instead.
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/client/client.h"
+#include "agent/client/text.h"
+
+namespace recrash::client {
+
+uint64_t MonotonicNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
+}
+
+namespace {
+
+enum class Outcome { kWritten, kMissing, kFailed, kTimedOut };
+
+// In the child of vfork, which runs in this process's memory until execve: no change to anything but its own signal
+// state and clock.
+RECRASH_SIGNAL_SAFE void BecomeCollector(char* const* arguments) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  sigaction(SIGALRM, &action, nullptr);
+  sigset_t alarm_only;
+  sigemptyset(&alarm_only);
+  sigaddset(&alarm_only, SIGALRM);
+  sigprocmask(SIG_UNBLOCK, &alarm_only, nullptr);
+  alarm(g_state.options.timeout_seconds);
+  // An empty environment: LD_PRELOAD would watch the collector with this very client.
+  char* const environment[] = {nullptr};
+  execve(g_state.collector, arguments, environment);
+  _exit(127);
+}
+
+RECRASH_SIGNAL_SAFE __attribute__((noinline)) pid_t StartCollector() {
+  static char pid[24], tid[24], record[24];
+  Text(pid).Decimal(static_cast<uint64_t>(g_record.pid));
+  Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
+  Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
+  static char* arguments[6];
+  arguments[0] = g_state.collector;
+  arguments[1] = pid;
+  arguments[2] = tid;
+  arguments[3] = record;
+  arguments[4] = g_state.directory;
+  arguments[5] = nullptr;
+  const pid_t child = vfork();
+  if (child == 0) BecomeCollector(arguments);
+  return child;
+}
+
+// The program may reap the collector before this thread does (a wait for any child in another one): then only the
+// collector's answer in the record tells.
+RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
+  const uint64_t limit = MonotonicNs() + g_state.options.timeout_seconds * 1000000000ull;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child || (ended < 0 && errno == ECHILD)) break;
+    if (MonotonicNs() > limit) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return Outcome::kTimedOut;
+    }
+    timespec pause = {0, 500000};
+    nanosleep(&pause, nullptr);
+  }
+  if (g_record.report_path[0] != 0) return Outcome::kWritten;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return Outcome::kTimedOut;
+  return Outcome::kFailed;
+}
+
+RECRASH_SIGNAL_SAFE Outcome Collect(int& status) {
+  if (g_state.collector[0] == 0) return Outcome::kMissing;
+  prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+  HideTerminateHook();
+  const pid_t child = StartCollector();
+  const Outcome outcome = child > 0 ? WaitFor(child, status) : Outcome::kFailed;
+  ShowTerminateHook();
+  prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+  return outcome;
+}
+
+RECRASH_SIGNAL_SAFE const char* SignalName(int signal) {
+  switch (signal) {
+    case SIGSEGV:
+      return "SIGSEGV";
+    case SIGABRT:
+      return "SIGABRT";
+    case SIGFPE:
+      return "SIGFPE";
+    case SIGILL:
+      return "SIGILL";
+    case SIGBUS:
+      return "SIGBUS";
+    case SIGTRAP:
+      return "SIGTRAP";
+    default:
+      return "signal";
+  }
+}
+
+RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
+  const char* slash = strrchr(g_state.program, '/');
+  const char* name = slash != nullptr ? slash + 1 : g_state.program;
+  line << "recrash: ";
+  switch (g_record.kind) {
+    case abi::FailureKind::kReported:
+      line << "reported \"" << g_record.reason << "\"";
+      break;
+    case abi::FailureKind::kException:
+      line << "uncaught exception " << reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record)->type;
+      break;
+    case abi::FailureKind::kSignal:
+      line << SignalName(g_record.siginfo.si_signo);
+      if (g_record.siginfo.si_code > 0 && g_record.siginfo.si_signo != SIGABRT)
+        line << " at address 0x", line.Hex(reinterpret_cast<uint64_t>(g_record.siginfo.si_addr));
+      break;
+  }
+  line << " in " << name << " (process ";
+  line.Decimal(static_cast<uint64_t>(g_record.pid)) << "): ";
+}
+
+RECRASH_SIGNAL_SAFE void SayWhyNot(Text& line, Outcome outcome, int status) {
+  switch (outcome) {
+    case Outcome::kMissing:
+      line << "no recrash-collector was found (set RECRASH_COLLECTOR); ";
+      break;
+    case Outcome::kTimedOut:
+      line << "the collector took longer than ";
+      line.Decimal(g_state.options.timeout_seconds) << " s (RECRASH_OPTIONS=timeout=N); ";
+      break;
+    default:
+      line << g_state.collector << (WIFSIGNALED(status) ? " was killed by signal " : " ended with status ");
+      line.Decimal(static_cast<uint64_t>(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))) << "; ";
+  }
+}
+
+}  // namespace
+
+void MakeReport() {
+  static char buffer[4096];
+  Text line(buffer);
+  SayWhatHappened(line);
+  int status = 0;
+  const Outcome outcome = Collect(status);
+  if (outcome == Outcome::kWritten) {
+    line << "report in " << g_record.report_path << "\n";
+  } else {
+    SayWhyNot(line, outcome, status);
+    static char path[1024];
+    if (WriteRawReport(path))
+      line << "raw report in " << path << "\n";
+    else
+      line << "nor could a raw report be written to " << path << "\n";
+  }
+  if (g_state.dumpable_before >= 0) prctl(PR_SET_DUMPABLE, g_state.dumpable_before, 0, 0, 0);
+  if (write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
+}
+
+}  // namespace recrash::client

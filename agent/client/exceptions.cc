@@ -1,0 +1,215 @@
+// Remembers the last throw of each thread, for the case that nobody catches it.
+//
+// With no handler found the stack is whole in std::terminate and holds every frame up to the throw. But `noexcept`
+// unwinds up to itself first, so the throw keeps a bounded copy of the stack from its caller upwards. Type and stack
+// are kept at the throw; what() is asked for only in std::terminate, because it is the program's code and may do
+// anything.
+//
+// Nothing of libstdc++ is linked: its functions are found by weak references or in the dynamic symbol table, so that
+// the same archive goes into C programs. Whoever throws, libstdc++.so included, comes here first: the definition in the
+// program (or in a preloaded library) is the one that all its libraries see.
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "agent/client/client.h"
+#include "agent/client/text.h"
+#include "agent/client/type_info.h"
+
+extern "C" {
+__attribute__((weak)) void* __cxa_get_globals();
+__attribute__((weak)) void* __cxa_current_exception_type();
+}
+
+namespace recrash::client {
+namespace {
+
+ThrowFunction RealThrow() {
+  if (g_state.real_throw == nullptr)
+    g_state.real_throw = reinterpret_cast<ThrowFunction>(dlsym(RTLD_NEXT, "__cxa_throw"));
+  return g_state.real_throw;
+}
+
+BeginCatchFunction RealBeginCatch() {
+  if (g_state.real_begin_catch == nullptr)
+    g_state.real_begin_catch = reinterpret_cast<BeginCatchFunction>(dlsym(RTLD_NEXT, "__cxa_begin_catch"));
+  return g_state.real_begin_catch;
+}
+
+SetTerminateFunction RealSetTerminate() {
+  if (g_state.real_set_terminate == nullptr)
+    g_state.real_set_terminate = reinterpret_cast<SetTerminateFunction>(dlsym(RTLD_NEXT, "_ZSt13set_terminatePFvvE"));
+  return g_state.real_set_terminate;
+}
+
+// A copy of `size` bytes at most, less where the stack ends before. On a stack that is not the thread's own (a
+// coroutine's) nobody knows the end: the kernel copies and stops there.
+void CopyStack(ThreadBlock& block) {
+  abi::ThrowRecord& record = block.thrown;
+  uint64_t size = g_state.options.throw_stack;
+  record.stack_size = 0;
+  if (size == 0 || record.stack_copy == 0) return;
+  const uint64_t sp = record.registers[7];
+  record.stack_address = sp;
+  if (sp >= block.stack_low && sp < block.stack_high) {
+    if (size > block.stack_high - sp) size = block.stack_high - sp;
+    memcpy(reinterpret_cast<void*>(record.stack_copy), reinterpret_cast<const void*>(sp), size);
+    record.stack_size = size;
+    return;
+  }
+  const iovec to = {reinterpret_cast<void*>(record.stack_copy), size};
+  const iovec from = {reinterpret_cast<void*>(sp), size};
+  const ssize_t copied = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
+  record.stack_size = copied > 0 ? static_cast<uint64_t>(copied) : 0;
+}
+
+// The object whose handler std::terminate stands for: the newest caught one. Its header lies directly before it, 112
+// bytes in libstdc++ and 128 in libc++abi; one that was rethrown through std::exception_ptr has a header elsewhere
+// whose first word is the object.
+bool IsCurrentException(uint64_t object) {
+  if (&__cxa_get_globals == nullptr) return false;
+  const auto* globals = static_cast<const uint64_t*>(__cxa_get_globals());
+  const uint64_t header = globals[0];
+  if (header == 0) return false;
+  return (object > header && object - header <= 160) || *reinterpret_cast<const uint64_t*>(header) == object;
+}
+
+void OnTerminate() {
+  ThreadBlock* block = ExistingThreadBlock();
+  const void* type = &__cxa_current_exception_type != nullptr ? __cxa_current_exception_type() : nullptr;
+  if (block != nullptr && type != nullptr && IsCurrentException(block->thrown.object)) {
+    const char* what = WhatOf(type, reinterpret_cast<void*>(block->thrown.object));
+    CopyText(block->thrown.what, what);
+    block->thrown.armed = 1;
+    block->terminating = 1;
+  } else if (block != nullptr && type != nullptr) {
+    // Thrown before the last throw of this thread, or by another thread: its stack is gone, its type is not.
+    const uint64_t copy = block->thrown.stack_copy;
+    memset(&block->thrown, 0, sizeof block->thrown);
+    block->thrown.stack_copy = copy;
+    CopyText(block->thrown.type, TypeName(type));
+    block->terminating = 1;
+  }
+  HideTerminateHook();
+  if (g_state.previous_terminate != nullptr) g_state.previous_terminate();
+  // std::terminate calls abort when a handler comes back.
+}
+
+}  // namespace
+
+void InstallExceptionHooks() {
+  RealThrow();
+  RealBeginCatch();
+  if (g_state.mode == Mode::kLive && RealSetTerminate() != nullptr)
+    g_state.previous_terminate = g_state.real_set_terminate(OnTerminate);
+}
+
+void HideTerminateHook() {
+  if (g_state.real_set_terminate != nullptr) g_state.real_set_terminate(g_state.previous_terminate);
+}
+
+void ShowTerminateHook() {
+  if (g_state.real_set_terminate != nullptr) g_state.real_set_terminate(OnTerminate);
+}
+
+// Called by the assembly below; gives it the function to go on with. `registers` in DWARF's order.
+extern "C" __attribute__((used)) ThrowFunction RecrashNoteThrow(void* object, void* type, void*,
+                                                                const uint64_t* registers) {
+  ThrowFunction real = RealThrow();
+  if (g_state.mode == Mode::kIdle) return real;
+  const int saved_errno = errno;
+  if (ThreadBlock* block = CurrentThreadBlock()) {
+    abi::ThrowRecord& record = block->thrown;
+    record.armed = 0;
+    record.object = reinterpret_cast<uint64_t>(object);
+    memcpy(record.registers, registers, sizeof record.registers);
+    CopyText(record.type, TypeName(type));
+    record.what[0] = 0;
+    if (g_state.mode == Mode::kReplay)
+      CopyText(record.what, WhatOf(type, object));  // the test process compares it whatever std::terminate does
+    else
+      CopyStack(*block);
+    record.armed = 1;
+  }
+  errno = saved_errno;
+  return real;
+}
+
+}  // namespace recrash::client
+
+// For the replay library: this thread's record, or null.
+extern "C" __attribute__((visibility("default"), used)) recrash::abi::ThrowRecord* __recrash_throw_record() {
+  recrash::client::ThreadBlock* block = recrash::client::ExistingThreadBlock();
+  return block != nullptr ? &block->thrown : nullptr;
+}
+
+// std::terminate begins a catch as well; OnTerminate arms the record again.
+extern "C" __attribute__((visibility("default"), weak)) void* __cxa_begin_catch(void* exception) noexcept {
+  using namespace recrash::client;
+  if (ThreadBlock* block = ExistingThreadBlock()) block->thrown.armed = 0;
+  BeginCatchFunction real = g_state.real_begin_catch;
+  return (real != nullptr ? real : RealBeginCatch())(exception);
+}
+
+// std::set_terminate and std::get_terminate of the program act on the handler behind ours.
+extern "C" __attribute__((visibility("default"), weak)) recrash::client::TerminateHandler recrash_set_terminate(
+    recrash::client::TerminateHandler handler) noexcept __asm__("_ZSt13set_terminatePFvvE");
+recrash::client::TerminateHandler recrash_set_terminate(recrash::client::TerminateHandler handler) noexcept {
+  using namespace recrash::client;
+  if (g_state.mode != Mode::kLive || g_state.real_set_terminate == nullptr) return RealSetTerminate()(handler);
+  return __atomic_exchange_n(&g_state.previous_terminate, handler, __ATOMIC_ACQ_REL);
+}
+
+extern "C" __attribute__((visibility("default"), weak)) recrash::client::TerminateHandler
+recrash_get_terminate() noexcept __asm__("_ZSt13get_terminatev");
+recrash::client::TerminateHandler recrash_get_terminate() noexcept {
+  using namespace recrash::client;
+  if (g_state.mode == Mode::kLive && g_state.real_set_terminate != nullptr) return g_state.previous_terminate;
+  using GetTerminate = TerminateHandler (*)();
+  auto real = reinterpret_cast<GetTerminate>(dlsym(RTLD_NEXT, "_ZSt13get_terminatev"));
+  return real != nullptr ? real() : nullptr;
+}
+
+// void __cxa_throw(void* object, std::type_info* type, void (*destructor)(void*)). Ends in a jump, so that the real one
+// finds the stack as the thrower left it and the unwinder never meets a frame of ours.
+asm(R"(
+  .pushsection .text.__cxa_throw,"ax",@progbits
+  .weak __cxa_throw
+  .type __cxa_throw,@function
+__cxa_throw:
+  .cfi_startproc
+  subq $136, %rsp
+  .cfi_adjust_cfa_offset 136
+  movq %rax, 0(%rsp)
+  movq %rdx, 8(%rsp)
+  movq %rcx, 16(%rsp)
+  movq %rbx, 24(%rsp)
+  movq %rsi, 32(%rsp)
+  movq %rdi, 40(%rsp)
+  movq %rbp, 48(%rsp)
+  leaq 144(%rsp), %rax
+  movq %rax, 56(%rsp)
+  movq %r8, 64(%rsp)
+  movq %r9, 72(%rsp)
+  movq %r10, 80(%rsp)
+  movq %r11, 88(%rsp)
+  movq %r12, 96(%rsp)
+  movq %r13, 104(%rsp)
+  movq %r14, 112(%rsp)
+  movq %r15, 120(%rsp)
+  movq 136(%rsp), %rax
+  movq %rax, 128(%rsp)
+  movq %rsp, %rcx
+  call RecrashNoteThrow
+  movq 8(%rsp), %rdx
+  movq 32(%rsp), %rsi
+  movq 40(%rsp), %rdi
+  addq $136, %rsp
+  .cfi_adjust_cfa_offset -136
+  jmp *%rax
+  .cfi_endproc
+  .size __cxa_throw, . - __cxa_throw
+  .popsection
+)");

@@ -1,0 +1,366 @@
+// The raw fallback: the process writes what it can read of itself, in the layout of raw_format.h.
+//
+// Signal-safe: system calls and static buffers. Memory is copied by process_vm_readv on the process itself, which stops
+// at what cannot be read where a plain copy would fault.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/client/client.h"
+#include "agent/client/raw_format.h"
+#include "agent/client/text.h"
+
+namespace recrash::client {
+namespace {
+
+using raw::BlockKind;
+
+constexpr uint64_t kPage = 4096;
+alignas(4096) char g_buffer[64 << 10];
+
+// The file; after the first failed write nothing more is written.
+struct RawFileOut {
+  int fd;
+  bool failed;
+  uint64_t written;
+};
+
+RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
+  const char* at = static_cast<const char*>(data);
+  while (size != 0 && !out.failed) {
+    const ssize_t wrote = write(out.fd, at, size);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      out.failed = true;
+      return;
+    }
+    at += wrote;
+    size -= static_cast<uint64_t>(wrote);
+    out.written += static_cast<uint64_t>(wrote);
+  }
+}
+
+RECRASH_SIGNAL_SAFE void PutBlock(RawFileOut& out, BlockKind kind, const void* head, uint64_t head_size,
+                                  const void* data, uint64_t size) {
+  const raw::RawBlock block = {kind, 0, head_size + size};
+  Put(out, &block, sizeof block);
+  Put(out, head, head_size);
+  Put(out, data, size);
+}
+
+RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  ssize_t size;
+  while ((size = read(fd, g_buffer, sizeof g_buffer)) > 0)
+    PutBlock(out, kind, nullptr, 0, g_buffer, static_cast<uint64_t>(size));
+  close(fd);
+}
+
+RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* path) {
+  const ssize_t size = readlink(path, g_buffer, sizeof g_buffer);
+  if (size > 0) PutBlock(out, kind, nullptr, 0, g_buffer, static_cast<uint64_t>(size));
+}
+
+// Bytes at `address` that could be read, into g_buffer.
+RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
+  const iovec to = {g_buffer, size < sizeof g_buffer ? size : sizeof g_buffer};
+  const iovec from = {reinterpret_cast<void*>(address), to.iov_len};
+  const ssize_t got = process_vm_readv(static_cast<pid_t>(syscall(SYS_getpid)), &to, 1, &from, 1, 0);
+  return got > 0 ? static_cast<uint64_t>(got) : 0;
+}
+
+// One line of /proc/self/maps.
+struct Map {
+  uint64_t start;
+  uint64_t end;
+  uint64_t offset;
+  bool readable;
+  bool writable;
+  bool shared;
+  bool file;  // or [vdso]
+  bool vdso;
+};
+
+RECRASH_SIGNAL_SAFE bool ParseMap(const char* line, Map& map) {
+  map.start = ReadNumber(line, 16);
+  if (*line++ != '-') return false;
+  map.end = ReadNumber(line, 16);
+  if (*line++ != ' ') return false;
+  map.readable = line[0] == 'r';
+  map.writable = line[1] == 'w';
+  map.shared = line[3] == 's';
+  line += 5;
+  map.offset = ReadNumber(line, 16);
+  const char* bracket = strchr(line, '[');
+  map.vdso = bracket != nullptr && strncmp(bracket, "[vdso]", 6) == 0;
+  map.file = map.vdso || strchr(line, '/') != nullptr;
+  return map.end > map.start;
+}
+
+// Lines of /proc/self/maps one after the other; a line longer than the buffer (a path of 2 KiB) is cut, which only its
+// path feels.
+class MapLines {
+ public:
+  RECRASH_SIGNAL_SAFE MapLines() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), begin_(0), end_(0) {}
+  RECRASH_SIGNAL_SAFE ~MapLines() {
+    if (fd_ >= 0) close(fd_);
+  }
+  RECRASH_SIGNAL_SAFE bool Next(Map& map) {
+    char line[256];
+    size_t length = 0;
+    for (;;) {
+      if (begin_ == end_) {
+        const ssize_t got = fd_ >= 0 ? read(fd_, buffer_, sizeof buffer_) : -1;
+        if (got <= 0) return false;
+        begin_ = 0;
+        end_ = static_cast<size_t>(got);
+      }
+      const char c = buffer_[begin_++];
+      if (c == '\n') break;
+      if (length + 1 < sizeof line) line[length++] = c;
+    }
+    line[length] = 0;
+    return ParseMap(line, map);
+  }
+
+ private:
+  int fd_;
+  size_t begin_;
+  size_t end_;
+  char buffer_[1024];
+};
+
+RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
+  MapLines lines;
+  for (Map map; lines.Next(map);) {
+    if (!map.readable || !map.file || map.offset != 0) continue;
+    const uint64_t size = ReadSelf(map.start, kPage);
+    if (size < 64 || memcmp(g_buffer, "\177ELF", 4) != 0) continue;
+    const raw::RawMemory head = {map.start};
+    PutBlock(out, BlockKind::kModuleHead, &head, sizeof head, g_buffer, size);
+  }
+}
+
+// The pages that are there: a file's always (reading brings them in), others as pagemap says. All of them when there is
+// no pagemap.
+class PresentPages {
+ public:
+  RECRASH_SIGNAL_SAFE PresentPages() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)), first_(0), count_(0) {}
+  RECRASH_SIGNAL_SAFE ~PresentPages() {
+    if (fd_ >= 0) close(fd_);
+  }
+  RECRASH_SIGNAL_SAFE bool Has(const Map& map, uint64_t address) {
+    if (map.file || fd_ < 0) return true;
+    const uint64_t page = address / kPage;
+    if (page < first_ || page >= first_ + count_) {
+      const ssize_t got = pread(fd_, entries_, sizeof entries_, static_cast<off_t>(page * sizeof(uint64_t)));
+      if (got <= 0) return true;
+      first_ = page;
+      count_ = static_cast<uint64_t>(got) / sizeof(uint64_t);
+    }
+    return (entries_[page - first_] >> 62) != 0;  // present, or swapped out
+  }
+
+ private:
+  int fd_;
+  uint64_t first_;
+  uint64_t count_;
+  uint64_t entries_[64];
+};
+
+RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, PresentPages& pages, uint64_t& budget, bool always) {
+  for (uint64_t at = map.start; at < map.end && !out.failed;) {
+    uint64_t end = at;
+    while (end < map.end && end - at < sizeof g_buffer && pages.Has(map, end)) end += kPage;
+    if (end == at) {
+      at += kPage;
+      continue;
+    }
+    if (!always && budget < end - at) return;
+    const uint64_t size = ReadSelf(at, end - at);
+    if (size != 0) {
+      const raw::RawMemory head = {at};
+      PutBlock(out, BlockKind::kMemory, &head, sizeof head, g_buffer, size);
+      if (!always) budget -= size;
+    }
+    at = size == end - at ? end : at + size / kPage * kPage + kPage;
+  }
+}
+
+// Program and library data and the failing stack always; the rest, lowest address (the heap) first, to the limit.
+RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
+  const uint64_t sp = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RSP]);
+  uint64_t budget = uint64_t{g_state.options.memory_mib} << 20;
+  MapLines lines;
+  PresentPages pages;
+  for (Map map; lines.Next(map);) {
+    if (!map.readable || !map.writable || map.shared) continue;
+    const bool failing_stack = sp + kPage >= map.start && sp < map.end;
+    PutMap(out, map, pages, budget, map.file || failing_stack);
+  }
+}
+
+RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
+  raw::RawProcess process = {};
+  asm("movq %%fs:0, %0" : "=r"(process.fs_base));  // the thread control block begins with its own address
+  process.brk_end = static_cast<uint64_t>(syscall(SYS_brk, 0));
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_STACK, &limit) == 0) process.stack_limit = limit.rlim_cur;
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  process.realtime_ns = static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+  PutBlock(out, BlockKind::kProcess, nullptr, 0, &process, sizeof process);
+}
+
+RECRASH_SIGNAL_SAFE void PutThrow(RawFileOut& out) {
+  const auto* thrown = reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record);
+  if (thrown == nullptr || thrown->armed == 0) return;
+  PutBlock(out, BlockKind::kThrow, thrown, sizeof *thrown, reinterpret_cast<const void*>(thrown->stack_copy),
+           thrown->stack_size);
+}
+
+// glibc's struct abort_msg_s: size, then the text.
+RECRASH_SIGNAL_SAFE void PutAbortMessage(RawFileOut& out) {
+  if (g_state.abort_message == nullptr) return;
+  uint64_t message;
+  memcpy(&message, g_state.abort_message, sizeof message);
+  if (message == 0) return;
+  const uint64_t size = ReadSelf(message, kPage);
+  if (size > 4) PutBlock(out, BlockKind::kAbortMessage, nullptr, 0, g_buffer + 4, strnlen(g_buffer + 4, size - 4));
+}
+
+RECRASH_SIGNAL_SAFE void PutThread(RawFileOut& out) {
+  raw::RawThread thread = {};
+  thread.id = g_record.tid;
+  thread.failing = 1;
+  prctl(PR_GET_NAME, thread.name, 0, 0, 0);
+  PutBlock(out, BlockKind::kThread, nullptr, 0, &thread, sizeof thread);
+}
+
+RECRASH_SIGNAL_SAFE void PutDescriptor(RawFileOut& out, int descriptor) {
+  raw::RawFile file = {};
+  file.descriptor = descriptor;
+  file.flags = fcntl(descriptor, F_GETFL);
+  const off_t offset = lseek(descriptor, 0, SEEK_CUR);
+  file.offset = offset > 0 ? static_cast<uint64_t>(offset) : 0;
+  struct stat status;
+  if (fstat(descriptor, &status) == 0) {
+    file.mode = status.st_mode;
+    file.size = static_cast<uint64_t>(status.st_size);
+  }
+  char link[64];
+  (Text(link) << "/proc/self/fd/").Decimal(static_cast<uint64_t>(descriptor));
+  static char path[4096];
+  const ssize_t length = readlink(link, path, sizeof path);
+  if (length > 0) PutBlock(out, BlockKind::kFile, &file, sizeof file, path, static_cast<uint64_t>(length));
+}
+
+RECRASH_SIGNAL_SAFE void PutDescriptors(RawFileOut& out) {
+  const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return;
+  alignas(8) static char entries[4096];
+  long size;
+  while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
+      const char* digits = entry->d_name;
+      const int descriptor = static_cast<int>(ReadNumber(digits, 10));
+      if (descriptor != folder && descriptor != out.fd) PutDescriptor(out, descriptor);
+    }
+  }
+  close(folder);
+}
+
+// Days since 1970 to a date, by the 400-year cycle of the calendar; gmtime may take locks and read files.
+RECRASH_SIGNAL_SAFE void PutUtc(Text& text, int64_t seconds) {
+  const int64_t days = seconds / 86400 + 719468;
+  const int64_t era = days / 146097;
+  const uint64_t day_of_era = static_cast<uint64_t>(days - era * 146097);
+  const uint64_t year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  const uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  const uint64_t month = (5 * day_of_year + 2) / 153;  // from March
+  const uint64_t day = day_of_year - (153 * month + 2) / 5 + 1;
+  const uint64_t calendar_month = month < 10 ? month + 3 : month - 9;
+  const uint64_t year = year_of_era + static_cast<uint64_t>(era) * 400 + (calendar_month <= 2 ? 1 : 0);
+  const uint64_t time = static_cast<uint64_t>(seconds % 86400);
+  text.Decimal(year, 4).Decimal(calendar_month, 2).Decimal(day, 2) << "-";
+  text.Decimal(time / 3600, 2).Decimal(time / 60 % 60, 2).Decimal(time % 60, 2);
+}
+
+}  // namespace
+
+void MakeDirectories(const char* path) {
+  static char part[1024];
+  CopyText(part, path);
+  for (char* at = part + 1; *at != 0; ++at) {
+    if (*at != '/') continue;
+    *at = 0;
+    mkdir(part, 0700);
+    *at = '/';
+  }
+  mkdir(part, 0700);
+}
+
+void ReportName(char (&path)[1024], const char* suffix) {
+  Text text(path);
+  text << g_state.directory << "/";
+  const char* slash = strrchr(g_state.program, '/');
+  static char name[128];
+  CopyText(name, slash != nullptr ? slash + 1 : g_state.program);
+  for (char* c = name; *c != 0; ++c) {
+    const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ||
+                       *c == '+' || *c == '-' || (*c == '.' && c != name);
+    if (!plain) *c = '_';
+  }
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  text << (name[0] != 0 ? name : "program") << "-";
+  PutUtc(text, now.tv_sec);
+  text << "-";
+  text.Decimal(static_cast<uint64_t>(g_record.pid)) << suffix;
+}
+
+bool WriteRawReport(char (&path)[1024]) {
+  MakeDirectories(g_state.directory);
+  ReportName(path, ".rcraw");
+  static char partial[1024];
+  ReportName(partial, ".rcraw.part");
+  RawFileOut out = {open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), false, 0};
+  if (out.fd < 0) return false;
+  const raw::RawHeader header = {raw::kMagic, raw::kVersion, sizeof(raw::RawHeader)};
+  Put(out, &header, sizeof header);
+  PutBlock(out, BlockKind::kRecord, nullptr, 0, &g_record, sizeof g_record);
+  PutProcess(out);
+  PutThrow(out);
+  PutAbortMessage(out);
+  PutThread(out);
+  PutLink(out, BlockKind::kExecutable, "/proc/self/exe");
+  PutLink(out, BlockKind::kDirectory, "/proc/self/cwd");
+  PutFile(out, BlockKind::kCommandLine, "/proc/self/cmdline");
+  PutFile(out, BlockKind::kStat, "/proc/self/stat");
+  PutFile(out, BlockKind::kMaps, "/proc/self/maps");
+  PutDescriptors(out);
+  PutModuleHeads(out);
+  PutMemory(out);
+  PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
+  close(out.fd);
+  if (out.failed || rename(partial, path) != 0) {
+    unlink(partial);
+    return false;
+  }
+  return true;
+}
+
+}  // namespace recrash::client

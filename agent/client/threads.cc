@@ -1,0 +1,157 @@
+// A block of ours for every thread: an alternate signal stack, so that the overflow of any thread's stack is caught,
+// and the record of its last throw.
+//
+// One mapping a thread: guard page, 64 KiB of alternate stack, the block, room for the throw's copy of the stack. Made
+// by the parent in pthread_create (mmap, 3 µs), so that a thread that runs has one; freed by the destructor of a
+// pthread key, which also runs on pthread_exit and cancellation. Of malloc nothing is used: the program's heap looks as
+// it would without us.
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/client/client.h"
+
+extern "C" void* __libc_stack_end;  // of ld.so: the main thread's stack pointer at the program's first instruction
+
+namespace recrash::client {
+namespace {
+
+constexpr size_t kPage = 4096;
+// Ours and Breakpad's frames take 3 KiB, the kernel's signal frame 1 to 11 KiB (AVX-512, AMX), earlier handlers of the
+// program the rest.
+constexpr size_t kAlternateStack = 64 << 10;
+
+// initial-exec: the default TLS model calls __tls_get_addr, which may allocate on a thread's first access, fatal when
+// that access is in the crash handler.
+__attribute__((tls_model("initial-exec"))) thread_local ThreadBlock* t_block;
+
+size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
+
+ThreadBlock* MakeBlock() {
+  const size_t copy = RoundUp(g_state.mode == Mode::kLive ? g_state.options.throw_stack : 0, 16);
+  const size_t stack = g_state.mode == Mode::kLive ? kAlternateStack : 0;
+  const size_t size = RoundUp(kPage + stack + sizeof(ThreadBlock) + 16 + copy, kPage);
+  void* mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) return nullptr;
+  mprotect(mapping, kPage, PROT_NONE);
+  const uint64_t base = reinterpret_cast<uint64_t>(mapping);
+  auto* block = reinterpret_cast<ThreadBlock*>(base + kPage + stack);
+  block->mapping = base;
+  block->mapping_size = size;
+  block->alternate_stack = stack != 0 ? base + kPage : 0;
+  if (copy != 0) block->thrown.stack_copy = RoundUp(base + kPage + stack + sizeof(ThreadBlock), 16);
+  return block;
+}
+
+void UseAlternateStack(const ThreadBlock& block) {
+  if (block.alternate_stack == 0) return;
+  stack_t stack = {};
+  stack.ss_sp = reinterpret_cast<void*>(block.alternate_stack);
+  stack.ss_size = kAlternateStack;
+  sigaltstack(&stack, nullptr);
+}
+
+void FreeBlock(void* argument) {
+  auto* block = static_cast<ThreadBlock*>(argument);
+  if (t_block == block) t_block = nullptr;
+  stack_t current = {};
+  // The program may have set a stack of its own since.
+  if (block->alternate_stack != 0 && sigaltstack(nullptr, &current) == 0 &&
+      reinterpret_cast<uint64_t>(current.ss_sp) == block->alternate_stack) {
+    stack_t off = {};
+    off.ss_flags = SS_DISABLE;
+    sigaltstack(&off, nullptr);
+  }
+  munmap(reinterpret_cast<void*>(block->mapping), block->mapping_size);
+}
+
+void Adopt(ThreadBlock* block) {
+  t_block = block;
+  if (g_state.thread_key_valid != 0) pthread_setspecific(g_state.thread_key, block);
+}
+
+// glibc lays the thread's control block at the top of its stack, also of one that the program supplied.
+void SetStackBounds(ThreadBlock& block, size_t stack_size) {
+  block.stack_high = static_cast<uint64_t>(pthread_self());
+  block.stack_low = block.stack_high - stack_size;
+}
+
+void* RunThread(void* argument) {
+  auto* block = static_cast<ThreadBlock*>(argument);
+  Adopt(block);
+  UseAlternateStack(*block);
+  SetStackBounds(*block, block->stack_low);
+  return block->start(block->argument);
+}
+
+size_t StackSize(const pthread_attr_t* attributes) {
+  size_t size = 0;
+  if (attributes != nullptr && pthread_attr_getstacksize(attributes, &size) == 0) return size;
+  pthread_attr_t defaults;
+  if (pthread_attr_init(&defaults) != 0) return 0;
+  pthread_attr_getstacksize(&defaults, &size);
+  pthread_attr_destroy(&defaults);
+  return size;
+}
+
+using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+
+CreateFunction RealCreate() {
+  static CreateFunction real;
+  if (real == nullptr) real = reinterpret_cast<CreateFunction>(dlsym(RTLD_NEXT, "pthread_create"));
+  return real;
+}
+
+}  // namespace
+
+ThreadBlock* ExistingThreadBlock() { return t_block; }
+
+ThreadBlock* CurrentThreadBlock() {
+  if (t_block == nullptr) {
+    if (ThreadBlock* block = MakeBlock()) Adopt(block);
+  }
+  return t_block;
+}
+
+void InstallMainThread() {
+  pthread_key_t key;
+  if (pthread_key_create(&key, FreeBlock) == 0) {
+    g_state.thread_key = key;
+    g_state.thread_key_valid = 1;
+  }
+  ThreadBlock* block = CurrentThreadBlock();
+  if (block == nullptr) return;
+  stack_t current = {};
+  // Breakpad would take one from the program's heap if there were none; one that is there stays.
+  if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) UseAlternateStack(*block);
+  block->stack_high = RoundUp(reinterpret_cast<uint64_t>(__libc_stack_end), kPage);
+  rlimit limit;
+  const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  block->stack_low = block->stack_high - (limited ? limit.rlim_cur : 64ull << 20);
+}
+
+}  // namespace recrash::client
+
+// Interposes libc's: the definition in the program, or in a preloaded library, comes first for all its libraries.
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* __restrict thread,
+                                                                     const pthread_attr_t* __restrict attributes,
+                                                                     void* (*start)(void*),
+                                                                     void* __restrict argument) noexcept {
+  using namespace recrash::client;
+  if (g_state.mode != Mode::kLive) return RealCreate()(thread, attributes, start, argument);
+  const int saved_errno = errno;
+  ThreadBlock* block = MakeBlock();
+  errno = saved_errno;
+  if (block == nullptr) return RealCreate()(thread, attributes, start, argument);
+  block->start = start;
+  block->argument = argument;
+  block->stack_low = StackSize(attributes);
+  const int result = RealCreate()(thread, attributes, RunThread, block);
+  if (result != 0) munmap(reinterpret_cast<void*>(block->mapping), block->mapping_size);
+  return result;
+}

@@ -1,0 +1,25 @@
+/* For programs that notice a failure themselves: writes a report as a crash would, and the program goes on.
+ *
+ *   if (total != sum_of_parts) RECRASH_REPORT("totals disagree");
+ *
+ * C and C++. In a program without recrash's client it compiles to a test of a weak address and links with nothing. */
+#ifndef RECRASH_RECRASH_H_
+#define RECRASH_RECRASH_H_
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Takes the registers of its caller, so the report shows the function that calls it. Returns at once in a replay. */
+__attribute__((weak)) void __recrash_report(const char *why);
+
+#ifdef __cplusplus
+}
+#endif
+
+#define RECRASH_REPORT(why)                          \
+  do {                                               \
+    if (__recrash_report) __recrash_report((why));   \
+  } while (0)
+
+#endif /* RECRASH_RECRASH_H_ */
