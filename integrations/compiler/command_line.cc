@@ -1,0 +1,320 @@
+#include "integrations/compiler/command_line.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace recrash::compiler {
+namespace {
+
+template <size_t N>
+bool Contains(const std::array<std::string_view, N>& list, std::string_view text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// Options whose value is the next word, so that it is not taken for an input.
+constexpr std::array<std::string_view, 50> kTakesValue = {"-o",
+                                                          "-x",
+                                                          "-I",
+                                                          "-D",
+                                                          "-U",
+                                                          "-L",
+                                                          "-l",
+                                                          "-include",
+                                                          "-isystem",
+                                                          "-idirafter",
+                                                          "-iquote",
+                                                          "-imacros",
+                                                          "-iprefix",
+                                                          "-iwithprefix",
+                                                          "-isysroot",
+                                                          "-MF",
+                                                          "-MT",
+                                                          "-MQ",
+                                                          "-MJ",
+                                                          "-Xclang",
+                                                          "-Xlinker",
+                                                          "-Xassembler",
+                                                          "-Xpreprocessor",
+                                                          "-Xanalyzer",
+                                                          "-mllvm",
+                                                          "-target",
+                                                          "--target",
+                                                          "-T",
+                                                          "-u",
+                                                          "-e",
+                                                          "-z",
+                                                          "-b",
+                                                          "-B",
+                                                          "-F",
+                                                          "-G",
+                                                          "-V",
+                                                          "--sysroot",
+                                                          "--param",
+                                                          "-framework",
+                                                          "-arch",
+                                                          "-aux-info",
+                                                          "-rpath",
+                                                          "-dumpbase",
+                                                          "-dumpdir",
+                                                          "-include-pch",
+                                                          "-fmodule-file",
+                                                          "-iframework",
+                                                          "-cxx-isystem",
+                                                          "-stdlib++-isystem",
+                                                          "--config"};
+
+// Nothing is linked and no machine code made.
+constexpr std::array<std::string_view, 13> kStopsEarly = {
+    "-E",        "-M",           "-MM",          "-fsyntax-only",     "--analyze",
+    "-emit-ast", "--precompile", "--preprocess", "-module-file-info", "-rewrite-objc",
+    "--migrate", "-extract-api", "-verify-pch"};
+
+constexpr std::array<std::string_view, 16> kSourceSuffixes = {"c",   "cc",  "cp", "cpp", "cxx",  "c++", "C", "CC",
+                                                              "CPP", "CXX", "i",  "ii",  "cppm", "ixx", "m", "mm"};
+constexpr std::array<std::string_view, 8> kSourceLanguages = {
+    "c", "c++", "cpp-output", "c++-cpp-output", "c++-module", "objective-c", "objective-c++", "c++20"};
+
+constexpr std::array<std::string_view, 8> kNoProgram = {"-shared",   "--shared", "-r",          "--relocatable",
+                                                        "-nostdlib", "-nolibc",  "-dynamiclib", "--emit-static-lib"};
+constexpr std::array<std::string_view, 6> kNoProgramForLinker = {"-shared", "--shared", "-Bshareable",
+                                                                 "-r",      "-i",       "--relocatable"};
+
+constexpr std::array<std::string_view, 8> kHeaderSuffixes = {"h", "hh", "hp", "hpp", "hxx", "h++", "H", "HPP"};
+
+enum class InputKind { kSource, kHeader, kOther };
+
+InputKind Classify(std::string_view input, std::string_view language) {
+  if (!language.empty() && language != "none") {
+    if (Contains(kSourceLanguages, language)) return InputKind::kSource;
+    return language.find("-header") != std::string_view::npos ? InputKind::kHeader : InputKind::kOther;
+  }
+  const size_t dot = input.rfind('.');
+  const size_t slash = input.rfind('/');
+  if (dot == std::string_view::npos || (slash != std::string_view::npos && dot < slash)) return InputKind::kOther;
+  const std::string_view suffix = input.substr(dot + 1);
+  if (Contains(kSourceSuffixes, suffix)) return InputKind::kSource;
+  return Contains(kHeaderSuffixes, suffix) ? InputKind::kHeader : InputKind::kOther;
+}
+
+bool TargetsX8664(std::string_view triple) {
+  return triple.starts_with("x86_64") && triple.find("windows") == std::string_view::npos &&
+         triple.find("apple") == std::string_view::npos && !triple.ends_with("x32");
+}
+
+// What is read from the words of the command line, response files included.
+struct Scan {
+  bool has_source = false;
+  bool has_input = false;
+  bool stops_early = false;
+  bool makes_objects = false;  // -c or -S
+  bool no_program = false;
+  bool supported_target = true;
+  bool enabled = true;  // no -fno-recrash
+  bool help = false;
+};
+
+bool LinkerIsToldNoProgram(std::string_view words) {  // of -Wl,a,b
+  while (!words.empty()) {
+    const size_t comma = words.find(',');
+    if (Contains(kNoProgramForLinker, words.substr(0, comma))) return true;
+    if (comma == std::string_view::npos) break;
+    words.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+Scan Read(const std::vector<std::string>& words) {
+  Scan scan;
+  std::string_view language;
+  bool only_inputs = false;
+  const auto add_input = [&](std::string_view input) {
+    scan.has_input = true;
+    const InputKind kind = Classify(input, language);
+    if (kind == InputKind::kSource) scan.has_source = true;
+    if (kind == InputKind::kHeader) scan.no_program = true;  // it is precompiled
+  };
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (only_inputs || word == "-" || !word.starts_with("-")) {
+      add_input(word);
+    } else if (word == "--") {
+      only_inputs = true;
+    } else if (word == "-x" || word.starts_with("-x")) {
+      language = word == "-x" ? (i + 1 < words.size() ? std::string_view(words[++i]) : "") : word.substr(2);
+    } else if (word == "-target" || word == "--target") {
+      if (i + 1 < words.size()) scan.supported_target = TargetsX8664(words[++i]);
+    } else if (word.starts_with("--target=")) {
+      scan.supported_target = TargetsX8664(word.substr(9));
+    } else if (word == "-Xlinker") {
+      if (i + 1 < words.size() && Contains(kNoProgramForLinker, words[++i])) scan.no_program = true;
+    } else if (Contains(kTakesValue, word)) {
+      ++i;
+    } else if (word.starts_with("-Wl,")) {
+      if (LinkerIsToldNoProgram(word.substr(4))) scan.no_program = true;
+    } else if (word.starts_with("-l")) {
+      scan.has_input = true;
+    } else if (word == "-m32" || word == "-mx32") {
+      scan.supported_target = false;
+    } else if (word == "-m64") {
+      scan.supported_target = true;
+    } else if (word == "-c" || word == "-S") {
+      scan.makes_objects = true;
+    } else if (Contains(kStopsEarly, word)) {
+      scan.stops_early = true;
+    } else if (Contains(kNoProgram, word)) {
+      scan.no_program = true;
+    } else if (word == "-frecrash" || word == "-fno-recrash") {
+      scan.enabled = word == "-frecrash";
+    } else if (word == "--recrash-help") {
+      scan.help = true;
+    }
+  }
+  return scan;
+}
+
+bool IsRecrashWord(std::string_view word) {
+  return word == "-frecrash" || word == "-fno-recrash" || word == "--recrash-help" || word.starts_with("-recrash-");
+}
+
+// A word that is the value of the one before it is not an option: `-mllvm -recrash-mode=full` goes to clang as it is.
+bool IsRecrashOption(const std::vector<std::string>& words, size_t i) {
+  return IsRecrashWord(words[i]) && (i == 0 || !Contains(kTakesValue, words[i - 1]));
+}
+
+size_t CountRecrashOptions(const std::vector<std::string>& words) {
+  size_t count = 0;
+  for (size_t i = 0; i < words.size(); ++i) count += IsRecrashOption(words, i);
+  return count;
+}
+
+// "" when the option is one of ours and right.
+std::string Complaint(std::string_view word) {
+  if (!word.starts_with("-recrash-") || word == "-recrash-std") return "";
+  const size_t equals = word.find('=');
+  const std::string_view name = word.substr(0, equals);
+  const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
+  if (name == "-recrash-version") {
+    if (equals == std::string_view::npos) return "-recrash-version needs a value: -recrash-version=TEXT";
+    return "";
+  }
+  if (name == "-recrash-mode") {
+    if (value == "references" || value == "full") return "";
+    return std::string(word) + ": the modes are references and full";
+  }
+  if (name == "-recrash-depth") {
+    if (value == "0" || value == "1") return "";
+    return std::string(word) + ": the depth is 0 or 1";
+  }
+  return std::string(word) + ": no such option; see --recrash-help";
+}
+
+std::optional<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Response files, one inside another at most ten deep. One that cannot be read stays a word: clang takes it for a file.
+void Expand(const std::vector<std::string>& words, int depth, std::vector<std::string>& out) {
+  for (const std::string& word : words) {
+    std::optional<std::string> text;
+    if (depth > 0 && word.size() > 1 && word[0] == '@') text = ReadFile(word.substr(1));
+    if (text)
+      Expand(SplitResponseFile(*text), depth - 1, out);
+    else
+      out.push_back(word);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> SplitResponseFile(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      word.push_back(text[++i]);
+      in_word = true;
+    } else if (quote) {
+      if (c == quote)
+        quote = 0;
+      else
+        word.push_back(c);
+    } else if (c == '"' || c == '\'') {
+      quote = c;
+      in_word = true;
+    } else if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+    } else {
+      word.push_back(c);
+      in_word = true;
+    }
+  }
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Paths& paths) {
+  CommandLine result;
+  // clang's own inner invocations, and those of tools that imitate it.
+  if (!arguments.empty() &&
+      (arguments[0] == "-cc1" || arguments[0] == "-cc1as" || arguments[0] == "-cc1gen-reproducer")) {
+    result.arguments = arguments;
+    return result;
+  }
+
+  std::vector<std::string> words;
+  Expand(arguments, 10, words);
+  const Scan scan = Read(words);
+  result.help = scan.help;
+  result.job.preprocesses = scan.has_source;
+  result.job.compiles = scan.has_source && !scan.stops_early;
+  result.job.links = scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.no_program;
+  const bool active = scan.enabled && scan.supported_target;
+  result.uses_plugin = active && result.job.compiles;
+  result.uses_client = active && result.job.links;
+
+  // Our options come from the expanded words; a response file that holds any is handed on expanded.
+  const bool expanded = CountRecrashOptions(words) != CountRecrashOptions(arguments);
+  std::vector<std::string>& out = result.arguments;
+  if (result.uses_plugin) {
+    // -fplugin loads it while the command line is read, so that -mllvm knows its options; -fpass-plugin runs it.
+    out.push_back("-fplugin=" + paths.plugin);
+    out.push_back("-fpass-plugin=" + paths.plugin);
+  }
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!IsRecrashOption(words, i)) continue;
+    const std::string complaint = Complaint(words[i]);
+    if (!complaint.empty()) return Error{Errc::kUsage, complaint};
+    if (!result.uses_plugin || !words[i].starts_with("-recrash-")) continue;
+    out.push_back("-mllvm");
+    out.push_back(words[i]);
+  }
+  if (active && scan.has_source && !paths.include.empty()) {
+    // Searched last: it adds recrash/recrash.h and hides nothing.
+    out.push_back("-idirafter");
+    out.push_back(paths.include);
+  }
+  const std::vector<std::string>& kept = expanded ? words : arguments;
+  for (size_t i = 0; i < kept.size(); ++i)
+    if (!IsRecrashOption(kept, i)) out.push_back(kept[i]);
+  if (result.uses_client) {
+    // Behind everything else: its hooks then come before the C++ runtime but after the program. Through -Xlinker, since
+    // under -x c clang would take the archive for C.
+    const std::vector<std::string> link = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", paths.client, "-lpthread",
+                                           "-ldl"};
+    out.insert(std::find(out.begin(), out.end(), "--"), link.begin(), link.end());
+  }
+  return result;
+}
+
+}  // namespace recrash::compiler

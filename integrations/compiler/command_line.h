@@ -1,0 +1,42 @@
+// What recrash-clang makes of the arguments that a build gives it: the same ones, and those that instrument what is
+// compiled and add the agent to what is linked.
+#ifndef RECRASH_INTEGRATIONS_COMPILER_COMMAND_LINE_H_
+#define RECRASH_INTEGRATIONS_COMPILER_COMMAND_LINE_H_
+
+#include <string>
+#include <vector>
+
+#include "agent/report/result.h"
+
+namespace recrash::compiler {
+
+struct Paths {
+  std::string plugin;   // recrash-pass.so
+  std::string client;   // librecrash_client.a
+  std::string include;  // of recrash/recrash.h; empty when there is none
+};
+
+// What the driver will do, as far as it matters here.
+struct Job {
+  bool compiles = false;      // source goes through the optimiser
+  bool preprocesses = false;  // source is at least read
+  bool links = false;         // an executable is made
+};
+
+struct CommandLine {
+  Job job;
+  bool help = false;  // --recrash-help: print it instead of running
+  bool uses_plugin = false;
+  bool uses_client = false;
+  std::vector<std::string> arguments;  // for clang
+};
+
+// Fails with kUsage on a recrash option that it does not understand.
+Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Paths& paths);
+
+// The words of a response file, split as clang splits them (GNU quoting).
+std::vector<std::string> SplitResponseFile(const std::string& text);
+
+}  // namespace recrash::compiler
+
+#endif  // RECRASH_INTEGRATIONS_COMPILER_COMMAND_LINE_H_

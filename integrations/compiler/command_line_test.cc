@@ -1,0 +1,163 @@
+#include "integrations/compiler/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace recrash::compiler {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Words = std::vector<std::string>;
+
+const Paths kPaths = {"/p/pass.so", "/p/client.a", ""};
+const Words kPlugin = {"-fplugin=/p/pass.so", "-fpass-plugin=/p/pass.so"};
+const Words kAgent = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", "/p/client.a", "-lpthread", "-ldl"};
+
+CommandLine Rewritten(const Words& words) {
+  Result<CommandLine> result = Rewrite(words, kPaths);
+  EXPECT_TRUE(result) << result.error().message;
+  return result ? *result : CommandLine{};
+}
+
+Words Joined(Words a, const Words& b, const Words& c = {}) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.insert(a.end(), c.begin(), c.end());
+  return a;
+}
+
+TEST(CommandLine, InstrumentsWhatIsCompiledAndAddsTheAgentToWhatIsLinked) {
+  EXPECT_THAT(Rewritten({"-O2", "x.cpp", "-o", "x"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-O2", "x.cpp", "-o", "x"}, kAgent)));
+  EXPECT_THAT(Rewritten({"-c", "x.cpp"}).arguments, ElementsAreArray(Joined(kPlugin, {"-c", "x.cpp"})));
+  EXPECT_THAT(Rewritten({"x.o", "-lm", "-o", "x"}).arguments,
+              ElementsAreArray(Joined({"x.o", "-lm", "-o", "x"}, kAgent)));
+}
+
+// Each of these makes no executable, and an agent in a shared library would be a second one in the process.
+TEST(CommandLine, LeavesLinksOfOtherThingsAlone) {
+  for (const Words& words :
+       {Words{"-shared", "x.o", "-o", "libx.so"}, Words{"-r", "x.o", "y.o", "-o", "z.o"}, Words{"-nostdlib", "x.o"},
+        Words{"-Wl,-z,now,-shared", "x.o"}, Words{"-Xlinker", "-r", "x.o"}})
+    EXPECT_THAT(Rewritten(words).arguments, ElementsAreArray(words));
+}
+
+// An option that is not used makes clang warn, and -Werror turns that into a failed build.
+TEST(CommandLine, AddsNothingWhereNothingIsCompiledOrLinked) {
+  for (const Words& words :
+       {Words{"--version"}, Words{"-v"}, Words{"-print-file-name=libc.so"}, Words{"-dumpmachine"}, Words{"-E", "x.c"},
+        Words{"-M", "x.c"}, Words{"-MM", "x.c"}, Words{"-fsyntax-only", "x.c"}, Words{"-c", "x.s"}, Words{"-c", "x.S"},
+        Words{"-x", "assembler", "-c", "-"}, Words{"-x", "c++-header", "all.h", "-o", "all.pch"}, Words{"all.hpp"},
+        Words{"-E", "-"}, Words{"-cc1", "x.c"}, Words{}})
+    EXPECT_THAT(Rewritten(words).arguments, ElementsAreArray(words));
+}
+
+TEST(CommandLine, TakesTheLanguageFromTheOption) {
+  EXPECT_TRUE(Rewritten({"-x", "c", "-c", "-"}).uses_plugin);
+  EXPECT_TRUE(Rewritten({"-xc++", "-c", "x.txt"}).uses_plugin);
+  EXPECT_FALSE(Rewritten({"-x", "c", "-E", "-"}).uses_plugin);
+  EXPECT_FALSE(Rewritten({"-c", "x.txt"}).uses_plugin);
+}
+
+// "-o x.c" names an output and "-include x.h" no input of its own.
+TEST(CommandLine, DoesNotTakeAValueForAnInput) {
+  EXPECT_FALSE(Rewritten({"-o", "x.c", "x.o"}).uses_plugin);
+  EXPECT_FALSE(Rewritten({"-MF", "x.c", "--version"}).uses_plugin);
+  EXPECT_TRUE(Rewritten({"-include", "x.h", "x.o"}).uses_client);
+}
+
+TEST(CommandLine, HandsItsOptionsToThePassOnlyWhenCompiling) {
+  EXPECT_THAT(Rewritten({"-recrash-mode=full", "-recrash-version=1 2", "-c", "x.c"}).arguments,
+              ElementsAreArray(
+                  Joined(kPlugin, {"-mllvm", "-recrash-mode=full", "-mllvm", "-recrash-version=1 2", "-c", "x.c"})));
+  EXPECT_THAT(Rewritten({"-recrash-mode=full", "x.o"}).arguments, ElementsAreArray(Joined({"x.o"}, kAgent)));
+  EXPECT_THAT(Rewritten({"-recrash-std", "-c", "x.c"}).arguments, Contains("-recrash-std"));
+  EXPECT_THAT(Rewritten({"-mllvm", "-recrash-mode=full", "-c", "x.c"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-mllvm", "-recrash-mode=full", "-c", "x.c"})));
+}
+
+TEST(CommandLine, RefusesOptionsThatItDoesNotUnderstand) {
+  for (const char* word :
+       {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=7", "-recrash-version", "-recrash-x=1"}) {
+    const Result<CommandLine> result = Rewrite({word, "-c", "x.c"}, kPaths);
+    ASSERT_FALSE(result) << word;
+    EXPECT_EQ(result.error().code, Errc::kUsage);
+    EXPECT_THAT(result.error().message, HasSubstr(word));
+  }
+}
+
+TEST(CommandLine, IsPlainClangWhenSwitchedOff) {
+  EXPECT_THAT(Rewritten({"-fno-recrash", "x.c", "-o", "x"}).arguments, ElementsAre("x.c", "-o", "x"));
+  EXPECT_TRUE(Rewritten({"-fno-recrash", "-frecrash", "x.c"}).uses_plugin);
+}
+
+// The pass knows x86-64 only, and so does the archive.
+TEST(CommandLine, LeavesOtherTargetsAlone) {
+  EXPECT_THAT(Rewritten({"-m32", "x.c"}).arguments, ElementsAre("-m32", "x.c"));
+  EXPECT_THAT(Rewritten({"--target=aarch64-linux-gnu", "x.c"}).arguments, Not(Contains(kPlugin[0])));
+  EXPECT_THAT(Rewritten({"-target", "x86_64-linux-gnu", "x.c"}).arguments, Contains(kPlugin[0]));
+}
+
+TEST(CommandLine, KeepsInputsBehindTwoDashesLast) {
+  EXPECT_THAT(Rewritten({"-o", "x", "--", "-x.o"}).arguments,
+              ElementsAreArray(Joined({"-o", "x"}, kAgent, {"--", "-x.o"})));
+}
+
+TEST(CommandLine, SearchesItsHeadersLast) {
+  Paths paths = kPaths;
+  paths.include = "/p/include";
+  EXPECT_THAT(Rewrite({"-E", "x.c"}, paths)->arguments, ElementsAre("-idirafter", "/p/include", "-E", "x.c"));
+  EXPECT_THAT(Rewrite({"x.o"}, paths)->arguments, Not(Contains("-idirafter")));
+}
+
+class ResponseFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/recrash_response_XXXXXX";
+    const int descriptor = ::mkstemp(name);
+    ASSERT_GE(descriptor, 0);
+    ::close(descriptor);
+    path_ = name;
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+  void Holds(const std::string& text) { std::ofstream(path_) << text; }
+
+  std::string path_;
+};
+
+// Build systems put long command lines into a file; the file goes to clang as it is.
+TEST_F(ResponseFile, IsReadButHandedOn) {
+  Holds("-c \"a b.cpp\"\n");
+  EXPECT_THAT(Rewritten({"@" + path_}).arguments, ElementsAreArray(Joined(kPlugin, {"@" + path_})));
+}
+
+TEST_F(ResponseFile, IsExpandedWhenItHoldsOurOptions) {
+  Holds("-recrash-mode=full -c 'a b.cpp'");
+  EXPECT_THAT(Rewritten({"-recrash-depth=0", "@" + path_}).arguments,
+              ElementsAreArray(
+                  Joined(kPlugin, {"-mllvm", "-recrash-depth=0", "-mllvm", "-recrash-mode=full", "-c", "a b.cpp"})));
+}
+
+// A file that includes itself ends somewhere.
+TEST_F(ResponseFile, MayNotNestForEver) {
+  Holds("@" + path_ + " -c x.c");
+  EXPECT_TRUE(Rewritten({"@" + path_}).uses_plugin);
+}
+
+TEST(SplitResponseFile, FollowsGnuQuoting) {
+  EXPECT_THAT(SplitResponseFile("a  'b c'\t\"d \\\" e\"\\ f\n\n''"), ElementsAre("a", "b c", "d \" e f", ""));
+  EXPECT_THAT(SplitResponseFile("'unclosed"), ElementsAre("unclosed"));
+  EXPECT_THAT(SplitResponseFile(""), ElementsAre());
+}
+
+}  // namespace
+}  // namespace recrash::compiler

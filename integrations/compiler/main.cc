@@ -1,0 +1,109 @@
+// recrash-clang and recrash-clang++: clang with the pass loaded when it compiles and the agent added when it links.
+//
+// Finds its parts from its own place, so an installed tree may be moved: <prefix>/bin/recrash-clang,
+// <prefix>/lib/recrash, <prefix>/include.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "integrations/compiler/command_line.h"
+
+namespace recrash::compiler {
+namespace {
+
+#ifdef RECRASH_DRIVER_CXX
+constexpr char kName[] = "recrash-clang++";
+constexpr char kDriver[] = "clang++";
+constexpr char kVariable[] = "RECRASH_CLANGXX";
+#else
+constexpr char kName[] = "recrash-clang";
+constexpr char kDriver[] = "clang";
+constexpr char kVariable[] = "RECRASH_CLANG";
+#endif
+
+constexpr char kHelp[] =
+    R"(Runs %s and instruments what it compiles: calls keep their arguments for a crash report. Takes all of clang's
+options, and
+
+  -recrash-mode=references   keep the argument words (default)
+  -recrash-mode=full         keep the used fields of what they point to as well
+  -recrash-depth=0|1         in mode full: whether to follow pointers (default 1)
+  -recrash-version=TEXT      identifier of this build, shown in reports
+  -recrash-std               instrument functions of namespace std, too
+  -fno-recrash               plain clang, neither pass nor agent
+  --recrash-help             this text
+
+Environment:
+  %s   the clang to run (default %s-%d); its version must be the pass's, %d
+  RECRASH_SUPPORT_DIR        where recrash-pass.so and librecrash_client.a lie (default ../lib/recrash)
+)";
+
+int Fail(int code, const std::string& message, const std::string& way_out = "") {
+  std::fprintf(stderr, "%s: error: %s\n", kName, message.c_str());
+  if (!way_out.empty()) std::fprintf(stderr, "  %s\n", way_out.c_str());
+  return code;
+}
+
+Paths FindPaths() {
+  std::error_code error;
+  const std::filesystem::path prefix =
+      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
+  const char* chosen = std::getenv("RECRASH_SUPPORT_DIR");
+  const std::filesystem::path support = chosen && *chosen ? std::filesystem::path(chosen) : prefix / "lib" / "recrash";
+  const std::filesystem::path include = prefix / "include";
+  Paths paths;
+  paths.plugin = (support / "recrash-pass.so").string();
+  paths.client = (support / "librecrash_client.a").string();
+  if (std::filesystem::exists(include / "recrash" / "recrash.h", error)) paths.include = include.string();
+  return paths;
+}
+
+// The names to try, in order.
+std::vector<std::string> Compilers() {
+  const char* chosen = std::getenv(kVariable);
+  if (chosen && *chosen) return {chosen};
+  const std::string version = std::to_string(RECRASH_LLVM_VERSION);
+  return {std::string(kDriver) + "-" + version, "/usr/lib/llvm-" + version + "/bin/" + kDriver};
+}
+
+int Execute(const std::vector<std::string>& arguments) {
+  const std::vector<std::string> compilers = Compilers();
+  for (const std::string& compiler : compilers) {
+    std::vector<char*> argv = {const_cast<char*>(compiler.c_str())};
+    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(compiler.c_str(), argv.data());
+    if (errno != ENOENT) return Fail(4, "cannot run " + compiler + ": " + std::strerror(errno));
+  }
+  return Fail(4, "needs " + compilers.front() + ", which is not found",
+              "install it (Debian: apt-get install clang-" + std::to_string(RECRASH_LLVM_VERSION) +
+                  "), or name one in " + kVariable);
+}
+
+int Run(const std::vector<std::string>& arguments) {
+  const Paths paths = FindPaths();
+  const Result<CommandLine> command = Rewrite(arguments, paths);
+  if (!command) return Fail(2, command.error().message);
+  if (command->help) {
+    std::printf(kHelp, kDriver, kVariable, kDriver, RECRASH_LLVM_VERSION, RECRASH_LLVM_VERSION);
+    return 0;
+  }
+  std::error_code error;
+  for (const auto& [used, path] : {std::pair{command->uses_plugin, paths.plugin}, {command->uses_client, paths.client}})
+    if (used && !std::filesystem::exists(path, error))
+      return Fail(4, "needs " + path + ", which is not there",
+                  "install recrash again, or name its lib/recrash in RECRASH_SUPPORT_DIR, or use -fno-recrash");
+  return Execute(command->arguments);
+}
+
+}  // namespace
+}  // namespace recrash::compiler
+
+int main(int argc, char** argv) { return recrash::compiler::Run({argv + 1, argv + argc}); }
