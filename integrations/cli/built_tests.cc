@@ -1,0 +1,83 @@
+#include "integrations/cli/built_tests.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "integrations/cli/subprocess.h"
+#include "integrations/cli/support.h"
+
+namespace recrash::cli {
+namespace fs = std::filesystem;
+namespace {
+
+// The last lines say what went wrong; the whole would be pages of compiler invocations.
+std::string Tail(const std::string& text, size_t lines) {
+  size_t at = text.size();
+  while (at > 0 && lines > 0) {
+    --at;
+    if (at > 0 && text[at - 1] == '\n') --lines;
+  }
+  return text.substr(at);
+}
+
+void TakeSuite(const nlohmann::json& suite, std::map<std::string, TestOutcome>* outcomes) {
+  for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array())) {
+    TestOutcome outcome;
+    outcome.passed = !test.contains("failures");
+    for (const nlohmann::json& failure : test.value("failures", nlohmann::json::array()))
+      outcome.message += failure.value("failure", "");
+    (*outcomes)[test.value("name", "")] = outcome;
+  }
+}
+
+}  // namespace
+
+Result<BuildOutcome> BuildTests(const fs::path& directory) {
+  const fs::path build = directory / "build";
+  if (FindInPath("cmake").empty())
+    return Error{Errc::kMissing,
+                 "cmake is needed to build the tests, not found in PATH\n"
+                 "install it, or give --no-build to have the tests as source"};
+  std::vector<std::string> configure = {
+      "cmake", "-S",           directory.string(),
+      "-B",    build.string(), fmt::format("-Drecrash_DIR={}", (Prefix() / "lib/cmake/recrash").string())};
+  std::error_code error;
+  if (!fs::exists(build / "CMakeCache.txt", error) && !FindInPath("ninja").empty()) {
+    configure.emplace_back("-G");
+    configure.emplace_back("Ninja");
+  }
+  ProcessOptions quiet;
+  quiet.capture = true;
+  for (const std::vector<std::string>& step : {configure, {"cmake", "--build", build.string()}}) {
+    const Result<ProcessResult> result = RunProcess(step, quiet);
+    if (!result) return result.error();
+    if (!result->ok()) return BuildOutcome{false, Tail(result->output, 40)};
+  }
+  return BuildOutcome{true, ""};
+}
+
+Result<std::map<std::string, TestOutcome>> RunBuiltTests(const fs::path& directory, const std::string& program) {
+  const fs::path executable = fs::absolute(directory / "build" / "crash_test");
+  const fs::path results = fs::absolute(directory / "build" / "expected_to_fail.json");
+  std::error_code error;
+  fs::remove(results, error);
+  ProcessOptions quiet;
+  quiet.capture = true;
+  const Result<ProcessResult> run = RunProcess(
+      {executable.string(), "--program", program, "--expect=fail", "--gtest_output=json:" + results.string()}, quiet);
+  if (!run) return run.error();
+  std::ifstream file(results);
+  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object())
+    return Error{Errc::kRefused,
+                 fmt::format("{}: needed the results of the built tests, found none (exit status {})\n{}",
+                             executable.string(), run->exit_code(), Tail(run->output, 20))};
+  std::map<std::string, TestOutcome> outcomes;
+  for (const nlohmann::json& suite : json.value("testsuites", nlohmann::json::array())) TakeSuite(suite, &outcomes);
+  fs::remove(results, error);
+  return outcomes;
+}
+
+}  // namespace recrash::cli

@@ -1,0 +1,28 @@
+#include "integrations/cli/json.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+
+namespace recrash::cli {
+
+nlohmann::ordered_json FrameJson(const Frame& frame) {
+  return {{"index", frame.index}, {"function", frame.function},   {"file", frame.file},
+          {"line", frame.line},   {"monitored", frame.monitored}, {"inlined", frame.inlined}};
+}
+
+Status WriteJson(const nlohmann::ordered_json& value, const std::string& path) {
+  if (path.empty()) return Ok{};
+  const std::string text = value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  if (path == "-") {
+    std::cout << text << std::flush;
+    return Ok{};
+  }
+  std::ofstream file(path, std::ios::trunc);
+  file << text << std::flush;
+  if (file) return Ok{};
+  return Error{Errc::kRefused, path + ": the JSON result cannot be written: " + std::strerror(errno)};
+}
+
+}  // namespace recrash::cli

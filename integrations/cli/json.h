@@ -1,0 +1,21 @@
+// The --json forms. Text of the report may be any bytes: what is not UTF-8 becomes U+FFFD.
+#ifndef RECRASH_INTEGRATIONS_CLI_JSON_H_
+#define RECRASH_INTEGRATIONS_CLI_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "agent/report/result.h"
+#include "testgen/symbols/backtrace.h"
+
+namespace recrash::cli {
+
+// index, function, file, line, monitored, inlined: the fields that every list of frames has.
+nlohmann::ordered_json FrameJson(const Frame& frame);
+
+// Into the file, or standard output for "-". Nothing for "".
+Status WriteJson(const nlohmann::ordered_json& value, const std::string& path);
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_JSON_H_

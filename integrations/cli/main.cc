@@ -1,0 +1,168 @@
+// The `recrash` command: options, help and errors of the command line; each subcommand is a file of its own.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "integrations/cli/commands.h"
+#include "integrations/cli/terminal.h"
+
+namespace recrash::cli {
+namespace {
+
+constexpr const char* kDescription =
+    R"(Turns a crash of a C++ program into GoogleTest cases that fail for the same reason.
+
+  recrash-clang++ -O2 -g x.cpp -o x    build it (or: recrash run -- ./x, for a program as it is)
+  ./x                                  it crashes, and says where its report is
+  recrash reproduce --program ./x      tests from the newest report of ./x, each seen to fail as the program did
+  recrash debug --frame 1              gdb at the entry of a function that was live, with its arguments)";
+
+constexpr const char* kExitCodes =
+    R"(Exit codes: 0 at least one test reproduces (or the command did its work), 1 none does, 2 wrong usage,
+3 damaged report, 4 something is missing or the machine refuses (the message says which).
+
+Reports are kept in $RECRASH_DIR, else $XDG_STATE_HOME/recrash, else ~/.local/state/recrash. REPORT is a path, or a
+name there or the beginning of one.)";
+
+void AddReport(CLI::App* app, ReportArguments* report) {
+  app->add_option("REPORT", report->report, "path, name in the store, or its beginning; by default the newest");
+  app->add_option("--program", report->program, "the program that crashed (default: where the report says it was)")
+      ->type_name("PATH");
+  app->add_option("--search-path", report->search_paths, "folder with unstripped twins and libraries; may be repeated")
+      ->type_name("DIR");
+}
+
+void AddJson(CLI::App* app, std::string* json) {
+  app->add_option("--json", *json, "also write the result as JSON (- for standard output)")->type_name("FILE");
+}
+
+void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
+  AddJson(app, &options->json);
+  app->add_option("--timeout", options->seconds_per_frame, "seconds that one replay may take (10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0));
+  app->add_option("--max-frames", options->max_frames, "replay at most so many, half from each end (200)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 100000u));
+  app->add_flag("!--no-build", options->build, "leave the tests as source, do not build and run them");
+  app->add_flag("!--no-same-bases", options->same_bases, "replay with modules elsewhere, as under a debugger");
+}
+
+// What stands after `--` belongs to another program and is not looked at.
+struct CommandLine {
+  std::vector<std::string> before;  // reversed, as CLI11 wants it
+  std::vector<std::string> after;
+};
+
+CommandLine Split(int argc, char** argv) {
+  CommandLine line;
+  bool after = false;
+  for (int i = 1; i < argc; ++i) {
+    if (!after && std::string_view(argv[i]) == "--") {
+      after = true;
+    } else {
+      (after ? line.after : line.before).emplace_back(argv[i]);
+    }
+  }
+  std::ranges::reverse(line.before);
+  return line;
+}
+
+int Main(int argc, char** argv) {
+  const CommandLine line = Split(argc, argv);
+  CLI::App app(kDescription, "recrash");
+  app.footer(kExitCodes);
+  app.require_subcommand(1);
+  app.set_version_flag("--version", "recrash " RECRASH_VERSION);
+  app.set_help_all_flag("--help-all", "Help on all subcommands");
+  int code = kSuccess;
+
+  RunArguments run;
+  CLI::App* command = app.add_subcommand("run", "run a program and keep its crash");
+  command->footer(
+      "Usage:   recrash run [OPTIONS] -- PROGRAM [ARGUMENTS...]\nExample: recrash run -- ./server --port 8080\nThe "
+      "exit status is the program's (128 + signal when it dies of "
+      "one).");
+  command->add_option("-o", run.directory, "folder for the report (default: the store)")->type_name("DIR");
+  command->prefix_command();
+  command->callback([&, command] {
+    run.command = command->remaining();
+    run.command.insert(run.command.end(), line.after.begin(), line.after.end());
+    code = RunCommand(run);
+  });
+
+  ListArguments list;
+  command = app.add_subcommand("list", "reports in the store, newest first");
+  AddJson(command, &list.json);
+  command->callback([&] { code = ListCommand(list); });
+
+  ShowArguments show;
+  command = app.add_subcommand("show", "what failed: back-trace, arguments, what the report holds");
+  command->footer("Example: recrash show --program ./server\nWithout the program's files: module and offset only.");
+  AddReport(command, &show.report);
+  AddJson(command, &show.json);
+  command->callback([&] { code = ShowCommand(show); });
+
+  GenerateArguments generate;
+  command = app.add_subcommand("generate", "candidate tests, one a frame, not yet verified");
+  command->footer("Example: recrash generate --program ./server -o crash");
+  AddReport(command, &generate.report);
+  command->add_option("-o", generate.output, "folder for the tests")->type_name("DIR")->required();
+  command->add_flag("--force", generate.force,
+                    "use a folder that recrash did not make; what is replaced is kept as FILE.1");
+  command->callback([&] { code = GenerateCommand(generate); });
+
+  VerifyArguments verify;
+  command = app.add_subcommand("verify", "replay candidates, keep those that reproduce, build them");
+  command->footer("Example: recrash verify crash");
+  command->add_option("DIR", verify.directory, "folder that `recrash generate` made")->required();
+  command->add_option("--program", verify.program, "build to replay against (default: the one they were made for)")
+      ->type_name("PATH");
+  AddVerify(command, &verify.options);
+  command->callback([&] { code = VerifyCommand(verify); });
+
+  ReproduceArguments reproduce;
+  command = app.add_subcommand("reproduce", "generate and verify: from a report to tests that fail");
+  command->footer("Example: recrash reproduce --program ./server\nThen:    REPORT-tests/build/crash_test");
+  AddReport(command, &reproduce.generate.report);
+  command->add_option("-o", reproduce.generate.output, "folder for the tests (default: ./REPORT-tests)")
+      ->type_name("DIR");
+  command->add_flag("--force", reproduce.generate.force,
+                    "use a folder that recrash did not make; what is replaced is kept as FILE.1");
+  AddVerify(command, &reproduce.verify);
+  command->callback([&] { code = ReproduceCommand(reproduce); });
+
+  DebugArguments debug;
+  command = app.add_subcommand("debug", "gdb at a frame's entry, with its original arguments");
+  command->footer("Example: recrash debug --frame 1\nArguments for gdb: recrash debug --frame 1 -- -batch -ex bt");
+  command->add_option("TARGET", debug.target, "report or folder of tests; by default the newest report");
+  command->add_option("--frame", debug.frame, "number of the frame (0)")->type_name("N");
+  command->add_option("--program", debug.program, "the program that crashed, or another build of it")
+      ->type_name("PATH");
+  command->add_option("--search-path", debug.search_paths, "folder with unstripped twins and libraries")
+      ->type_name("DIR");
+  command->callback([&] {
+    debug.debugger_arguments = line.after;
+    code = DebugCommand(debug);
+  });
+
+  try {
+    std::vector<std::string> words = line.before;
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const auto used = app.get_subcommands();
+    return Fail({Errc::kUsage, fmt::format("{}\n`recrash{} --help` shows what there is", error.what(),
+                                           used.empty() ? "" : " " + used[0]->get_name())});
+  }
+  return code;
+}
+
+}  // namespace
+}  // namespace recrash::cli
+
+int main(int argc, char** argv) { return recrash::cli::Main(argc, argv); }

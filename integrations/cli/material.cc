@@ -1,0 +1,28 @@
+#include "integrations/cli/material.h"
+
+#include <filesystem>
+
+#include "agent/report/reader.h"
+#include "integrations/cli/store.h"
+
+namespace recrash::cli {
+
+Result<Material> LoadMaterial(const ReportArguments& arguments) {
+  const Result<std::filesystem::path> path = FindReport(arguments.report, arguments.program);
+  if (!path) return path.error();
+  Result<Report> report = ReadReport(*path);
+  if (!report) return report.error();
+
+  Material material;
+  material.path = *path;
+  material.name = ReportName(*path);
+  material.symbols.program = arguments.program;
+  material.symbols.search_paths = arguments.search_paths;
+  material.report = *std::move(report);
+  Result<Backtrace> backtrace = ReadBacktrace(material.report, material.symbols);
+  if (!backtrace) return backtrace.error();
+  material.backtrace = *std::move(backtrace);
+  return material;
+}
+
+}  // namespace recrash::cli

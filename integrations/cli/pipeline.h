@@ -1,0 +1,33 @@
+// The two halves of `recrash reproduce`, which `generate` and `verify` are on their own.
+#ifndef RECRASH_INTEGRATIONS_CLI_PIPELINE_H_
+#define RECRASH_INTEGRATIONS_CLI_PIPELINE_H_
+
+#include <string>
+#include <vector>
+
+#include "agent/report/result.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/suite.h"
+#include "testgen/verify/verify.h"
+
+namespace recrash::cli {
+
+// Reads the report, finds its frames, writes the candidates into arguments.output.
+Result<Suite> Generate(const GenerateArguments& arguments);
+
+struct Verification {
+  std::vector<FrameVerdict> verdicts;
+  std::vector<uint32_t> kept;      // frames that have a test now, innermost first
+  std::vector<std::string> notes;  // one sentence each, for the user
+};
+
+// Replays the suite's frames; keeps those that reproduce, builds them, and drops what is not red then. The folder is
+// left as it is when none reproduces, or when the program is not the build that crashed.
+Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options);
+
+// Prints the table and the summary, writes --json; returns the exit code.
+int ReportVerification(const Suite& suite, const Verification& verification, const VerifyOptionsGiven& options);
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_PIPELINE_H_

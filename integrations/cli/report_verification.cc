@@ -1,0 +1,148 @@
+// What verify and reproduce print, and their --json form.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "integrations/cli/json.h"
+#include "integrations/cli/pipeline.h"
+#include "integrations/cli/terminal.h"
+#include "testgen/emit/failure_text.h"
+#include "testgen/emit/text.h"
+
+namespace recrash::cli {
+namespace {
+
+constexpr size_t kMostLines = 60;  // of the table; the JSON form has all
+constexpr size_t kMostNumbers = 12;
+
+const char* VerdictText(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kReproduced:
+      return "reproduced";
+    case Verdict::kDifferentFailure:
+      return "different failure";
+    case Verdict::kReturned:
+      return "returned";
+    case Verdict::kExited:
+      return "exited";
+    case Verdict::kTimedOut:
+      return "timed out";
+    case Verdict::kCannotReplay:
+      break;
+  }
+  return "cannot replay";
+}
+
+const FrameVerdict* FindVerdict(const Verification& verification, uint32_t index) {
+  const auto found = std::ranges::find(verification.verdicts, index, &FrameVerdict::index);
+  return found == verification.verdicts.end() ? nullptr : &*found;
+}
+
+struct Row {
+  std::string function, place, outcome;
+};
+
+std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
+  if (!verdict) {
+    const std::string why = frame.inlined && frame.why_not.empty() ? "inlined" : frame.why_not;
+    return Coloured(Colour::kDim, PrintableText(why.empty() ? "not tried" : "not tried: " + why));
+  }
+  std::string text = VerdictText(verdict->verdict);
+  if (verdict->verdict == Verdict::kReproduced) {
+    text = Coloured(Colour::kGood, text);
+    return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
+  }
+  text = Coloured(Colour::kBad, text);
+  return verdict->note.empty() ? text : text + ": " + PrintableText(verdict->note);
+}
+
+void PrintTable(const Suite& suite, const Verification& verification) {
+  std::vector<Row> rows;
+  size_t function_width = 0, place_width = 0;
+  for (const Frame& frame : suite.backtrace.frames) {
+    const FrameVerdict* verdict = FindVerdict(verification, frame.index);
+    if (!verdict && !frame.own) continue;
+    std::string function = PrintableText(PlainFunction(frame.function));
+    if (function.size() > 48) function = "..." + function.substr(function.size() - 45);
+    const std::string place =
+        frame.file.empty() ? "" : PrintableText(fmt::format("{}:{}", BaseName(frame.file), frame.line));
+    rows.push_back({fmt::format("#{:<3} {}", frame.index, function), place, OutcomeText(frame, verdict)});
+    function_width = std::max(function_width, rows.back().function.size());
+    place_width = std::max(place_width, place.size());
+  }
+  const size_t head = rows.size() > kMostLines ? kMostLines / 2 : rows.size();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (i >= head && i + head < rows.size()) {
+      if (i == head) fmt::print("  ... {} frames ...\n", rows.size() - 2 * head);
+      continue;
+    }
+    fmt::print("  {:<{}}  {:<{}}  {}\n", rows[i].function, function_width, rows[i].place, place_width, rows[i].outcome);
+  }
+}
+
+std::string KeptText(const std::vector<uint32_t>& kept, size_t all) {
+  std::string numbers;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept.size() > kMostNumbers && i == kMostNumbers - 1) {
+      numbers += fmt::format(", ... {}", kept.back());
+      break;
+    }
+    numbers += fmt::format("{}{}", i ? ", " : "", kept[i]);
+  }
+  return fmt::format("(frame{} {} of {})", kept.size() == 1 ? "" : "s", numbers, all);
+}
+
+nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verification, const std::string& failure) {
+  nlohmann::ordered_json frames = nlohmann::ordered_json::array();
+  for (const Frame& frame : suite.backtrace.frames) {
+    nlohmann::ordered_json entry = FrameJson(frame);
+    const FrameVerdict* verdict = FindVerdict(verification, frame.index);
+    if (verdict) {
+      entry.update({{"verdict", VerdictText(verdict->verdict)},
+                    {"depth", verdict->depth},
+                    {"seconds", verdict->seconds},
+                    {"note", verdict->note}});
+    } else {
+      entry.update({{"verdict", nullptr}, {"depth", nullptr}, {"seconds", nullptr}, {"note", frame.why_not}});
+    }
+    entry["own"] = frame.own;
+    frames.push_back(entry);
+  }
+  return {{"report", suite.report_path},
+          {"failure", failure},
+          {"frames", frames},
+          {"tests", verification.kept.size()},
+          {"directory", std::filesystem::absolute(suite.directory).lexically_normal().string()},
+          {"notes", verification.notes}};
+}
+
+}  // namespace
+
+int ReportVerification(const Suite& suite, const Verification& verification, const VerifyOptionsGiven& options) {
+  const std::string failure = FailureText(suite.report, suite.backtrace);
+  const bool any = !verification.kept.empty();
+  if (options.json != "-") {
+    PrintTable(suite, verification);
+    const size_t all = suite.backtrace.frames.size() + suite.backtrace.skipped;
+    if (any) {
+      fmt::print("{}\n",
+                 PrintableText(fmt::format("recrash: reproduced: {}   {}", failure, KeptText(verification.kept, all))));
+    } else {
+      fmt::print("{}\n", PrintableText(fmt::format("recrash: not reproduced: {}   (none of {} frames tried)", failure,
+                                                   verification.verdicts.size())));
+    }
+    const std::string directory = PrintableText(suite.directory.string());
+    if (any && options.build) {
+      fmt::print("  run the tests:  {}/build/crash_test\n  in a debugger:  recrash debug {} --frame {}\n", directory,
+                 directory, verification.kept.front());
+    } else if (any) {
+      fmt::print("  the tests:  {}/crash_test.cc\n", directory);
+    }
+  }
+  for (const std::string& note : verification.notes) Note(note);
+  if (const Status written = WriteJson(ToJson(suite, verification, failure), options.json); !written)
+    return Fail(written.error());
+  return any ? kSuccess : kNothingReproduced;
+}
+
+}  // namespace recrash::cli

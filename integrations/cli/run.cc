@@ -1,0 +1,107 @@
+// recrash run: a program as it is, with the agent in it, so that its crash is kept.
+#include <elf.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <set>
+
+#include "agent/report/elf_notes.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/store.h"
+#include "integrations/cli/subprocess.h"
+#include "integrations/cli/support.h"
+#include "integrations/cli/terminal.h"
+#include "testgen/emit/failure_text.h"
+
+namespace recrash::cli {
+namespace fs = std::filesystem;
+namespace {
+
+Result<fs::path> FindProgram(const std::string& name) {
+  const std::string path = name.find('/') == std::string::npos ? FindInPath(name) : name;
+  std::error_code error;
+  if (!path.empty() && fs::is_regular_file(path, error)) return fs::path(path);
+  return Error{Errc::kMissing,
+               fmt::format("{}: no such program\ngive its path, as in recrash run -- ./{}", name, name)};
+}
+
+bool IsDynamic(const fs::path& program) {
+  // PT_INTERP among the first program headers; ReadElf has checked that it is an ELF file.
+  std::ifstream file(program, std::ios::binary);
+  Elf64_Ehdr header{};
+  file.read(reinterpret_cast<char*>(&header), sizeof header);
+  for (unsigned i = 0; file && i < header.e_phnum; ++i) {
+    Elf64_Phdr segment{};
+    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
+    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
+    if (file && segment.p_type == PT_INTERP) return true;
+  }
+  return false;
+}
+
+// Scripts and the like run with the agent preloaded too: it is what they start that may crash.
+Result<std::string> Preload(const fs::path& program) {
+  const Result<ElfFacts> elf = ReadElf(program);
+  if (elf && !elf->notes.empty()) return std::string();  // built with recrash's pass: the agent is linked in
+  if (elf && !IsDynamic(program))
+    return Error{Errc::kRefused, fmt::format("{}: needed a dynamically linked program to load the agent into, found a "
+                                             "static one\nlink it with recrash-clang++, which puts the agent in",
+                                             program.string())};
+  const Result<fs::path> preload = SupportFile("librecrash_preload.so");
+  if (!preload) return preload.error();
+  const char* before = std::getenv("LD_PRELOAD");
+  return preload->string() + (before && *before ? fmt::format(":{}", before) : "");
+}
+
+std::set<fs::path> ReportsIn(const fs::path& directory) {
+  std::set<fs::path> paths;
+  for (const StoredReport& stored : ListStore(directory)) paths.insert(stored.path);
+  return paths;
+}
+
+}  // namespace
+
+int RunCommand(const RunArguments& arguments) {
+  if (arguments.command.empty())
+    return Fail({Errc::kUsage, "needed a program to run, found none\nrecrash run -- PROGRAM [ARGUMENTS...]"});
+  const Result<fs::path> program = FindProgram(arguments.command[0]);
+  if (!program) return Fail(program.error());
+  const Result<std::string> preload = Preload(*program);
+  if (!preload) return Fail(preload.error());
+
+  const fs::path store =
+      fs::absolute(arguments.directory.empty() ? StoreDirectory() : fs::path(arguments.directory)).lexically_normal();
+  ProcessOptions options;
+  options.environment.emplace_back("RECRASH_DIR", store.string());
+  // In-house there is room: keep more memory than in the field, unless the user says otherwise.
+  if (!std::getenv("RECRASH_OPTIONS")) options.environment.emplace_back("RECRASH_OPTIONS", "memory=1024");
+  if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
+  if (!std::getenv("RECRASH_COLLECTOR"))
+    options.environment.emplace_back("RECRASH_COLLECTOR", (Prefix() / "bin/recrash-collector").string());
+
+  const std::set<fs::path> before = ReportsIn(store);
+  std::vector<std::string> command = arguments.command;
+  command[0] = program->string();
+  const Result<ProcessResult> result = RunProcess(command, options);
+  if (!result) return Fail(result.error());
+
+  std::set<fs::path> reports = ReportsIn(store);
+  std::erase_if(reports, [&](const fs::path& path) { return before.contains(path); });
+  for (const fs::path& path : reports)
+    Note(fmt::format("report: {}\nnext: recrash reproduce {} --program {}", path.string(),
+                     arguments.directory.empty() ? ReportName(path) : path.string(), arguments.command[0]));
+  if (WIFSIGNALED(result->wait_status) && reports.empty())
+    Note(
+        fmt::format("the program died of {}, and no report was written to {}\n"
+                    "a program that handles this signal itself, or clears its environment, cannot be watched from "
+                    "outside: build it with recrash-clang++",
+                    SignalName(WTERMSIG(result->wait_status)), store.string()));
+  return result->exit_code();
+}
+
+}  // namespace recrash::cli

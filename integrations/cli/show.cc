@@ -1,0 +1,154 @@
+// recrash show: a report in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/report/reader.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/json.h"
+#include "integrations/cli/store.h"
+#include "integrations/cli/terminal.h"
+#include "testgen/emit/failure_text.h"
+#include "testgen/emit/text.h"
+
+namespace recrash::cli {
+namespace {
+
+constexpr size_t kMostFrames = 100;
+
+std::string SizeText(uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} bytes", bytes);
+  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
+}
+
+uint64_t MemorySize(const Report& report) {
+  uint64_t bytes = 0;
+  for (const Region& region : report.memory) bytes += region.bytes.size();
+  return bytes;
+}
+
+const char* FrameMark(const Frame& frame) {
+  if (frame.is_signal_frame) return "signal";
+  if (frame.inlined) return "inlined";
+  if (frame.monitored) return "monitored";
+  return frame.own ? "not monitored" : "library";
+}
+
+void PrintFrame(const Frame& frame) {
+  const std::string function = frame.function.empty() ? fmt::format("{:#x}", frame.pc.value) : frame.function;
+  const std::string place = frame.file.empty() ? BaseName(frame.module) : fmt::format("{}:{}", frame.file, frame.line);
+  fmt::print("  #{:<3} {}  {}  {}\n", frame.index, Coloured(Colour::kBold, PrintableText(function)),
+             PrintableText(place), Coloured(Colour::kDim, fmt::format("[{}]", FrameMark(frame))));
+  for (const Parameter& parameter : frame.parameters) {
+    const std::string value = parameter.complete           ? parameter.rendered
+                              : parameter.rendered.empty() ? "not kept"
+                                                           : parameter.rendered;
+    fmt::print("         {} = {}\n",
+               PrintableText(parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name),
+               PrintableText(value));
+  }
+}
+
+void PrintBacktrace(const Backtrace& backtrace) {
+  const auto& frames = backtrace.frames;
+  const size_t head = frames.size() > kMostFrames ? kMostFrames / 2 : frames.size();
+  for (size_t i = 0; i < head; ++i) PrintFrame(frames[i]);
+  if (head < frames.size()) {
+    fmt::print("  ... {} frames ...\n", frames.size() - 2 * head + backtrace.skipped);
+    for (size_t i = frames.size() - head; i < frames.size(); ++i) PrintFrame(frames[i]);
+  }
+}
+
+void PrintHoldings(const Report& report) {
+  const size_t sockets = static_cast<size_t>(
+      std::ranges::count_if(report.files, [](const OpenFile& file) { return file.path.starts_with("socket:"); }));
+  fmt::print("\nholds {} of memory in {} regions{}, {} thread{}, {} modules, {} open files{}\n",
+             SizeText(MemorySize(report)), report.memory.size(), report.memory_complete ? "" : " (cut at the limit)",
+             report.threads.size(), report.threads.size() == 1 ? "" : "s", report.modules.size(), report.files.size(),
+             sockets ? fmt::format(" ({} sockets)", sockets) : "");
+  if (report.process.collect_ns > 0)
+    fmt::print("collected in {:.1f} ms\n", static_cast<double>(report.process.collect_ns) / 1e6);
+  for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
+}
+
+void PrintHead(const Report& report, const std::string& failure, const std::string& name) {
+  const Process& process = report.process;
+  fmt::print("{}\n\n", Coloured(Colour::kBold, PrintableText(failure)));
+  fmt::print("report   {}\n", PrintableText(name));
+  fmt::print("program  {}{}\n", PrintableText(process.program),
+             process.version.empty() ? "" : PrintableText(", version " + process.version));
+  fmt::print("build    {}\n",
+             process.mode.empty() ? "not instrumented" : PrintableText("-recrash-mode=" + process.mode));
+  fmt::print("crashed  {}, pid {}\n", TimeText(process.crashed_at), process.pid);
+  if (report.failure.kind == FailureKind::kSignal)
+    fmt::print("signal   {}, code {}, address {:#x}\n", SignalName(report.failure.signal), report.failure.code,
+               report.failure.address.value);
+  fmt::print("\n");
+}
+
+nlohmann::ordered_json ToJson(const Report& report, const std::string& path, const std::string& failure,
+                              const Backtrace* backtrace) {
+  nlohmann::ordered_json json = {{"report", path},
+                                 {"failure", failure},
+                                 {"program", report.process.program},
+                                 {"version", report.process.version},
+                                 {"mode", report.process.mode},
+                                 {"time", report.process.crashed_at / 1'000'000'000},
+                                 {"signal", report.failure.signal},
+                                 {"address", report.failure.address.value},
+                                 {"memory_bytes", MemorySize(report)},
+                                 {"memory_complete", report.memory_complete},
+                                 {"regions", report.memory.size()},
+                                 {"threads", report.threads.size()},
+                                 {"collect_ns", report.process.collect_ns},
+                                 {"losses", report.losses}};
+  json["frames"] = nlohmann::ordered_json::array();
+  if (!backtrace) return json;
+  for (const Frame& frame : backtrace->frames) {
+    nlohmann::ordered_json entry = FrameJson(frame);
+    entry["candidate"] = frame.candidate;
+    if (!frame.why_not.empty()) entry["why_not"] = frame.why_not;
+    entry["parameters"] = nlohmann::ordered_json::array();
+    for (const Parameter& parameter : frame.parameters)
+      entry["parameters"].push_back({{"name", parameter.name},
+                                     {"type", parameter.type.name},
+                                     {"complete", parameter.complete},
+                                     {"value", parameter.rendered}});
+    json["frames"].push_back(entry);
+  }
+  json["skipped"] = backtrace->skipped;
+  json["notes"] = backtrace->notes;
+  return json;
+}
+
+}  // namespace
+
+int ShowCommand(const ShowArguments& arguments) {
+  const auto path = FindReport(arguments.report.report, arguments.report.program);
+  if (!path) return Fail(path.error());
+  const Result<Report> report = ReadReport(*path);
+  if (!report) return Fail(report.error());
+  SymbolOptions symbols;
+  symbols.program = arguments.report.program;
+  symbols.search_paths = arguments.report.search_paths;
+  const Result<Backtrace> backtrace = ReadBacktrace(*report, symbols);
+  const std::string failure = backtrace ? FailureText(*report, *backtrace) : FailureText(*report);
+
+  if (arguments.json != "-") {
+    PrintHead(*report, failure, ReportName(*path));
+    if (backtrace) {
+      PrintBacktrace(*backtrace);
+      for (const std::string& note : backtrace->notes) fmt::print("note: {}\n", PrintableText(note));
+    } else {
+      // What the report says by itself is still worth showing.
+      Note("no back-trace: " + backtrace.error().message);
+    }
+    PrintHoldings(*report);
+  }
+  const Status written =
+      WriteJson(ToJson(*report, path->string(), failure, backtrace ? &*backtrace : nullptr), arguments.json);
+  return written ? kSuccess : Fail(written.error());
+}
+
+}  // namespace recrash::cli

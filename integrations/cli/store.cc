@@ -1,0 +1,93 @@
+#include "integrations/cli/store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "agent/report/reader.h"
+
+namespace recrash::cli {
+namespace fs = std::filesystem;
+namespace {
+
+bool IsReport(const fs::path& path) { return path.extension() == ".rcr" || path.extension() == ".rcraw"; }
+
+bool IsRegular(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::string& program) {
+  std::error_code error;
+  const fs::path wanted = fs::weakly_canonical(program, error);
+  const StoredReport* same_name = nullptr;
+  for (const StoredReport& stored : reports) {
+    const Result<Report> report = ReadReport(stored.path);
+    if (!report) continue;
+    const fs::path crashed = report->process.program;
+    if (crashed == wanted) return stored.path;
+    if (!same_name && crashed.filename() == wanted.filename()) same_name = &stored;
+  }
+  if (same_name) return same_name->path;
+  return Error{Errc::kMissing, fmt::format("no report of {} among the {} in {}\n"
+                                           "run the program until it crashes (recrash run -- {}), or name a report",
+                                           program, reports.size(), StoreDirectory().string(), program)};
+}
+
+}  // namespace
+
+fs::path StoreDirectory() {
+  const auto variable = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+  };
+  if (const std::string directory = variable("RECRASH_DIR"); !directory.empty()) return directory;
+  if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return fs::path(state) / "recrash";
+  return fs::path(variable("HOME")) / ".local" / "state" / "recrash";
+}
+
+std::string ReportName(const fs::path& path) { return IsReport(path) ? path.stem() : path.filename(); }
+
+std::vector<StoredReport> ListStore(const fs::path& directory) {
+  std::vector<StoredReport> reports;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
+    if (!IsReport(entry.path()) || !entry.is_regular_file(error)) continue;
+    reports.push_back({entry.path(), ReportName(entry.path()), entry.last_write_time(error)});
+  }
+  std::ranges::sort(reports, [](const StoredReport& a, const StoredReport& b) {
+    return a.time != b.time ? a.time > b.time : a.name > b.name;
+  });
+  return reports;
+}
+
+Result<fs::path> FindReport(const std::string& name, const std::string& program) {
+  if (!name.empty() && IsRegular(name)) return fs::path(name);
+  const fs::path store = StoreDirectory();
+  const std::vector<StoredReport> reports = ListStore(store);
+  if (name.empty()) {
+    if (reports.empty())
+      return Error{Errc::kMissing, fmt::format("no report in {}\nrun a program until it crashes (recrash run -- "
+                                               "./program), or give the path of a report",
+                                               store.string())};
+    if (!program.empty()) return NewestOf(reports, program);
+    return reports.front().path;
+  }
+  std::vector<const StoredReport*> matching;
+  for (const StoredReport& stored : reports) {
+    if (stored.name == name || stored.path.filename() == name) return stored.path;
+    if (stored.name.starts_with(name)) matching.push_back(&stored);
+  }
+  if (matching.size() == 1) return matching[0]->path;
+  if (matching.empty())
+    return Error{Errc::kMissing, fmt::format("no report {}: neither a file nor the beginning of a name in {}\n"
+                                             "`recrash list` shows what is there",
+                                             name, store.string())};
+  std::string names;
+  for (size_t i = 0; i < std::min<size_t>(matching.size(), 5); ++i) names += (i ? ", " : "") + matching[i]->name;
+  return Error{Errc::kUsage, fmt::format("{} is the beginning of {} reports ({}{})\ngive a longer one", name,
+                                         matching.size(), names, matching.size() > 5 ? ", ..." : "")};
+}
+
+}  // namespace recrash::cli

@@ -1,0 +1,34 @@
+// Runs another program and waits for it.
+#ifndef RECRASH_INTEGRATIONS_CLI_SUBPROCESS_H_
+#define RECRASH_INTEGRATIONS_CLI_SUBPROCESS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/report/result.h"
+
+namespace recrash::cli {
+
+struct ProcessOptions {
+  std::vector<std::pair<std::string, std::string>> environment;  // added to our own
+  bool capture = false;  // stdout and stderr into ProcessResult::output; else they are ours
+};
+
+struct ProcessResult {
+  int wait_status = 0;
+  std::string output;
+
+  bool ok() const { return wait_status == 0; }
+  int exit_code() const;  // as a shell has it: 128 + signal when it died of one
+};
+
+// argv[0] is looked up in PATH when it has no slash. kMissing when it cannot be started.
+Result<ProcessResult> RunProcess(const std::vector<std::string>& argv, const ProcessOptions& options);
+
+// Where PATH has `name`; empty when it does not.
+std::string FindInPath(const std::string& name);
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_SUBPROCESS_H_

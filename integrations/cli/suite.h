@@ -1,0 +1,44 @@
+// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, and what recrash has to remember of it.
+//
+// People edit crash_test.cc. The hash of the text as written tells an edited file from ours; an edited one is renamed
+// (crash_test.cc.1) before another takes its place.
+#ifndef RECRASH_INTEGRATIONS_CLI_SUITE_H_
+#define RECRASH_INTEGRATIONS_CLI_SUITE_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+#include "testgen/emit/emit.h"
+#include "testgen/symbols/backtrace.h"
+
+namespace recrash::cli {
+
+struct Suite {
+  std::filesystem::path directory;
+  std::string report_path;  // the original, for --json
+  std::string report_name;
+  std::string program;  // absolute path of the build that the tests are run against
+  SymbolOptions symbols;
+  Report report;  // with `replay`
+  Backtrace backtrace;
+};
+
+// Makes the folder, or checks that it is one of ours or empty. kRefused otherwise, unless `force`.
+Status PrepareDirectory(const std::filesystem::path& directory, bool force);
+
+// Writes all files. `tests` says which frames get one; report.replay holds these, as does crash_test.rcr.
+Status WriteSuite(const Suite& suite, const EmitOptions& tests);
+
+// A folder that WriteSuite made. `program` replaces the remembered one when it is not empty.
+Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::string& program);
+
+// True when the folder has recrash's own file in it.
+bool IsSuite(const std::filesystem::path& directory);
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_SUITE_H_

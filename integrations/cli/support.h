@@ -1,0 +1,21 @@
+// Where the parts of the installation lie, relative to the command itself, so that the prefix can be moved.
+#ifndef RECRASH_INTEGRATIONS_CLI_SUPPORT_H_
+#define RECRASH_INTEGRATIONS_CLI_SUPPORT_H_
+
+#include <filesystem>
+
+#include "agent/report/result.h"
+
+namespace recrash::cli {
+
+// lib/recrash: $RECRASH_SUPPORT_DIR, else ../lib/recrash from the folder of the executable.
+std::filesystem::path SupportDirectory();
+// The folder that has bin, lib, include and share.
+std::filesystem::path Prefix();
+
+// A file of lib/recrash; kMissing with the way out when it is not there.
+Result<std::filesystem::path> SupportFile(const char* name);
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_SUPPORT_H_

@@ -1,0 +1,51 @@
+// What the command prints: diagnostics to stderr, results to stdout, colour and progress on a terminal only. Nothing
+// that came from a report is printed but through PrintableText.
+#ifndef RECRASH_INTEGRATIONS_CLI_TERMINAL_H_
+#define RECRASH_INTEGRATIONS_CLI_TERMINAL_H_
+
+#include <cstddef>
+#include <string>
+
+#include "agent/report/result.h"
+
+namespace recrash::cli {
+
+enum ExitCode : int {
+  kSuccess = 0,
+  kNothingReproduced = 1,
+  kUsageError = 2,
+  kDamagedReport = 3,
+  kMissingOrRefused = 4
+};
+
+int ExitCodeOf(Errc code);
+
+// "recrash: error: <first line>", the lines after it indented. Returns the exit code.
+int Fail(const Error& error);
+
+// "recrash: <text>" on stderr; lines after the first are indented.
+void Note(const std::string& text);
+
+enum class Colour { kGood, kBad, kDim, kBold };
+// `text` in a colour when stdout is a terminal and NO_COLOR is not set.
+std::string Coloured(Colour colour, const std::string& text);
+
+// One line on stderr that is overwritten, and gone in the end.
+class Progress {
+ public:
+  explicit Progress(std::string what) : what_(std::move(what)) {}
+  ~Progress() { Clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Show(size_t done, size_t all);
+  void Clear();
+
+ private:
+  std::string what_;
+  bool shown_ = false;
+};
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_TERMINAL_H_

@@ -1,0 +1,179 @@
+// recrash verify and recrash reproduce.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/report/elf_notes.h"
+#include "integrations/cli/built_tests.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/pipeline.h"
+#include "integrations/cli/support.h"
+#include "integrations/cli/terminal.h"
+#include "testgen/emit/emit.h"
+
+namespace recrash::cli {
+namespace {
+
+// Is `program` the very build that crashed? Without a build-id on either side it is taken for it.
+bool IsBuildThatCrashed(const Report& report, const std::string& program) {
+  const Module* recorded = report.program();
+  const Result<std::string> build_id = ReadBuildId(program);
+  return !recorded || !build_id || recorded->build_id.empty() || build_id->empty() || *build_id == recorded->build_id;
+}
+
+// The files of the kept tests, as they have to be so that they compile and are red.
+class TestFiles {
+ public:
+  TestFiles(Suite* suite, Verification* result) : suite_(suite), result_(result) {
+    tests_.report_name = suite->report_name;
+  }
+
+  Status Write() {
+    tests_.frames = result_->kept;
+    tests_.depths.clear();
+    for (const ReplayFrame& frame : suite_->report.replay->frames) tests_.depths.push_back(frame.depth);
+    return WriteSuite(*suite_, tests_);
+  }
+
+  // When names of the user's types do not compile here: once more without them.
+  Status Build() {
+    Result<BuildOutcome> outcome = BuildTests(suite_->directory);
+    if (!outcome) return outcome.error();
+    if (outcome->ok) return Ok{};
+    const std::string first_output = outcome->output;
+    tests_.opaque_types = true;
+    if (const Status status = Write(); !status) return status;
+    outcome = BuildTests(suite_->directory);
+    if (!outcome) return outcome.error();
+    if (outcome->ok) return Ok{};
+    // Nothing gained: the reason is elsewhere, and the readable text is the better one to leave.
+    tests_.opaque_types = false;
+    if (const Status status = Write(); !status) return status;
+    return Error{Errc::kRefused, fmt::format("{}: needed the tests to build, found\n{}\n"
+                                             "--no-build leaves them as source",
+                                             suite_->directory.string(), first_output)};
+  }
+
+  // The frames whose built test is not red as recorded.
+  Result<std::vector<uint32_t>> NotRed() {
+    const auto outcomes = RunBuiltTests(suite_->directory, suite_->program);
+    if (!outcomes) return outcomes.error();
+    std::vector<uint32_t> wrong;
+    for (const Frame& frame : suite_->backtrace.frames) {
+      if (std::ranges::find(result_->kept, frame.index) == result_->kept.end()) continue;
+      const auto found = outcomes->find(TestName(frame));
+      if (found == outcomes->end() || !found->second.passed) wrong.push_back(frame.index);
+    }
+    return wrong;
+  }
+
+  // Text that a test gives itself lies elsewhere than the program's, and that may matter.
+  Status LoadEverythingOf(const std::vector<uint32_t>& frames) {
+    tests_.load_only = frames;
+    if (const Status status = Write(); !status) return status;
+    return Build();
+  }
+
+ private:
+  Suite* suite_;
+  Verification* result_;
+  EmitOptions tests_;
+};
+
+void Drop(uint32_t index, Suite* suite, Verification* result) {
+  std::erase(result->kept, index);
+  std::erase_if(suite->report.replay->frames, [&](const ReplayFrame& frame) { return frame.index == index; });
+  for (FrameVerdict& verdict : result->verdicts)
+    if (verdict.index == index) {
+      verdict.verdict = Verdict::kCannotReplay;
+      verdict.note = "reproduced when verified, but its built test did not fail as recorded";
+    }
+  result->notes.push_back(fmt::format("frame {}: its built test did not fail as recorded; it was dropped", index));
+}
+
+Status BuildAndCheck(TestFiles* files, Suite* suite, Verification* result) {
+  if (const Status status = files->Build(); !status) return status;
+  Result<std::vector<uint32_t>> wrong = files->NotRed();
+  if (!wrong) return wrong.error();
+  if (wrong->empty()) return Ok{};
+  if (const Status status = files->LoadEverythingOf(*wrong); !status) return status;
+  wrong = files->NotRed();
+  if (!wrong) return wrong.error();
+  if (wrong->empty()) return Ok{};
+  for (const uint32_t index : *wrong) Drop(index, suite, result);
+  if (result->kept.empty()) return Ok{};
+  if (const Status status = files->Write(); !status) return status;
+  return files->Build();
+}
+
+// The frames that reproduced, with the depth that did it.
+std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<FrameVerdict>& verdicts) {
+  std::vector<ReplayFrame> frames;
+  for (const FrameVerdict& verdict : verdicts) {
+    if (verdict.verdict != Verdict::kReproduced) continue;
+    const auto found = std::ranges::find(report.replay->frames, verdict.index, &ReplayFrame::index);
+    if (found == report.replay->frames.end()) continue;
+    frames.push_back(*found);
+    frames.back().depth = verdict.depth;
+  }
+  return frames;
+}
+
+}  // namespace
+
+Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options) {
+  VerifyOptions verify;
+  verify.program = suite->program;
+  verify.seconds_per_frame = options.seconds_per_frame;
+  verify.max_frames = options.max_frames;
+  verify.allow_same_bases = options.same_bases;
+  verify.support_directory = SupportDirectory();
+  Verification result;
+  {
+    Progress progress("replaying frame");
+    Result<std::vector<FrameVerdict>> verdicts =
+        VerifyFrames(suite->report, verify, [&](size_t done, size_t all) { progress.Show(done, all); });
+    if (!verdicts) return verdicts.error();
+    result.verdicts = *std::move(verdicts);
+  }
+  std::ranges::sort(result.verdicts, {}, &FrameVerdict::index);
+
+  std::vector<ReplayFrame> frames = Reproduced(suite->report, result.verdicts);
+  for (const ReplayFrame& frame : frames) result.kept.push_back(frame.index);
+  if (!IsBuildThatCrashed(suite->report, suite->program)) {
+    result.notes.push_back(
+        fmt::format("{} is not the build that crashed: the tests are left as they are", suite->program));
+    return result;
+  }
+  if (frames.empty()) return result;
+  suite->report.replay->frames = std::move(frames);
+
+  TestFiles files(suite, &result);
+  if (const Status status = files.Write(); !status) return status.error();
+  if (!options.build) return result;
+  Progress progress("building and running the tests");
+  progress.Show(0, result.kept.size());
+  if (const Status status = BuildAndCheck(&files, suite, &result); !status) return status.error();
+  return result;
+}
+
+int VerifyCommand(const VerifyArguments& arguments) {
+  Result<Suite> suite = ReadSuite(arguments.directory, arguments.program);
+  if (!suite) return Fail(suite.error());
+  Result<Backtrace> backtrace = ReadBacktrace(suite->report, suite->symbols);
+  if (!backtrace) return Fail(backtrace.error());
+  suite->backtrace = *std::move(backtrace);
+  const Result<Verification> verification = Verify(&*suite, arguments.options);
+  if (!verification) return Fail(verification.error());
+  return ReportVerification(*suite, *verification, arguments.options);
+}
+
+int ReproduceCommand(const ReproduceArguments& arguments) {
+  Result<Suite> suite = Generate(arguments.generate);
+  if (!suite) return Fail(suite.error());
+  const Result<Verification> verification = Verify(&*suite, arguments.verify);
+  if (!verification) return Fail(verification.error());
+  return ReportVerification(*suite, *verification, arguments.verify);
+}
+
+}  // namespace recrash::cli
