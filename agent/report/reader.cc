@@ -4,10 +4,12 @@
 #include <new>
 #include <vector>
 
+#include "agent/client/raw_format.h"
 #include "agent/report/archive.h"
 #include "agent/report/crc32c.h"
 #include "agent/report/file_io.h"
 #include "agent/report/format.h"
+#include "agent/report/raw_reader.h"
 #include "agent/report/section_io.h"
 
 namespace recrash {
@@ -192,6 +194,7 @@ Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) try
   char magic[sizeof format::kMagic];
   if (Status status = file->ReadAt(0, magic, sizeof magic); !status) return status.error();
   if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits);
+  if (std::memcmp(magic, &raw::kMagic, sizeof magic) == 0) return ReadRawReport(*file, limits);
   return file->Damaged("does not begin as a report does");
 } catch (const std::bad_alloc&) {
   return Error{Errc::kRefused, path + ": not enough memory to read this report"};
