@@ -46,17 +46,19 @@ RECRASH_SIGNAL_SAFE void BecomeCollector(char* const* arguments) {
 }
 
 RECRASH_SIGNAL_SAFE __attribute__((noinline)) pid_t StartCollector() {
-  static char pid[24], tid[24], record[24];
+  static char pid[24], tid[24], record[24], abort_message[24];
   Text(pid).Decimal(static_cast<uint64_t>(g_record.pid));
   Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
   Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
-  static char* arguments[6];
+  Text(abort_message).Hex(reinterpret_cast<uint64_t>(g_state.abort_message));
+  static char* arguments[7];
   arguments[0] = g_state.collector;
   arguments[1] = pid;
   arguments[2] = tid;
   arguments[3] = record;
   arguments[4] = g_state.directory;
-  arguments[5] = nullptr;
+  arguments[5] = abort_message;
+  arguments[6] = nullptr;
   const pid_t child = vfork();
   if (child == 0) BecomeCollector(arguments);
   return child;

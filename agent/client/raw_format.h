@@ -13,7 +13,9 @@
 //   kRecord       abi::CrashRecord, whole: its fields magic, version and size are checked by the reader. Registers of
 //                 the failing thread are in context.uc_mcontext.gregs; report_path is not meaningful.
 //   kProcess      RawProcess
-//   kThrow        abi::ThrowRecord, only when it is armed; the stack_size bytes of the copy follow in the same block
+//   kThrow        abi::ThrowRecord of an uncaught exception, then the stack_size bytes of the copy, none when the
+//   record
+//                 is not armed
 //   kExecutable   path of the program (/proc/self/exe), no NUL
 //   kDirectory    working directory, no NUL
 //   kCommandLine  /proc/self/cmdline: arguments, each ended by a NUL

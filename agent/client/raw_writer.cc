@@ -224,7 +224,7 @@ RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
 
 RECRASH_SIGNAL_SAFE void PutThrow(RawFileOut& out) {
   const auto* thrown = reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record);
-  if (thrown == nullptr || thrown->armed == 0) return;
+  if (thrown == nullptr) return;
   PutBlock(out, BlockKind::kThrow, thrown, sizeof *thrown, reinterpret_cast<const void*>(thrown->stack_copy),
            thrown->stack_size);
 }

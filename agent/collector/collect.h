@@ -1,0 +1,35 @@
+// From a stopped process and its CrashRecord to a report.
+#ifndef RECRASH_AGENT_COLLECTOR_COLLECT_H_
+#define RECRASH_AGENT_COLLECTOR_COLLECT_H_
+
+#include <sys/types.h>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+#include "shadowstack/abi.h"
+
+namespace recrash {
+
+// What the client says on the command line.
+struct CollectRequest {
+  pid_t pid = 0;
+  pid_t tid = 0;
+  TargetAddress record;
+  std::string folder;
+  TargetAddress abort_message;  // of libc's __abort_msg; 0 when not known
+};
+
+struct Collected {
+  abi::CrashRecord record;
+  Report report;
+};
+
+// Stops all threads, reads everything, lets them go.
+Result<Collected> Collect(const CollectRequest& request);
+
+// The value of `name` in RECRASH_OPTIONS (name=value, separated by commas or colons).
+std::optional<uint64_t> NumberOption(std::string_view options, std::string_view name);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_COLLECTOR_COLLECT_H_

@@ -1,0 +1,17 @@
+// The same crash as a minidump, for tools that read those.
+#ifndef RECRASH_AGENT_COLLECTOR_MINIDUMP_H_
+#define RECRASH_AGENT_COLLECTOR_MINIDUMP_H_
+
+#include <string>
+
+#include "agent/report/result.h"
+#include "shadowstack/abi.h"
+
+namespace recrash {
+
+// Breakpad stops the threads itself, so nobody else may hold them. The file appears complete or not at all.
+Status WriteMinidump(const std::string& path, const abi::CrashRecord& record);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_COLLECTOR_MINIDUMP_H_

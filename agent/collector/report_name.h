@@ -1,0 +1,21 @@
+// Names of report files: <program>-<UTC yyyymmdd-hhmmss>-<pid>.
+#ifndef RECRASH_AGENT_COLLECTOR_REPORT_NAME_H_
+#define RECRASH_AGENT_COLLECTOR_REPORT_NAME_H_
+
+#include <cstdint>
+#include <string>
+
+#include "agent/report/result.h"
+
+namespace recrash {
+
+// Without folder and suffix. Of the program's name only what needs no quoting anywhere survives; the rest becomes `_`.
+std::string ReportBaseName(const std::string& program, int64_t unix_seconds, int32_t pid);
+
+// Makes the folder (0700, with what leads to it) and gives a path in it, without suffix, that no report has yet: a
+// program may report several failures within a second.
+Result<std::string> NewReportPath(const std::string& folder, const std::string& base_name);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_COLLECTOR_REPORT_NAME_H_

@@ -1,0 +1,57 @@
+// The memory of the dying process, read from outside.
+#ifndef RECRASH_AGENT_COLLECTOR_TARGET_MEMORY_H_
+#define RECRASH_AGENT_COLLECTOR_TARGET_MEMORY_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/report/fd.h"
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+constexpr uint64_t kPageSize = 4096;
+
+// Where the pages to keep come from; a test gives invented ones.
+class PageSource {
+ public:
+  virtual ~PageSource() = default;
+  // Bytes from `address` on that could be read into `out`; fewer where an unreadable page begins.
+  virtual size_t Read(TargetAddress address, std::span<uint8_t> out) const = 0;
+  // One entry for each page of the mapping: whether it has content of its own.
+  virtual std::vector<bool> Present(const Mapping& mapping) const = 0;
+};
+
+class TargetMemory final : public PageSource {
+ public:
+  static Result<TargetMemory> Open(pid_t pid);
+
+  size_t Read(TargetAddress address, std::span<uint8_t> out) const override;
+  // A file's pages are all present: reading brings them in, and only the process knows their relocated content.
+  std::vector<bool> Present(const Mapping& mapping) const override;
+  // Up to a NUL or the limit.
+  std::string ReadText(TargetAddress address, size_t limit) const;
+  bool Write(TargetAddress address, std::span<const uint8_t> bytes) const;
+
+  template <typename T>
+  bool ReadObject(TargetAddress address, T* out) const {
+    return Read(address, {reinterpret_cast<uint8_t*>(out), sizeof *out}) == sizeof *out;
+  }
+
+ private:
+  TargetMemory(Fd memory, Fd pagemap, pid_t pid)
+      : memory_(std::move(memory)), pagemap_(std::move(pagemap)), pid_(pid) {}
+
+  Fd memory_;
+  Fd pagemap_;
+  pid_t pid_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_COLLECTOR_TARGET_MEMORY_H_
