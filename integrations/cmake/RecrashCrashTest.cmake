@@ -1,0 +1,73 @@
+# recrash_add_crash_test(NAME name PROGRAM target-or-path REPORT file SOURCES file…)
+#
+# Builds the tests that `recrash reproduce` kept, and registers each TEST as a CTest case `name.Suite.Test` that runs
+# against PROGRAM. The executable `name` is what people run: it starts the program and loads the tests into it.
+#
+# Cases are found by reading the sources, so that a program that cannot run (not built yet, for another machine) fails
+# its tests and not the build.
+include(GoogleTest)
+
+function(recrash_add_crash_test)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;PROGRAM;REPORT" "SOURCES")
+  foreach(needed NAME PROGRAM REPORT SOURCES)
+    if(NOT ARG_${needed})
+      message(FATAL_ERROR "recrash_add_crash_test: ${needed} is needed, as in recrash_add_crash_test(NAME crash_test "
+                          "PROGRAM my_program REPORT crash_test.rcr SOURCES crash_test.cc)")
+    endif()
+  endforeach()
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "recrash_add_crash_test(${ARG_NAME}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  find_path(RECRASH_GTEST_INCLUDE_DIR gtest/gtest.h HINTS "${RECRASH_PREFIX}/include" /usr/src/googletest/googletest/include
+    DOC "Where gtest/gtest.h lies")
+  if(NOT RECRASH_GTEST_INCLUDE_DIR)
+    message(FATAL_ERROR "recrash_add_crash_test needs GoogleTest's headers, found no gtest/gtest.h. Install libgtest-dev "
+                        "or set RECRASH_GTEST_INCLUDE_DIR.")
+  endif()
+
+  get_filename_component(report "${ARG_REPORT}" ABSOLUTE)
+  if(TARGET ${ARG_PROGRAM})
+    set(program "$<TARGET_FILE:${ARG_PROGRAM}>")
+  else()
+    get_filename_component(program "${ARG_PROGRAM}" ABSOLUTE)
+  endif()
+
+  # Our own compilers would put the agent and the pass into the tests as well.
+  set(plain)
+  get_filename_component(driver "${CMAKE_CXX_COMPILER}" NAME)
+  if(driver MATCHES "^recrash-clang")
+    set(plain -fno-recrash)
+  endif()
+
+  # The tests: a library that is loaded into the program. It brings its own GoogleTest, hidden and bound to itself,
+  # because the program may have one too. No stack protector: the canary changes while memory is put back.
+  set(library ${ARG_NAME}_library)
+  add_library(${library} MODULE ${ARG_SOURCES})
+  target_compile_features(${library} PRIVATE cxx_std_17)
+  target_include_directories(${library} PRIVATE "${RECRASH_PREFIX}/include" "${RECRASH_GTEST_INCLUDE_DIR}")
+  target_compile_options(${library} PRIVATE -g -fvisibility=hidden -fno-stack-protector ${plain})
+  target_link_options(${library} PRIVATE ${plain}
+    "LINKER:-Bsymbolic" "LINKER:--exclude-libs,ALL" "LINKER:-z,defs")
+  target_link_libraries(${library} PRIVATE "${RECRASH_LIBRARY_DIR}/librecrash_gtest.a" pthread)
+  set_target_properties(${library} PROPERTIES PREFIX "lib" OUTPUT_NAME ${ARG_NAME} POSITION_INDEPENDENT_CODE ON)
+
+  # The launcher, which people, CTest and debuggers start.
+  add_executable(${ARG_NAME} "${RECRASH_PREFIX}/share/recrash/launcher_main.cc")
+  target_compile_features(${ARG_NAME} PRIVATE cxx_std_17)
+  target_compile_options(${ARG_NAME} PRIVATE ${plain})
+  target_link_options(${ARG_NAME} PRIVATE ${plain})
+  target_compile_definitions(${ARG_NAME} PRIVATE
+    "RECRASH_LAUNCH=\"${RECRASH_LIBRARY_DIR}/recrash-launch\""
+    "RECRASH_TEST_LIBRARY=\"$<TARGET_FILE:${library}>\""
+    "RECRASH_REPORT=\"${report}\""
+    "RECRASH_PROGRAM=\"${program}\"")
+  add_dependencies(${ARG_NAME} ${library})
+  if(TARGET ${ARG_PROGRAM})
+    add_dependencies(${ARG_NAME} ${ARG_PROGRAM})
+  endif()
+
+  gtest_add_tests(TARGET ${ARG_NAME} SOURCES ${ARG_SOURCES} TEST_PREFIX "${ARG_NAME}." TEST_LIST tests)
+  if(tests)
+    set_tests_properties(${tests} PROPERTIES TIMEOUT 120 LABELS crash)
+  endif()
+endfunction()

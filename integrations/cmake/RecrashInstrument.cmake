@@ -1,0 +1,82 @@
+# recrash_instrument(target [MODE references|full] [VERSION text])
+#
+# Compiles the target's C and C++ sources with recrash's pass, so that its functions keep their arguments, and links the
+# agent into it when it is an executable. MODE full also keeps the fields that functions use. VERSION is the build's own
+# name, found again in reports and tests.
+
+# What the pass needs; an error says what was found and what to do.
+function(_recrash_check_compiler language)
+  set(id "${CMAKE_${language}_COMPILER_ID}")
+  set(version "${CMAKE_${language}_COMPILER_VERSION}")
+  string(REGEX MATCH "^[0-9]+" major "${version}")
+  if(id STREQUAL "Clang" AND major STREQUAL RECRASH_LLVM_VERSION)
+    return()
+  endif()
+  message(FATAL_ERROR
+    "recrash_instrument needs Clang ${RECRASH_LLVM_VERSION} (the pass is built for it), found ${id} ${version} for "
+    "${language}. Configure with -DCMAKE_C_COMPILER=clang-${RECRASH_LLVM_VERSION} "
+    "-DCMAKE_CXX_COMPILER=clang++-${RECRASH_LLVM_VERSION}, or install a recrash built for your LLVM. A program of any "
+    "compiler can be watched without instrumentation: recrash run -- PROGRAM.")
+endfunction()
+
+function(recrash_instrument target)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "MODE;VERSION" "")
+  if(ARG_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "recrash_instrument(${target}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT TARGET ${target})
+    message(FATAL_ERROR "recrash_instrument: ${target} is not a target")
+  endif()
+  if(ARG_MODE AND NOT ARG_MODE MATCHES "^(references|full)$")
+    message(FATAL_ERROR "recrash_instrument(${target}): MODE is references or full, not ${ARG_MODE}")
+  endif()
+
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(drivers)
+  foreach(language C CXX)
+    if(language IN_LIST languages)
+      _recrash_check_compiler(${language})
+      list(APPEND drivers "${CMAKE_${language}_COMPILER}")
+    endif()
+  endforeach()
+
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY" OR type STREQUAL "UTILITY")
+    message(FATAL_ERROR "recrash_instrument(${target}): it has no sources of its own to compile")
+  endif()
+
+  # Our compilers do all this themselves; the pass must not run twice.
+  set(wrapped FALSE)
+  foreach(driver IN LISTS drivers)
+    get_filename_component(name "${driver}" NAME)
+    if(name MATCHES "^recrash-clang")
+      set(wrapped TRUE)
+    endif()
+  endforeach()
+
+  set(plugin "${RECRASH_LIBRARY_DIR}/recrash-pass.so")
+  set(compiled "$<COMPILE_LANGUAGE:C,CXX>")
+  if(NOT wrapped)
+    # -fplugin makes the options known while the command line is read; -fpass-plugin runs the pass.
+    target_compile_options(${target} PRIVATE
+      "$<${compiled}:-fplugin=${plugin}>" "$<${compiled}:-fpass-plugin=${plugin}>")
+    # A new pass means new objects.
+    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${plugin}")
+  endif()
+  if(ARG_MODE)
+    target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm -recrash-mode=${ARG_MODE}>")
+  endif()
+  if(ARG_VERSION)
+    if(ARG_VERSION MATCHES "[\"\\; ]")
+      message(FATAL_ERROR "recrash_instrument(${target}): VERSION must have no blank, quote or semicolon: ${ARG_VERSION}")
+    endif()
+    target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm -recrash-version=${ARG_VERSION}>")
+  endif()
+  target_link_libraries(${target} PRIVATE recrash::recrash)
+
+  if(type STREQUAL "EXECUTABLE" AND NOT wrapped)
+    set(client "${RECRASH_LIBRARY_DIR}/librecrash_client.a")
+    target_link_options(${target} PRIVATE "LINKER:-u,__recrash_client_anchor")
+    target_link_libraries(${target} PRIVATE "${client}" pthread dl)
+  endif()
+endfunction()
