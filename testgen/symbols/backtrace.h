@@ -40,10 +40,10 @@ struct Enumerator {
 // A parameter's type as a developer would write it, with what the emitter needs to print a literal of it.
 struct Type {
   TypeKind kind = TypeKind::kUnknown;
-  std::string name;          // spelled out with qualifiers: "const std::string&", "Tree*", "unsigned long"
+  std::string name;  // spelled out with qualifiers: "const std::string&", "Tree*", "unsigned long"
   uint64_t size = 0;
-  bool is_const = false;     // outermost (after typedefs)
-  bool is_signed = false;    // kEnum: of the underlying type
+  bool is_const = false;   // outermost (after typedefs)
+  bool is_signed = false;  // kEnum: of the underlying type
   std::vector<Enumerator> enumerators;
   // kPointer, kReference, kRvalueReference: what it points to (one level is filled, deeper ones have name and kind).
   std::vector<Type> pointee;  // empty or one
@@ -56,34 +56,34 @@ struct Parameter {
   bool artificial = false;
   Type type;
   ValueSource source = ValueSource::kUnknown;
-  bool complete = false;             // all bytes of it are known
-  std::vector<uint8_t> bytes;        // the value as it was on entry (type.size bytes), when known
-  bool indirect = false;             // by value through a pointer: bytes are the object's address
-  std::string rendered;              // one line for people: "Tree {root_ = 0x0, size_ = 3}", "\"abc\"", "nullptr", "3"
+  bool complete = false;       // all bytes of it are known
+  std::vector<uint8_t> bytes;  // the value as it was on entry (type.size bytes), when known
+  bool indirect = false;       // by value through a pointer: bytes are the object's address
+  std::string rendered;        // one line for people: "Tree {root_ = 0x0, size_ = 3}", "\"abc\"", "nullptr", "3"
 };
 
 struct Frame {
-  uint32_t index = 0;          // innermost is 0; inlined frames count
-  TargetAddress pc;            // in this frame (a return address less one, except for the innermost and signal frames)
-  std::string module;          // path of the file it lies in
+  uint32_t index = 0;  // innermost is 0; inlined frames count
+  TargetAddress pc;    // in this frame (a return address less one, except for the innermost and signal frames)
+  std::string module;  // path of the file it lies in
   std::string linkage_name;
-  std::string function;        // demangled, "Tree::insert(int)"; "" when there is no symbol
-  std::string file;            // of pc (for an inlined frame's caller: of the call)
+  std::string function;  // demangled, "Tree::insert(int)"; "" when there is no symbol
+  std::string file;      // of pc (for an inlined frame's caller: of the call)
   uint32_t line = 0;
-  std::string declared_file;   // of the function
+  std::string declared_file;  // of the function
   uint32_t declared_line = 0;
-  bool inlined = false;        // into the next frame that is not
-  bool monitored = false;      // has a record
-  bool own = false;            // in the program or in a library that is not the system's
+  bool inlined = false;    // into the next frame that is not
+  bool monitored = false;  // has a record
+  bool own = false;        // in the program or in a library that is not the system's
   bool is_signal_frame = false;
-  TargetAddress entry;         // first instruction; 0 when not known
-  TargetAddress entry_sp;      // CFA - 8; 0 for inlined frames
+  TargetAddress entry;     // first instruction; 0 when not known
+  TargetAddress entry_sp;  // CFA - 8; 0 for inlined frames
   std::vector<Parameter> parameters;
-  std::vector<ReplayWord> words;     // what a call needs; empty for inlined frames
-  std::vector<ReplayField> fields;   // depth 1
-  bool candidate = false;            // every word that the call needs is known
-  std::string why_not;               // else one sentence: "the argument `count` was not kept"
-  bool holds_bad_value = false;      // an argument of this frame is itself the value that crashes (labelled when generated)
+  std::vector<ReplayWord> words;    // what a call needs; empty for inlined frames
+  std::vector<ReplayField> fields;  // depth 1
+  bool candidate = false;           // every word that the call needs is known
+  std::string why_not;              // else one sentence: "the argument `count` was not kept"
+  bool holds_bad_value = false;  // an argument of this frame is itself the value that crashes (labelled when generated)
 };
 
 struct SymbolOptions {
@@ -95,7 +95,7 @@ struct SymbolOptions {
 struct Backtrace {
   std::vector<Frame> frames;  // of the failing thread, innermost first
   Place place;
-  uint32_t skipped = 0;       // frames left out between the two ends
+  uint32_t skipped = 0;            // frames left out between the two ends
   std::vector<std::string> notes;  // "libfoo.so: no unstripped twin found": one sentence each
 };
 

@@ -1,0 +1,64 @@
+// Whole back-traces of real crashes: compiled, run, captured, read.
+#include "testgen/symbols/backtrace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testgen/symbols/crashed_process.h"
+
+namespace recrash {
+namespace {
+
+using testing::ElementsAre;
+
+// Each function hands its arguments on and still works afterwards, so that no call is a tail call.
+constexpr char kGreeter[] = R"(
+struct Greeter {
+  const char* greeting;
+  int count;
+  __attribute__((noinline)) int Format(const char* name, int times);
+};
+__attribute__((noinline)) int Greeter::Format(const char* name, int times) {
+  int length = 0;
+  for (int i = 0; i < times; ++i) length += name[i];
+  return length + count;
+}
+__attribute__((noinline)) int Greet(Greeter& greeter, const char* name, long unused, short times) {
+  return greeter.Format(name, times + 1) + greeter.count;
+}
+int main(int argc, char**) {
+  Greeter greeter{"hello", 41 + argc};
+  return Greet(greeter, argc > 5 ? "x" : nullptr, 7, 3) + 1;
+}
+)";
+
+class Levels : public testing::TestWithParam<const char*> {};
+
+TEST_P(Levels, RecordsGiveTheArgumentsOfEachFrame) {
+  const Fixture fixture(kGreeter, Monitored(GetParam()));
+  const Report report = fixture.Crash();
+  const Backtrace backtrace = MustRead(report);
+  ASSERT_THAT(FunctionNames(backtrace), ElementsAre("Greeter::Format", "Greet", "main"));
+
+  const Frame& format = FrameOf(backtrace, "Greeter::Format");
+  EXPECT_TRUE(format.monitored);
+  EXPECT_TRUE(format.candidate) << format.why_not;
+  EXPECT_EQ(ValueOf(ParameterOf(format, "name")), 0u);
+  EXPECT_EQ(ValueOf(ParameterOf(format, "times")), 4u);
+  EXPECT_EQ(ParameterOf(format, "name").type.name, "const char*");
+  EXPECT_TRUE(ParameterOf(format, "this").is_receiver);
+
+  const Frame& greet = FrameOf(backtrace, "Greet(");
+  EXPECT_TRUE(greet.candidate) << greet.why_not;
+  EXPECT_EQ(ParameterOf(greet, "greeter").type.name, "Greeter&");
+  EXPECT_EQ(ValueOf(ParameterOf(greet, "greeter")), ValueOf(ParameterOf(format, "this")));
+  EXPECT_EQ(ValueOf(ParameterOf(greet, "times")), 3u);
+  EXPECT_EQ(ParameterOf(greet, "times").source, ValueSource::kRecord);
+}
+
+INSTANTIATE_TEST_SUITE_P(Optimisation, Levels,
+                         testing::Values("-O0 -g", "-O1 -g", "-O2 -g", "-O2 -g -no-pie -fno-pie",
+                                         "-O2 -g -fno-omit-frame-pointer", "-Os -g", "-O2 -gdwarf-4"));
+
+}  // namespace
+}  // namespace recrash

@@ -1,0 +1,33 @@
+// From an unwound frame to what people and replays need: names, lines, arguments, the words of a call.
+#ifndef RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_
+#define RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_
+
+#include <vector>
+
+#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/code_info.h"
+#include "testgen/symbols/frame_values.h"
+
+namespace recrash {
+
+class FrameBuilder {
+ public:
+  FrameBuilder(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory)
+      : code_(code), unwinder_(unwinder), memory_(memory) {}
+
+  // Appends the frame at `index` of `stack`, the calls inlined there first.
+  void Append(const Stack& stack, size_t index, std::vector<Frame>& frames);
+
+ private:
+  Frame Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) const;
+  void AddInlined(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
+  void AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
+
+  CodeReader& code_;
+  Unwinder& unwinder_;
+  const TargetMemory& memory_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_

@@ -1,0 +1,155 @@
+#include "testgen/symbols/frame_values.h"
+
+#include <dwarf.h>
+
+#include "testgen/symbols/call_site.h"
+
+namespace recrash {
+namespace {
+
+constexpr int kMaxEntryDepth = 8;
+
+// abi::Location::kRdi … kR10 as DWARF numbers.
+constexpr uint8_t kDwarfNumber[] = {5, 4, 1, 2, 8, 9, 10};
+
+}  // namespace
+
+std::optional<uint64_t> ValueReader::RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias) {
+  // rsp may stand lower at a call than at the label: arguments are pushed for it. The distance to the CFA does not
+  // change, and both are known at the label.
+  if (const auto rule = unwinder_.CfaAt(entry.label + bias); rule && frame.cfa != 0 && rule->base == entry.operand.base)
+    return frame.cfa - rule->offset + entry.operand.offset;
+  const auto base = frame.registers.Get(static_cast<uint64_t>(entry.operand.base));
+  return base ? std::optional(*base + entry.operand.offset) : std::nullopt;
+}
+
+std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t index, const abi::MapWord& word) {
+  const UnwoundFrame& frame = stack_.frames[index];
+  std::vector<uint8_t> bytes(word.size);
+  if (word.location == static_cast<uint8_t>(abi::Location::kStack)) {
+    if (frame.cfa == 0 || !memory_.Read(frame.cfa + word.stack_offset, bytes)) return std::nullopt;
+    return bytes;
+  }
+  if (word.location < std::size(kDwarfNumber)) {
+    const auto value = frame.registers.Get(kDwarfNumber[word.location]);
+    if (!value || word.size > sizeof(*value)) return std::nullopt;
+    std::memcpy(bytes.data(), &*value, word.size);
+    return bytes;
+  }
+  const int xmm = word.location - static_cast<int>(abi::Location::kXmm0);
+  const size_t offset = 160 + static_cast<size_t>(xmm) * 16;  // in the FXSAVE image
+  if (xmm < 0 || xmm >= 8 || index != 0 || word.size > 16 || stack_.fxsave.size() < offset + 16) return std::nullopt;
+  std::memcpy(bytes.data(), stack_.fxsave.data() + offset, word.size);
+  return bytes;
+}
+
+Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code) {
+  Recorded result;
+  if (code.module == nullptr || !code.range) return result;
+  const UnwoundFrame& frame = stack_.frames[index];
+  const RecordMap& map = code.module->map;
+  const uint64_t bias = code.module->bias();
+  // A split-off cold part is reached from the part with the entry, where the record was made.
+  const uint64_t start = code.entry - bias;
+  const RecordEntry* entry = map.Find(start, frame.lookup_pc() - bias, code.hashes);
+  const bool stored = entry != nullptr;
+  if (!stored) entry = map.FindIn(start, code.range->size, code.hashes);
+  result.monitored = entry != nullptr;
+  if (!stored && entry != nullptr && !frame.exact) {
+    result.why_not = "it called before its arguments were kept";
+    return result;
+  }
+  if (entry == nullptr) return result;
+  const auto address = stored ? RecordAddress(frame, *entry, bias) : std::nullopt;
+  result.complete = true;
+  for (const abi::MapWord& word : entry->words) {
+    const bool is_field = word.kind == static_cast<uint8_t>(abi::WordKind::kField);
+    std::optional<std::vector<uint8_t>> bytes;
+    if (address) {
+      bytes.emplace(word.size);
+      if (!memory_.Read(*address + word.record_offset, *bytes)) bytes.reset();
+    } else if (!stored && !is_field) {
+      bytes = AtFirstInstructions(index, word);
+    }
+    const ValueSource source = stored ? ValueSource::kRecord : ValueSource::kRegister;
+    if (bytes) result.words.push_back({word, std::move(*bytes), source});
+    if (!bytes && !is_field) result.complete = false;
+  }
+  if (!result.complete) result.why_not = "the part of the stack that holds its arguments was not kept";
+  return result;
+}
+
+std::optional<uint64_t> ValueReader::FrameBase(const CodeInfo& code, uint64_t address,
+                                               const ExpressionContext& context) {
+  Dwarf_Attribute attribute;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  Dwarf_Die function = code.scopes->function;
+  if (dwarf_attr_integrate(&function, DW_AT_frame_base, &attribute) == nullptr ||
+      dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) != 1)
+    return std::nullopt;
+  ExpressionContext inner = context;
+  inner.attribute = &attribute;
+  const auto location = EvaluateLocation(ops, count, inner);
+  if (!location || location->pieces.size() != 1) return std::nullopt;
+  const Piece& piece = location->pieces[0];
+  // DW_OP_reg6 means the register's value here; DW_OP_call_frame_cfa leaves an address.
+  if (piece.kind == Piece::Kind::kRegister) return context.registers->Get(piece.number);
+  if (piece.kind == Piece::Kind::kMemory) return piece.number;
+  return std::nullopt;
+}
+
+ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, int depth) {
+  const UnwoundFrame& frame = stack_.frames[index];
+  ExpressionContext context;
+  context.memory = &memory_;
+  context.registers = &frame.registers;
+  if (index == 0) context.fxsave = stack_.fxsave;
+  context.bias = code.module->bias();
+  if (frame.cfa != 0) context.cfa = frame.cfa;
+  context.entry_value = [this, index, depth](const Dwarf_Op* ops, size_t count) {
+    return AtEntry(index, ops, count, depth + 1);
+  };
+  if (code.scopes) context.frame_base = FrameBase(code, frame.lookup_pc() - context.bias, context);
+  return context;
+}
+
+std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable,
+                                                      uint64_t size) {
+  if (code.module == nullptr || !code.scopes) return std::nullopt;
+  Dwarf_Attribute attribute;
+  if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
+  if (dwarf_attr(&variable, DW_AT_location, &attribute) == nullptr) return std::nullopt;
+  ExpressionContext context = Context(index, code, 0);
+  context.attribute = &attribute;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  const uint64_t address = stack_.frames[index].lookup_pc() - context.bias;
+  if (dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) != 1) return std::nullopt;
+  const auto location = EvaluateLocation(ops, count, context);
+  return location ? ReadLocation(*location, size, context) : std::nullopt;
+}
+
+std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth) {
+  if (depth > kMaxEntryDepth || index + 1 >= stack_.frames.size() || count != 1) return std::nullopt;
+  const UnwoundFrame& caller = stack_.frames[index + 1];
+  if (caller.exact || caller.is_signal_frame) return std::nullopt;  // nobody called this frame
+  const CodeInfo& code = code_.At(caller.lookup_pc());
+  if (code.module == nullptr || !code.scopes) return std::nullopt;
+  const uint64_t bias = code.module->bias();
+  auto site = FindCallSite(code.scopes->function, caller.pc - bias);
+  if (!site) return std::nullopt;
+  ExpressionContext context = Context(index + 1, code, depth);
+  const CodeInfo& callee = code_.At(stack_.frames[index].lookup_pc());
+  // A tail call in between leaves this return address with another function's arguments.
+  if (!Calls(*site, callee, context)) return std::nullopt;
+  auto value = CallSiteValue(*site, ops[0]);
+  if (!value) return std::nullopt;
+  Dwarf_Op* value_ops = nullptr;
+  size_t value_count = 0;
+  if (dwarf_getlocation(&*value, &value_ops, &value_count) != 0) return std::nullopt;
+  context.attribute = &*value;
+  return EvaluateNumber(value_ops, value_count, context);
+}
+
+}  // namespace recrash

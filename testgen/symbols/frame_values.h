@@ -1,0 +1,70 @@
+// The values of a frame's parameters: from its record, from registers at the function's first instructions, or from
+// DWARF's locations and its callers' call sites.
+#ifndef RECRASH_TESTGEN_SYMBOLS_FRAME_VALUES_H_
+#define RECRASH_TESTGEN_SYMBOLS_FRAME_VALUES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/code_info.h"
+#include "testgen/symbols/expression.h"
+#include "testgen/symbols/unwind.h"
+
+namespace recrash {
+
+// Where the frames are, innermost first. A frame's caller is the next one.
+struct Stack {
+  std::span<const UnwoundFrame> frames;
+  std::span<const uint8_t> fxsave;  // of frames[0]; empty when it is not the innermost of all
+};
+
+// A word of a record with its bytes; sizes beyond sixteen bytes are kept whole here.
+struct RecordedWord {
+  abi::MapWord word{};
+  std::vector<uint8_t> bytes;
+  ValueSource source = ValueSource::kRecord;
+};
+
+struct Recorded {
+  bool monitored = false;  // the function has a record
+  bool complete = false;   // every word of it was read
+  std::string why_not;     // else
+  std::vector<RecordedWord> words;
+};
+
+class ValueReader {
+ public:
+  ValueReader(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory, const Stack& stack)
+      : code_(code), unwinder_(unwinder), memory_(memory), stack_(stack) {}
+
+  // The words of the record of the function out of line, of the frame at `index`.
+  Recorded ReadRecord(size_t index, const CodeInfo& code);
+
+  // A parameter's value at the frame's pc, as DWARF's location has it.
+  std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size);
+
+  // What the caller put into a register (or at an offset from the stack pointer) for this call.
+  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count) {
+    return AtEntry(index, ops, count, 0);
+  }
+
+ private:
+  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth);
+  ExpressionContext Context(size_t index, const CodeInfo& code, int depth);
+  std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
+  std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
+  std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, const abi::MapWord& word);
+
+  CodeReader& code_;
+  Unwinder& unwinder_;
+  const TargetMemory& memory_;
+  const Stack& stack_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_FRAME_VALUES_H_

@@ -1,0 +1,86 @@
+#include "testgen/symbols/recorded_call.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace recrash {
+namespace {
+
+constexpr size_t kWordBytes = 16;
+// Parameters by value; larger than this is damage.
+constexpr size_t kMaxParameter = 1 << 16;
+
+bool IsArgument(const RecordedWord& recorded) {
+  return recorded.word.kind == static_cast<uint8_t>(abi::WordKind::kArgument);
+}
+
+}  // namespace
+
+void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter) {
+  size_t size = parameter.type.size;
+  bool any = false;
+  for (const RecordedWord& recorded : words) {
+    if (!IsArgument(recorded) || recorded.word.parameter != parameter.number) continue;
+    any = true;
+    if ((recorded.word.flags & abi::kIndirect) != 0) {
+      parameter.indirect = true;
+      size = 8;
+    } else if (parameter.type.size == 0) {
+      size = std::max<size_t>(size, recorded.word.source_offset + recorded.bytes.size());
+    }
+  }
+  if (!any || size > kMaxParameter) return;
+  std::vector<bool> known(size);
+  parameter.bytes.assign(size, 0);
+  for (const RecordedWord& recorded : words) {
+    if (!IsArgument(recorded) || recorded.word.parameter != parameter.number) continue;
+    // The last eightbyte of a structure of twelve bytes is eight wide in its register.
+    const size_t offset = recorded.word.source_offset;
+    if (offset >= size) continue;
+    const size_t count = std::min(recorded.bytes.size(), size - offset);
+    std::copy_n(recorded.bytes.begin(), count, parameter.bytes.begin() + offset);
+    std::fill_n(known.begin() + offset, count, true);
+    parameter.source = recorded.source;
+  }
+  parameter.complete = std::find(known.begin(), known.end(), false) == known.end();
+}
+
+std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words) {
+  std::vector<ReplayWord> call;
+  for (const RecordedWord& recorded : words) {
+    if (!IsArgument(recorded) || recorded.word.location == static_cast<uint8_t>(abi::Location::kUnknown)) continue;
+    const bool on_stack = recorded.word.location == static_cast<uint8_t>(abi::Location::kStack);
+    for (size_t offset = 0; offset < recorded.bytes.size(); offset += kWordBytes) {
+      if (offset > 0 && !on_stack) break;  // a register holds one piece; ymm and zmm are not kept whole
+      ReplayWord word;
+      word.location = static_cast<abi::Location>(recorded.word.location);
+      word.stack_offset = on_stack ? static_cast<uint16_t>(recorded.word.stack_offset + offset) : 0;
+      word.size = static_cast<uint16_t>(std::min(kWordBytes, recorded.bytes.size() - offset));
+      std::copy_n(recorded.bytes.begin() + offset, word.size, word.bytes.begin());
+      word.parameter = recorded.word.parameter;
+      word.source_offset = static_cast<uint16_t>(recorded.word.source_offset + offset);
+      word.source = recorded.source;
+      call.push_back(word);
+    }
+  }
+  return call;
+}
+
+std::vector<ReplayField> RecordedFields(std::span<const RecordedWord> words) {
+  std::vector<ReplayField> fields;
+  for (const RecordedWord& field : words) {
+    if (field.word.kind != static_cast<uint8_t>(abi::WordKind::kField)) continue;
+    for (const RecordedWord& pointer : words) {
+      if (!IsArgument(pointer) || pointer.word.parameter != field.word.parameter || pointer.word.source_offset != 0 ||
+          pointer.bytes.size() != 8)
+        continue;
+      uint64_t address = 0;
+      std::memcpy(&address, pointer.bytes.data(), sizeof(address));
+      fields.push_back({{address + field.word.source_offset}, field.bytes});
+      break;
+    }
+  }
+  return fields;
+}
+
+}  // namespace recrash

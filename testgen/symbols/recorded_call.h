@@ -1,0 +1,24 @@
+// The words of a record as parameters, as the words of a call, and as the fields that depth 1 writes back.
+#ifndef RECRASH_TESTGEN_SYMBOLS_RECORDED_CALL_H_
+#define RECRASH_TESTGEN_SYMBOLS_RECORDED_CALL_H_
+
+#include <span>
+#include <vector>
+
+#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/frame_values.h"
+
+namespace recrash {
+
+// Puts the pieces of the parameter together. Leaves it incomplete when one is missing.
+void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter);
+
+// What the callee expects where; pieces of at most sixteen bytes.
+std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words);
+
+// Copies of what parameters point to, at the addresses they have.
+std::vector<ReplayField> RecordedFields(std::span<const RecordedWord> words);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_RECORDED_CALL_H_
