@@ -85,6 +85,10 @@ RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
   }
   MakeReport();
   __atomic_store_n(&g_state.reporting, 0, __ATOMIC_RELEASE);
+  // A breakpoint instruction does not trap again when the thread goes on behind it. The signal is queued as it came,
+  // and delivered when this handler returns.
+  if (crash->siginfo.si_signo == SIGTRAP && crash->siginfo.si_code > 0)
+    syscall(SYS_rt_tgsigqueueinfo, g_record.pid, g_record.tid, SIGTRAP, &g_record.siginfo);
   errno = saved_errno;
   return false;  // not handled: Breakpad restores earlier handlers and the signal comes again
 }

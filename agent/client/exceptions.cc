@@ -77,6 +77,13 @@ bool IsCurrentException(uint64_t object) {
 }
 
 void OnTerminate() {
+  // A program that keeps get_terminate() and calls it from a handler of its own comes here twice.
+  static thread_local __attribute__((tls_model("initial-exec"))) bool entered;
+  if (entered) {
+    if (g_state.original_terminate != nullptr) g_state.original_terminate();
+    return;
+  }
+  entered = true;
   ThreadBlock* block = ExistingThreadBlock();
   const void* type = &__cxa_current_exception_type != nullptr ? __cxa_current_exception_type() : nullptr;
   if (block != nullptr && type != nullptr && IsCurrentException(block->thrown.object)) {
@@ -103,7 +110,7 @@ void InstallExceptionHooks() {
   RealThrow();
   RealBeginCatch();
   if (g_state.mode == Mode::kLive && RealSetTerminate() != nullptr)
-    g_state.previous_terminate = g_state.real_set_terminate(OnTerminate);
+    g_state.previous_terminate = g_state.original_terminate = g_state.real_set_terminate(OnTerminate);
 }
 
 void HideTerminateHook() {
@@ -153,23 +160,14 @@ extern "C" __attribute__((visibility("default"), weak)) void* __cxa_begin_catch(
   return (real != nullptr ? real : RealBeginCatch())(exception);
 }
 
-// std::set_terminate and std::get_terminate of the program act on the handler behind ours.
+// std::set_terminate of the program acts on the handler behind ours. std::get_terminate is left alone: libstdc++ asks
+// it for the handler that a throw shall end in, and that must be ours.
 extern "C" __attribute__((visibility("default"), weak)) recrash::client::TerminateHandler recrash_set_terminate(
     recrash::client::TerminateHandler handler) noexcept __asm__("_ZSt13set_terminatePFvvE");
 recrash::client::TerminateHandler recrash_set_terminate(recrash::client::TerminateHandler handler) noexcept {
   using namespace recrash::client;
   if (g_state.mode != Mode::kLive || g_state.real_set_terminate == nullptr) return RealSetTerminate()(handler);
   return __atomic_exchange_n(&g_state.previous_terminate, handler, __ATOMIC_ACQ_REL);
-}
-
-extern "C" __attribute__((visibility("default"), weak)) recrash::client::TerminateHandler
-recrash_get_terminate() noexcept __asm__("_ZSt13get_terminatev");
-recrash::client::TerminateHandler recrash_get_terminate() noexcept {
-  using namespace recrash::client;
-  if (g_state.mode == Mode::kLive && g_state.real_set_terminate != nullptr) return g_state.previous_terminate;
-  using GetTerminate = TerminateHandler (*)();
-  auto real = reinterpret_cast<GetTerminate>(dlsym(RTLD_NEXT, "_ZSt13get_terminatev"));
-  return real != nullptr ? real() : nullptr;
 }
 
 // void __cxa_throw(void* object, std::type_info* type, void (*destructor)(void*)). Ends in a jump, so that the real one
