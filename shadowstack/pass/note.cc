@@ -14,6 +14,8 @@
 namespace recrash::pass {
 namespace {
 
+constexpr char kSymbolPrefix[] = "__recrash_build_";
+
 void AppendWord(std::string& bytes, uint32_t value) {
   for (int i = 0; i < 4; ++i) bytes.push_back(static_cast<char>(value >> (8 * i)));
 }
@@ -26,6 +28,12 @@ void AppendPadded(std::string& bytes, llvm::StringRef text) {
 
 }  // namespace
 
+bool HasBuildNote(const llvm::Module& module) {
+  for (const llvm::GlobalVariable& variable : module.globals())
+    if (variable.getName().starts_with(kSymbolPrefix)) return true;
+  return false;
+}
+
 void AddBuildNote(llvm::Module& module, const Options& options) {
   const std::string text = std::string("mode=") + ModeName(options.mode) + ";version=" + options.version;
   std::string bytes;
@@ -35,8 +43,7 @@ void AddBuildNote(llvm::Module& module, const Options& options) {
   AppendPadded(bytes, abi::kNoteOwner);
   AppendPadded(bytes, text);
 
-  const std::string name = "__recrash_build_" + llvm::utohexstr(abi::HashLinkageName(text.data(), text.size()));
-  if (module.getNamedValue(name)) return;
+  const std::string name = kSymbolPrefix + llvm::utohexstr(abi::HashLinkageName(text.data(), text.size()));
   llvm::Constant* content = llvm::ConstantDataArray::getString(module.getContext(), bytes, /*AddNull=*/false);
   auto* note = new llvm::GlobalVariable(module, content->getType(), /*isConstant=*/true,
                                         llvm::GlobalValue::LinkOnceODRLinkage, content, name);

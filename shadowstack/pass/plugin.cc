@@ -36,6 +36,7 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
       Warn(module);
       return llvm::PreservedAnalyses::all();
     }
+    if (HasBuildNote(module)) return llvm::PreservedAnalyses::all();
 #if LLVM_VERSION_MAJOR < 20
     const bool had_debug_records = module.IsNewDbgInfoFormat;
     if (!had_debug_records) module.convertToNewDbgValues();

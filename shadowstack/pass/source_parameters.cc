@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DataLayout.h"
@@ -52,36 +54,70 @@ bool IsScalar(const llvm::DIType* type) {
          type->getTag() == llvm::dwarf::DW_TAG_rvalue_reference_type;
 }
 
-// A value as bits of an argument, from `bit` upwards.
-struct ArgumentBits {
+// An argument whose lowest bit is bit `position` of some value; negative where its lowest bits were shifted out.
+struct PlacedArgument {
   const llvm::Argument* argument = nullptr;
-  int64_t bit = 0;
+  int64_t position = 0;
 };
 
-// Looks through what clang and the optimiser put between an argument and the (piece of a) parameter that it carries:
-// `bool` is widened to a byte, a coerced structure is shifted and truncated into its members.
-std::optional<ArgumentBits> AsArgumentBits(const llvm::Value* value) {
+// Looks through what clang and the optimiser put between arguments and the (piece of a) parameter that they carry:
+// `bool` is widened to a byte, a coerced structure is shifted and truncated into its members, the two halves of an
+// __int128 are put together.
+void Decompose(const llvm::Value* value, int64_t position, int depth, llvm::SmallVectorImpl<PlacedArgument>& out) {
   using namespace llvm::PatternMatch;
-  ArgumentBits bits;
-  for (int steps = 0; steps < 8; ++steps) {
-    if (const auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
-      bits.argument = argument;
-      return bits;
-    }
-    llvm::ConstantInt* amount = nullptr;
-    llvm::Value* inner = nullptr;
-    if (match(value, m_LShr(m_Value(inner), m_ConstantInt(amount)))) {
-      bits.bit += static_cast<int64_t>(amount->getZExtValue());
-    } else if (match(value, m_ExtractElt(m_Value(inner), m_ConstantInt(amount)))) {
-      bits.bit += static_cast<int64_t>(amount->getZExtValue() * value->getType()->getPrimitiveSizeInBits());
-    } else if (!match(value, m_Trunc(m_Value(inner))) && !match(value, m_ZExtOrSExt(m_Value(inner))) &&
-               !match(value, m_BitCast(m_Value(inner))) && !match(value, m_Freeze(m_Value(inner))) &&
-               !match(value, m_PtrToInt(m_Value(inner)))) {
-      return std::nullopt;
-    }
-    value = inner;
+  if (const auto* argument = llvm::dyn_cast<llvm::Argument>(value)) {
+    out.push_back({argument, position});
+    return;
   }
-  return std::nullopt;
+  if (depth == 0) return;
+  llvm::ConstantInt* amount = nullptr;
+  llvm::Value *first = nullptr, *second = nullptr;
+  llvm::ArrayRef<int> mask;
+  if (match(value, m_LShr(m_Value(first), m_ConstantInt(amount)))) {
+    Decompose(first, position - static_cast<int64_t>(amount->getZExtValue()), depth - 1, out);
+  } else if (match(value, m_Shl(m_Value(first), m_ConstantInt(amount)))) {
+    Decompose(first, position + static_cast<int64_t>(amount->getZExtValue()), depth - 1, out);
+  } else if (match(value, m_ExtractElt(m_Value(first), m_ConstantInt(amount)))) {
+    const int64_t width = static_cast<int64_t>(value->getType()->getPrimitiveSizeInBits());
+    Decompose(first, position - static_cast<int64_t>(amount->getZExtValue()) * width, depth - 1, out);
+  } else if (match(value, m_InsertElt(m_Value(first), m_Value(second), m_ConstantInt(amount)))) {
+    const int64_t width = static_cast<int64_t>(second->getType()->getPrimitiveSizeInBits());
+    Decompose(first, position, depth - 1, out);
+    Decompose(second, position + static_cast<int64_t>(amount->getZExtValue()) * width, depth - 1, out);
+  } else if (match(value, m_Or(m_Value(first), m_Value(second)))) {
+    Decompose(first, position, depth - 1, out);
+    Decompose(second, position, depth - 1, out);
+  } else if (match(value, m_Shuffle(m_Value(first), m_Value(), m_Mask(mask)))) {
+    if (!mask.empty() && mask[0] == 0) Decompose(first, position, depth - 1, out);  // widened or narrowed at the end
+  } else if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(value)) {
+    switch (cast->getOpcode()) {
+      case llvm::Instruction::Trunc:
+      case llvm::Instruction::ZExt:
+      case llvm::Instruction::SExt:
+      case llvm::Instruction::BitCast:
+      case llvm::Instruction::PtrToInt:
+      case llvm::Instruction::IntToPtr:
+        Decompose(cast->getOperand(0), position, depth - 1, out);
+        break;
+      default:
+        break;
+    }
+  } else if (const auto* freeze = llvm::dyn_cast<llvm::FreezeInst>(value)) {
+    Decompose(freeze->getOperand(0), position, depth - 1, out);
+  } else if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(value)) {
+    // What found no registers comes in memory, also what is no class in the source: a pointer to member function.
+    llvm::APInt offset(64, 0);
+    const llvm::Value* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+        load->getModule()->getDataLayout(), offset, /*AllowNonInbounds=*/true);
+    const auto* argument = llvm::dyn_cast<llvm::Argument>(base);
+    if (argument && argument->hasByValAttr()) out.push_back({argument, position - offset.getSExtValue() * 8});
+  }
+}
+
+llvm::SmallVector<PlacedArgument, 2> Decompose(const llvm::Value* value) {
+  llvm::SmallVector<PlacedArgument, 2> placed;
+  Decompose(value, 0, /*depth=*/6, placed);
+  return placed;
 }
 
 // What a debug expression does to its value: takes bits from `shift` upwards, perhaps reads memory there, and says
@@ -131,37 +167,62 @@ std::optional<ParsedExpression> Parse(const llvm::DIExpression& expression) {
 
 struct StoredArgument {
   const llvm::Instruction* store = nullptr;
-  ArgumentBits bits;
+  const llvm::Argument* argument = nullptr;
 };
 
-// By byte offset in a variable: the first store of an argument there. Only the first: `x = y` stores another argument.
+// By the bit of the variable where the argument's lowest bit lands: the first store of an argument there. Only the
+// first: `x = y` stores another argument.
 using StoredArguments = std::map<int64_t, StoredArgument>;
 
-void FindStoredArguments(const llvm::Value* address, int64_t offset, const llvm::DataLayout& layout, int depth,
-                         StoredArguments& found) {
-  const llvm::BasicBlock* entry = nullptr;
-  for (const llvm::User* user : address->users()) {
-    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
-    if (!instruction) continue;
-    entry = &instruction->getFunction()->getEntryBlock();
-    if (instruction->getParent() != entry) continue;
-    if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
-      if (store->getPointerOperand() != address) continue;
-      const std::optional<ArgumentBits> bits = AsArgumentBits(store->getValueOperand());
-      if (!bits) continue;
-      StoredArgument& first = found[offset];
-      if (!first.store || store->comesBefore(first.store)) first = {store, *bits};
-    } else if (const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction)) {
-      llvm::APInt step(64, 0);
-      if (gep->getPointerOperand() == address && gep->accumulateConstantOffset(layout, step))
-        FindStoredArguments(gep, offset + step.getSExtValue(), layout, depth, found);
-    } else if (const auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(instruction)) {
-      // At -O0 a coerced structure is first stored to a temporary of the coerced type.
-      if (depth > 0 && copy->getRawDest() == address && llvm::isa<llvm::AllocaInst>(copy->getRawSource()))
-        FindStoredArguments(copy->getRawSource(), offset, layout, depth - 1, found);
+// Finds the stores of arguments that give a variable its first value, in the entry block. At -O0 a coerced structure is
+// first stored to a temporary of the coerced type and copied from there; `declared` are the variables that debug
+// records name, which are no such temporaries.
+class StoreFinder {
+ public:
+  StoreFinder(const llvm::DataLayout& layout, const llvm::SmallPtrSetImpl<const llvm::Value*>& declared)
+      : layout_(layout), declared_(declared) {}
+
+  StoredArguments Run(const llvm::Value& variable) {
+    Visit(&variable, 0, /*depth=*/2);
+    return std::move(found_);
+  }
+
+ private:
+  void Visit(const llvm::Value* address, int64_t bit, int depth) {
+    for (const llvm::User* user : address->users()) {
+      const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+      if (!instruction || !instruction->getParent()->isEntryBlock()) continue;
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
+        if (store->getPointerOperand() == address) VisitStore(*store, bit, depth);
+      } else if (const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction)) {
+        llvm::APInt step(64, 0);
+        if (gep->getPointerOperand() == address && gep->accumulateConstantOffset(layout_, step))
+          Visit(gep, bit + step.getSExtValue() * 8, depth);
+      } else if (const auto* copy = llvm::dyn_cast<llvm::MemCpyInst>(instruction)) {
+        if (copy->getRawDest() == address) VisitTemporary(copy->getRawSource(), bit, depth);
+      }
     }
   }
-}
+
+  void VisitStore(const llvm::StoreInst& store, int64_t bit, int depth) {
+    const llvm::Value* value = store.getValueOperand();
+    for (const PlacedArgument& placed : Decompose(value)) {
+      StoredArgument& first = found_[bit + placed.position];
+      if (!first.store || store.comesBefore(first.store)) first = {&store, placed.argument};
+    }
+    if (const auto* shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(value)) value = shuffle->getOperand(0);
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(value)) VisitTemporary(load->getPointerOperand(), bit, depth);
+  }
+
+  void VisitTemporary(const llvm::Value* temporary, int64_t bit, int depth) {
+    if (depth > 0 && llvm::isa<llvm::AllocaInst>(temporary) && !declared_.contains(temporary))
+      Visit(temporary, bit, depth - 1);
+  }
+
+  const llvm::DataLayout& layout_;
+  const llvm::SmallPtrSetImpl<const llvm::Value*>& declared_;
+  StoredArguments found_;
+};
 
 class Mapper {
  public:
@@ -172,10 +233,11 @@ class Mapper {
         result_(function.arg_size()) {}
 
   std::vector<SourceParameter> Run() {
-    if (subprogram_) {
-      ReadDebugRecords();
-      FillByPosition();
-    }
+    if (subprogram_) ReadDebugRecords();
+    // The optimiser takes arguments from internal functions, and the mark of a hidden one: positions mean nothing
+    // there.
+    if (function_.hasLocalLinkage()) return std::move(result_);
+    if (subprogram_) FillByPosition();
     if (llvm::all_of(result_, [](const SourceParameter& p) { return p.number == 0; })) FillFromMangledName();
     return std::move(result_);
   }
@@ -183,31 +245,42 @@ class Mapper {
  private:
   // Only the entry block, and of each variable's part only the first record: later ones are assignments.
   void ReadDebugRecords() {
+    llvm::SmallVector<const llvm::DbgVariableRecord*, 16> records;
     for (const llvm::Instruction& instruction : function_.getEntryBlock()) {
       for (const llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange())) {
+        if (IsAddress(record) && record.getNumVariableLocationOps() == 1)
+          declared_.insert(record.getVariableLocationOp(0));
         const llvm::DILocalVariable* variable = record.getVariable();
-        if (variable->getArg() == 0 || variable->getArg() > 255 || record.getDebugLoc().getInlinedAt() ||
-            variable->getScope()->getSubprogram() != subprogram_)
-          continue;
-        ReadRecord(record, *variable);
+        if (variable->getArg() != 0 && variable->getArg() <= 255 && !record.getDebugLoc().getInlinedAt() &&
+            variable->getScope()->getSubprogram() == subprogram_)
+          records.push_back(&record);
       }
     }
+    for (const llvm::DbgVariableRecord* record : records) ReadRecord(*record);
   }
 
-  void ReadRecord(const llvm::DbgVariableRecord& record, const llvm::DILocalVariable& variable) {
+  static bool IsAddress(const llvm::DbgVariableRecord& record) {
+    return record.getType() == llvm::DbgVariableRecord::LocationType::Declare;
+  }
+
+  void ReadRecord(const llvm::DbgVariableRecord& record) {
+    const llvm::DILocalVariable& variable = *record.getVariable();
     const std::optional<ParsedExpression> expression = Parse(*record.getExpression());
     if (!expression || record.getNumVariableLocationOps() != 1) return;
     const llvm::Value* value = record.getVariableLocationOp(0);
-    const bool is_address = record.getType() == llvm::DbgVariableRecord::LocationType::Declare;
-    const std::optional<ArgumentBits> bits = AsArgumentBits(value);
-    if (bits && !(record.isDbgAssign() && record.isKillLocation())) {
-      if (seen_.insert({&variable, expression->fragment}).second)
-        SetFromValue(*bits, variable, *expression, is_address || expression->deref);
+    const llvm::SmallVector<PlacedArgument, 2> placed = Decompose(value);
+    if (!placed.empty()) {
+      if (!seen_.insert({&variable, expression->fragment}).second) return;
+      const bool in_memory = IsAddress(record) || expression->deref;
+      for (const PlacedArgument& argument : placed)
+        Set(*argument.argument, in_memory ? 0 : expression->fragment - expression->shift + argument.position, variable,
+            in_memory && !argument.argument->hasByValAttr());
       return;
     }
     if (record.isDbgAssign()) value = record.getAddress();
-    if ((is_address || record.isDbgAssign()) && llvm::isa_and_nonnull<llvm::AllocaInst>(value))
-      SetFromVariable(*value, variable, *expression);
+    if ((IsAddress(record) || record.isDbgAssign()) && llvm::isa_and_nonnull<llvm::AllocaInst>(value))
+      for (const auto& [bit, stored] : StoreFinder(layout_, declared_).Run(*value))
+        Set(*stored.argument, expression->fragment + bit, variable, expression->deref);
   }
 
   void Set(const llvm::Argument& argument, int64_t offset_bits, const llvm::DILocalVariable& variable, bool indirect) {
@@ -219,36 +292,60 @@ class Mapper {
     parameter.type = variable.getType();
   }
 
-  void SetFromValue(const ArgumentBits& bits, const llvm::DILocalVariable& variable, const ParsedExpression& expression,
-                    bool in_memory) {
-    const int64_t offset = in_memory ? 0 : expression.fragment - expression.shift - bits.bit;
-    Set(*bits.argument, offset, variable, in_memory && !bits.argument->hasByValAttr());
-  }
-
-  void SetFromVariable(const llvm::Value& address, const llvm::DILocalVariable& variable,
-                       const ParsedExpression& expression) {
-    StoredArguments stored;
-    FindStoredArguments(&address, 0, layout_, /*depth=*/2, stored);
-    for (const auto& [offset, argument] : stored)
-      Set(*argument.bits.argument, expression.fragment + offset * 8 - argument.bits.bit, variable, expression.deref);
-  }
-
-  // The source has as many parameters as the function has arguments, all of them scalars, and no record contradicts.
+  // Gaps between arguments that are known, where as many parameters are missing as arguments and none of them can be
+  // more than one argument, or none.
   void FillByPosition() {
     if (!subprogram_->getType()) return;
     const llvm::DITypeRefArray types = subprogram_->getType()->getTypeArray();
+    if (types.size() < 2) return;
+    unsigned parameters = types.size() - 1;
+    if (!types[parameters]) --parameters;  // the ellipsis
     const unsigned hidden = HiddenArguments();
-    if (types.size() < 2 || types.size() - 1 != function_.arg_size() - hidden) return;
-    for (unsigned i = 1; i < types.size(); ++i) {
-      const SourceParameter& parameter = result_[i - 1 + hidden];
-      if (!IsScalar(types[i]) || (parameter.number != 0 && parameter.number != i)) return;
+    for (unsigned begin = hidden; begin < result_.size();) {
+      if (result_[begin].number != 0) {
+        ++begin;
+        continue;
+      }
+      unsigned end = begin;
+      while (end < result_.size() && result_[end].number == 0) ++end;
+      const unsigned low = begin == hidden ? 0 : result_[begin - 1].number;
+      const unsigned high = end == result_.size() ? parameters + 1 : result_[end].number;
+      const bool closed =
+          (begin == hidden || IsWhole(begin - 1)) && (end == result_.size() || result_[end].offset == 0);
+      if (closed && high - low - 1 == end - begin) FillGap(begin, end, low + 1, types);
+      begin = end;
     }
-    for (unsigned i = 1; i < types.size() && i < 256; ++i) {
-      SourceParameter& parameter = result_[i - 1 + hidden];
-      if (parameter.number != 0) continue;
-      parameter.number = static_cast<uint8_t>(i);
-      parameter.type = types[i];
+  }
+
+  // The last byte of the argument's parameter is in the argument: nothing of it comes in the next.
+  bool IsWhole(unsigned argument) const {
+    const SourceParameter& parameter = result_[argument];
+    const llvm::Argument& value = *function_.getArg(argument);
+    if (parameter.indirect || value.hasByValAttr()) return true;
+    const llvm::DIType* type = StripTypedefs(parameter.type);
+    if (!type) return false;
+    if (IsScalar(type) && !value.getType()->isIntegerTy()) return true;
+    return parameter.offset * 8 + layout_.getTypeStoreSizeInBits(value.getType()).getFixedValue() >=
+           type->getSizeInBits();
+  }
+
+  void FillGap(unsigned begin, unsigned end, unsigned number, const llvm::DITypeRefArray& types) {
+    for (unsigned i = begin; i < end; ++i)
+      if (!IsOneArgument(types[number + (i - begin)], *function_.getArg(i))) return;
+    for (unsigned i = begin; i < end && number + (i - begin) <= 255; ++i) {
+      result_[i].number = static_cast<uint8_t>(number + (i - begin));
+      result_[i].type = types[number + (i - begin)];
     }
+  }
+
+  // A scalar, or a GNU vector, is one argument if it is as wide as it; so no __int128 in two halves.
+  bool IsOneArgument(const llvm::DIType* type, const llvm::Argument& argument) const {
+    type = StripTypedefs(type);
+    if (!type) return false;
+    const auto* composite = llvm::dyn_cast<llvm::DICompositeType>(type);
+    if (!IsScalar(type) && !(composite && composite->isVector())) return false;
+    const uint64_t width = layout_.getTypeSizeInBits(argument.getType()).getFixedValue();
+    return type->getSizeInBits() <= 64 || width > 64;
   }
 
   // Itanium names give the parameter types but not whether there is a `this`: the count decides, if every parameter is
@@ -291,6 +388,7 @@ class Mapper {
   const llvm::DISubprogram* subprogram_;
   std::vector<SourceParameter> result_;
   std::set<std::pair<const llvm::DILocalVariable*, int64_t>> seen_;
+  llvm::SmallPtrSet<const llvm::Value*, 16> declared_;
 };
 
 }  // namespace
