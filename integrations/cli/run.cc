@@ -78,11 +78,14 @@ int RunCommand(const RunArguments& arguments) {
       fs::absolute(arguments.directory.empty() ? StoreDirectory() : fs::path(arguments.directory)).lexically_normal();
   ProcessOptions options;
   options.environment.emplace_back("RECRASH_DIR", store.string());
-  // In-house there is room: keep more memory than in the field, unless the user says otherwise.
-  if (!std::getenv("RECRASH_OPTIONS")) options.environment.emplace_back("RECRASH_OPTIONS", "memory=1024");
+  // In-house there is room and time: keep more than in the field, unless the user says otherwise.
+  if (!std::getenv("RECRASH_OPTIONS"))
+    options.environment.emplace_back("RECRASH_OPTIONS", "memory=1024,timeout=120,throw_stack=262144");
   if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
-  if (!std::getenv("RECRASH_COLLECTOR"))
-    options.environment.emplace_back("RECRASH_COLLECTOR", (Prefix() / "bin/recrash-collector").string());
+  const fs::path collector = Prefix() / "bin/recrash-collector";
+  std::error_code error;
+  if (!std::getenv("RECRASH_COLLECTOR") && fs::exists(collector, error))
+    options.environment.emplace_back("RECRASH_COLLECTOR", collector.string());
 
   const std::set<fs::path> before = ReportsIn(store);
   std::vector<std::string> command = arguments.command;

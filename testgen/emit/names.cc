@@ -104,16 +104,20 @@ constexpr std::string_view kKeywords[] = {"alignas",
                                           "xor",
                                           "xor_eq"};
 
-// What the body of a generated test mentions, and macros of one word that its headers (GoogleTest, the C library, GNU
-// C++) define in lower case; names_test.cc compares the list with what the compilers define.
-constexpr std::string_view kMeaningful[] = {"frame",  "recrash", "std",   "testing", "self", "errno",     "stdin",
-                                            "stdout", "stderr",  "linux", "unix",    "i386", "sv_onstack"};
+// What the body of a generated test mentions.
+constexpr std::string_view kMeaningful[] = {"frame", "recrash", "std", "testing", "self"};
+
+// Macros of one word that the headers of the generated file (GoogleTest, the C library, GNU C++) define;
+// compile_test.cc compares with what the compilers define.
+constexpr std::string_view kPlainMacros[] = {
+    "errno", "stdin", "stdout", "stderr",   "linux",     "unix",      "i386",     "sv_onstack",
+    "EOF",   "NULL",  "BUFSIZ", "L_tmpnam", "L_ctermid", "L_cuserid", "P_tmpdir", "sched_priority"};
 
 // Macros for members of structures: st_atime, sa_handler, si_addr, sigev_notify_function, f_fsid, uc_flags.
 constexpr std::string_view kMemberPrefixes[] = {"st_", "sa_", "si_", "sigev_", "uc_", "sin_", "sun_"};
 
 bool IsMeaningful(const std::string& name) {
-  if (std::ranges::find(kMeaningful, name) != std::end(kMeaningful)) return true;
+  if (std::ranges::find(kMeaningful, name) != std::end(kMeaningful) || IsPlainMacro(name)) return true;
   if (std::ranges::any_of(kMemberPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); }))
     return true;
   // All capitals: EOF, NULL, INT_MAX, a macro more often than not.
@@ -129,6 +133,8 @@ bool IsIdentifier(std::string_view name) {
 }
 
 bool IsKeyword(std::string_view name) { return std::ranges::find(kKeywords, name) != std::end(kKeywords); }
+
+bool IsPlainMacro(std::string_view name) { return std::ranges::find(kPlainMacros, name) != std::end(kPlainMacros); }
 
 bool IsLibraryName(const std::string& name) { return dlsym(RTLD_DEFAULT, name.c_str()) != nullptr; }
 

@@ -14,6 +14,9 @@ bool IsKeyword(std::string_view name);
 // True for a name that the C library defines: a namespace of that name cannot be declared beside its headers.
 bool IsLibraryName(const std::string& name);
 
+// True for the few macros of the C library that are a plain word: no name can be one of them.
+bool IsPlainMacro(std::string_view name);
+
 // Hands out names for local variables, each one once.
 class LocalNames {
  public:

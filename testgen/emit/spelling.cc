@@ -171,9 +171,9 @@ std::optional<std::string> SpellScalar(const Type& type) {
 bool TypeSpeller::CanDeclare(const Path& path) const {
   if (path.empty() || opaque_) return false;
   const std::string& first = path[0];
-  if (first == "std" || first == "testing" || first == "recrash") return false;
+  if (first == "std" || first == "testing" || first == "recrash" || first == "abi") return false;
   for (const std::string& part : path)
-    if (part.starts_with("__")) return false;
+    if (part.starts_with("__") || IsPlainMacro(part)) return false;
   if (path.size() == 1 && IsTypedefName(first)) return false;
   if (path.size() > 1 && !first.empty() && (IsLibraryName(first) || IsTypedefName(first))) return false;
   // A class of this file cannot be a namespace of it: then this one is nested in it.

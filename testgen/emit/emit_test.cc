@@ -1,0 +1,218 @@
+#include "testgen/emit/emit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "testgen/emit/testing_frames.h"
+
+namespace recrash {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing_frames::BytesOf;
+using testing_frames::Class;
+using testing_frames::Enum;
+using testing_frames::MakeFrame;
+using testing_frames::MakeParameter;
+using testing_frames::PointerTo;
+using testing_frames::Scalar;
+
+// The whole of what a developer finds after the greeter's crash.
+TEST(EmitTests, OfTheGreeter) {
+  EmitOptions options;
+  options.report_name = "greeter-20261118-110640-4242";
+  options.frames = {0, 1};
+  options.depths = {0, 1};
+  EXPECT_EQ(EmitTests(testing_frames::GreeterReport(), testing_frames::GreeterBacktrace(), options),
+            R"(// SIGSEGV in FormatName at greeter.cc:41
+//
+// Program  /usr/bin/greeter, version 1.4.2-g3f2a
+// Crashed  2026-11-18 11:06:40 UTC
+// Report   greeter-20261118-110640-4242
+//
+//   #0   Greeter::FormatName(name=nullptr)  greeter.cc:41
+//   #1   Greeter::Greet(name=nullptr)  greeter.cc:57
+//   #2   main()  greeter.cc:70
+//
+// Each test calls one of these functions again, with its arguments and the memory of the crash (from the report beside
+// this file), and fails as long as the recorded failure happens again. Made by recrash; yours to edit and keep.
+#include <recrash/test.h>
+
+struct Greeter;
+
+// Frame 0: Greeter::FormatName, greeter.cc:38, stood at line 41.
+// An argument is the bad value itself: this test can only pass if the function itself tolerates it; a fix of its
+// callers shows in their tests.
+TEST(CrashTest, Frame0_Greeter_FormatName) {
+  recrash::Frame frame(0);
+  auto* self = frame.Load<Greeter*>(1);  // Greeter {greeting_ = "hello"}
+  const char* name = nullptr;
+  RECRASH_EXPECT_FIXED(frame.Call(self, name));
+}
+
+// Frame 1: Greeter::Greet, greeter.cc:52, stood at line 57.
+// The bad value of frame 0 is made or picked up here: a fix that keeps it away shows in this test first.
+TEST(CrashTest, Frame1_Greeter_Greet) {
+  recrash::Frame frame(1);
+  frame.Depth(1);  // what its arguments point to is put back as it was on entry
+  auto* self = frame.Load<Greeter*>(1);  // Greeter {greeting_ = "hello"}
+  const char* name = nullptr;
+  RECRASH_EXPECT_FIXED(frame.Call(self, name));
+}
+)");
+}
+
+// The part of a file that a test is about: the body of frame 0's TEST.
+std::string BodyOf(const Frame& frame, const Report& report = testing_frames::GreeterReport(),
+                   EmitOptions options = {}) {
+  Backtrace backtrace;
+  backtrace.frames.push_back(frame);
+  options.frames = {frame.index};
+  const std::string text = EmitTests(report, backtrace, options);
+  const size_t begin = text.find("  recrash::Frame frame");
+  return text.substr(begin, text.size() - begin - 2);
+}
+
+TEST(EmitTests, WritesValuesAsLiterals) {
+  const Frame frame = MakeFrame(
+      0, "Draw(...)",
+      {MakeParameter("depth", Scalar(TypeKind::kSigned, "int", 4), BytesOf(-3), "-3"),
+       MakeParameter("ratio", Scalar(TypeKind::kFloat, "double", 8), BytesOf(0.5), "0.5"),
+       MakeParameter("encoding", Enum("Encoding", {{"kAscii", 0}, {"kUtf8", 1}}), BytesOf(uint32_t{1}), "kUtf8"),
+       MakeParameter("other", Enum("Encoding", {{"kAscii", 0}, {"kUtf8", 1}}), BytesOf(uint32_t{9}), "9"),
+       MakeParameter("nan", Scalar(TypeKind::kFloat, "float", 4), BytesOf(uint32_t{0x7fc00000}), "nan")});
+  EXPECT_EQ(BodyOf(frame),
+            R"(  recrash::Frame frame(0);
+  const int depth = -3;
+  const double ratio = 0.5;
+  enum class Encoding : std::uint32_t { kAscii = 0, kUtf8 = 1 };
+  const auto encoding = Encoding::kUtf8;
+  const auto other = static_cast<Encoding>(9);  // no enumerator has this value
+  const auto nan = frame.Load<float>(5);  // nan
+  RECRASH_EXPECT_FIXED(frame.Call(depth, ratio, encoding, other, nan));
+)");
+}
+
+Report WithText(uint64_t address, const std::string& text) {
+  Report report = testing_frames::GreeterReport();
+  Region region;
+  region.address = {address};
+  region.bytes.assign(text.begin(), text.end());
+  report.memory.push_back(region);
+  return report;
+}
+
+TEST(EmitTests, WritesShortStringsAsLiterals) {
+  const Frame frame = MakeFrame(
+      0, "Print(char const*)",
+      {MakeParameter("text", PointerTo(testing_frames::ConstChar()), BytesOf(uint64_t{0x1000}), "\"a \\\"b\\\"\"")});
+  const Report report = WithText(0x1000, std::string("a \"b\"\0", 6));
+  EXPECT_THAT(BodyOf(frame, report), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
+
+  // Not where the tests must not rely on it, nor when it is long, unprintable, unterminated or not there.
+  EmitOptions options;
+  options.load_only = {0};
+  EXPECT_THAT(BodyOf(frame, report, options), HasSubstr("auto* text = frame.Load<const char*>(1);"));
+  for (const std::string& other :
+       {std::string(41, 'x') + '\0', std::string("\n\0", 2), std::string("cut"), std::string()})
+    EXPECT_THAT(BodyOf(frame, WithText(0x1000, other)), HasSubstr("auto* text = frame.Load<const char*>(1);"));
+}
+
+TEST(EmitTests, LeavesAsRecordedWhatHasNoLiteral) {
+  Parameter by_value = MakeParameter("options", Class("Options"), std::vector<uint8_t>(32), "Options {depth = 3}");
+  Parameter unused = MakeParameter("count", Scalar(TypeKind::kSigned, "int", 4), {}, "");
+  unused.complete = false;
+  const Parameter last = MakeParameter("", Scalar(TypeKind::kBool, "bool", 1), BytesOf(uint8_t{1}), "true");
+  EXPECT_EQ(BodyOf(MakeFrame(0, "Run(Options, int, bool)", {by_value, unused, last})),
+            R"(  recrash::Frame frame(0);
+  // options: Options, Options {depth = 3}
+  // count: not used by the function
+  const bool argument3 = true;
+  RECRASH_EXPECT_FIXED(frame.Call(recrash::AsRecorded, recrash::AsRecorded, argument3));
+)");
+}
+
+// A parameter that the call does not get (passed in a way that was not kept) cannot be given either.
+TEST(EmitTests, LeavesAsRecordedWhatNoWordCarries) {
+  Frame frame = MakeFrame(0, "f(int)", {MakeParameter("n", Scalar(TypeKind::kSigned, "int", 4), BytesOf(3), "3")});
+  frame.words.clear();
+  EXPECT_THAT(BodyOf(frame), HasSubstr("frame.Call(recrash::AsRecorded)"));
+}
+
+TEST(EmitTests, KeepsPlacesOfParametersThatDebugInformationLeavesOut) {
+  Frame frame = MakeFrame(0, "f(int, int)", {MakeParameter("n", Scalar(TypeKind::kSigned, "int", 4), BytesOf(3), "3")});
+  frame.parameters[0].number = frame.words[0].parameter = 2;
+  EXPECT_THAT(BodyOf(frame), HasSubstr("frame.Call(recrash::AsRecorded, n)"));
+}
+
+TEST(EmitTests, GivesVariablesNamesThatMeanNothingElse) {
+  const Type number = Scalar(TypeKind::kSigned, "int", 4);
+  std::vector<Parameter> parameters;
+  for (const char* name : {"class", "frame", "EOF", "errno", "x", "x", "__x", "a b", "st_atime", "recrash"})
+    parameters.push_back(MakeParameter(name, number, BytesOf(1), "1"));
+  EXPECT_THAT(BodyOf(MakeFrame(0, "f()", parameters)),
+              HasSubstr("frame.Call(class_, frame_, EOF_, errno_, x, x_2, x_3, argument8, st_atime_, recrash_)"));
+}
+
+// `Tree* Tree` is fine C++ in a parameter list and not in a block.
+TEST(EmitTests, GivesVariablesNoNameOfAType) {
+  const Frame frame =
+      MakeFrame(0, "f(Tree*)", {MakeParameter("Tree", PointerTo(Class("Tree")), BytesOf(uint64_t{16}), "Tree {}")});
+  EXPECT_THAT(BodyOf(frame), HasSubstr("auto* Tree_2 = frame.Load<Tree*>(1);"));
+}
+
+TEST(EmitTests, WithOpaqueTypesDeclaresNothing) {
+  Backtrace backtrace = testing_frames::GreeterBacktrace();
+  EmitOptions options;
+  options.frames = {0};
+  options.opaque_types = true;
+  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  EXPECT_THAT(text, Not(HasSubstr("struct Greeter;")));
+  EXPECT_THAT(text, HasSubstr("auto self = frame.Load<recrash::Address>(1);  // Greeter*: Greeter {"));
+}
+
+TEST(EmitTests, SaysWhatIsHandedOn) {
+  const Type node = PointerTo(Class("Node"));
+  Backtrace backtrace;
+  backtrace.frames.push_back(
+      MakeFrame(0, "Visit(Node*)", {MakeParameter("n", node, BytesOf(uint64_t{64}), "Node {}")}));
+  backtrace.frames.push_back(
+      MakeFrame(1, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{64}), "Node {}")}));
+  backtrace.frames.push_back(
+      MakeFrame(2, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{32}), "Node {}")}));
+  EmitOptions options;
+  options.frames = {0, 1, 2};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  EXPECT_THAT(text, HasSubstr("// The function that failed: what it was given and what it made of it are both here."));
+  EXPECT_THAT(text, HasSubstr("// Hands `root` on to frame 0 as `n`: a fix here or there shows in this test."));
+  EXPECT_THAT(text, HasSubstr("// The same function as frame 1, one recursion further out."));
+}
+
+TEST(TestName, IsAnIdentifierOfAnyFunction) {
+  EXPECT_EQ(TestName(MakeFrame(0, "ns::Tree<int>::insert(int)", {})), "Frame0_ns_Tree_insert");
+  EXPECT_EQ(TestName(MakeFrame(1, "(anonymous namespace)::Greeter::Greet(char const*)", {})), "Frame1_Greeter_Greet");
+  EXPECT_EQ(TestName(MakeFrame(2, "Tree::~Tree()", {})), "Frame2_Tree_destructor");
+  EXPECT_EQ(TestName(MakeFrame(3, "A::operator<<(int)", {})), "Frame3_A_operator");
+  EXPECT_EQ(TestName(MakeFrame(4, "", {})), "Frame4");
+  for (const std::string& hostile : testing_frames::HostileTexts()) {
+    const std::string name = TestName(MakeFrame(5, hostile, {}));
+    EXPECT_LE(name.size(), 80u);
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), name.npos);
+  }
+}
+
+// A recursion of thousands of frames must not bury the tests.
+TEST(EmitTests, ShortensALongBacktrace) {
+  Backtrace backtrace;
+  for (uint32_t i = 0; i < 1000; ++i) backtrace.frames.push_back(MakeFrame(i, "Walk(Node*)", {}));
+  backtrace.skipped = 5000;
+  EmitOptions options;
+  options.frames = {0};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  EXPECT_THAT(text, HasSubstr("//   ... 5960 frames ...\n"));
+  EXPECT_LT(std::ranges::count(text, '\n'), 70);
+}
+
+}  // namespace
+}  // namespace recrash
