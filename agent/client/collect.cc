@@ -15,6 +15,7 @@
 
 #include "agent/client/client.h"
 #include "agent/client/text.h"
+#include "agent/client/type_name.h"
 
 namespace recrash::client {
 
@@ -114,6 +115,12 @@ RECRASH_SIGNAL_SAFE const char* SignalName(int signal) {
   }
 }
 
+RECRASH_SIGNAL_SAFE void SayException(Text& line, const abi::ThrowRecord& thrown) {
+  line << "uncaught exception ";
+  PutTypeName(line, thrown.type);
+  if (thrown.what[0] != 0) line << ": " << thrown.what;
+}
+
 RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
   const char* slash = strrchr(g_state.program, '/');
   const char* name = slash != nullptr ? slash + 1 : g_state.program;
@@ -123,7 +130,7 @@ RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
       line << "reported \"" << g_record.reason << "\"";
       break;
     case abi::FailureKind::kException:
-      line << "uncaught exception " << reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record)->type;
+      SayException(line, *reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record));
       break;
     case abi::FailureKind::kSignal:
       line << SignalName(g_record.siginfo.si_signo);

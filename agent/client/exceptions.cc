@@ -65,15 +65,36 @@ void CopyStack(ThreadBlock& block) {
   record.stack_size = copied > 0 ? static_cast<uint64_t>(copied) : 0;
 }
 
-// The object whose handler std::terminate stands for: the newest caught one. Its header lies directly before it, 112
-// bytes in libstdc++ and 128 in libc++abi; one that was rethrown through std::exception_ptr has a header elsewhere
-// whose first word is the object.
-bool IsCurrentException(uint64_t object) {
-  if (&__cxa_get_globals == nullptr) return false;
-  const auto* globals = static_cast<const uint64_t*>(__cxa_get_globals());
-  const uint64_t header = globals[0];
-  if (header == 0) return false;
-  return (object > header && object - header <= 160) || *reinterpret_cast<const uint64_t*>(header) == object;
+// The exception that std::terminate was called for: the newest caught one, or null. Of libstdc++'s the header lies 112
+// bytes before the object; one that came through std::exception_ptr has a header of its own whose first word is the
+// object, told by the last byte of its class ("GNUCC++\1"). Of another runtime's (libc++abi's header has 128 bytes) it
+// is only known that it lies before the object of this thread's last throw, if it is that.
+uint64_t CurrentObject(uint64_t last_thrown) {
+  if (&__cxa_get_globals == nullptr) return 0;
+  const uint64_t header = *static_cast<const uint64_t*>(__cxa_get_globals());
+  if (header == 0) return 0;
+  uint64_t exception_class;
+  memcpy(&exception_class, reinterpret_cast<const void*>(header + 80), sizeof exception_class);
+  if (exception_class == 0x474e5543432b2b00) return header + 112;
+  if (exception_class == 0x474e5543432b2b01) return *reinterpret_cast<const uint64_t*>(header);
+  return last_thrown > header && last_thrown - header <= 160 ? last_thrown : 0;
+}
+
+// Makes the record that of the current exception, so that the SIGABRT that follows finds it. When this thread has
+// thrown another one since, or another thread threw it, its stack is gone; type and what() are not.
+void NoteTermination(ThreadBlock& block, const void* type) {
+  abi::ThrowRecord& record = block.thrown;
+  const uint64_t object = CurrentObject(record.object);
+  if (object == 0 || object != record.object) {
+    const uint64_t copy = record.stack_copy;
+    memset(&record, 0, sizeof record);
+    record.stack_copy = copy;
+    record.object = object;
+    CopyText(record.type, TypeName(type));
+  }
+  if (object != 0) CopyText(record.what, WhatOf(type, reinterpret_cast<void*>(object)));
+  block.terminating = 1;
+  record.armed = 1;
 }
 
 void OnTerminate() {
@@ -86,19 +107,7 @@ void OnTerminate() {
   entered = true;
   ThreadBlock* block = ExistingThreadBlock();
   const void* type = &__cxa_current_exception_type != nullptr ? __cxa_current_exception_type() : nullptr;
-  if (block != nullptr && type != nullptr && IsCurrentException(block->thrown.object)) {
-    const char* what = WhatOf(type, reinterpret_cast<void*>(block->thrown.object));
-    CopyText(block->thrown.what, what);
-    block->thrown.armed = 1;
-    block->terminating = 1;
-  } else if (block != nullptr && type != nullptr) {
-    // Thrown before the last throw of this thread, or by another thread: its stack is gone, its type is not.
-    const uint64_t copy = block->thrown.stack_copy;
-    memset(&block->thrown, 0, sizeof block->thrown);
-    block->thrown.stack_copy = copy;
-    CopyText(block->thrown.type, TypeName(type));
-    block->terminating = 1;
-  }
+  if (block != nullptr && type != nullptr) NoteTermination(*block, type);
   HideTerminateHook();
   if (g_state.previous_terminate != nullptr) g_state.previous_terminate();
   // std::terminate calls abort when a handler comes back.
@@ -152,10 +161,11 @@ extern "C" __attribute__((visibility("default"), used)) recrash::abi::ThrowRecor
   return block != nullptr ? &block->thrown : nullptr;
 }
 
-// std::terminate begins a catch as well; OnTerminate arms the record again.
+// std::terminate begins a catch as well; OnTerminate arms the record again, and libstdc++'s handler then throws and
+// catches once more to print what().
 extern "C" __attribute__((visibility("default"), weak)) void* __cxa_begin_catch(void* exception) noexcept {
   using namespace recrash::client;
-  if (ThreadBlock* block = ExistingThreadBlock()) block->thrown.armed = 0;
+  if (ThreadBlock* block = ExistingThreadBlock()) block->thrown.armed = block->terminating;
   BeginCatchFunction real = g_state.real_begin_catch;
   return (real != nullptr ? real : RealBeginCatch())(exception);
 }

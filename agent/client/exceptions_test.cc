@@ -1,0 +1,143 @@
+// Exceptions that nobody catches: type, what() and the frames of the throw.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/client/testing_program.h"
+
+namespace recrash {
+namespace {
+
+using testing::HasSubstr;
+
+// Whether some word of the copied stack is a return address into the function that begins at `function`.
+bool HoldsReturnInto(const ThrownStack& thrown, TargetAddress function) {
+  for (size_t i = 0; i + 8 <= thrown.bytes.size(); i += 8) {
+    uint64_t word;
+    std::memcpy(&word, thrown.bytes.data() + i, sizeof word);
+    if (word > function.value && word < function.value + 64) return true;
+  }
+  return false;
+}
+
+TEST(UncaughtException, IsReportedWithTypeAndWhat) {
+  const Ran ran = Program::Failing("throw").Run();
+  EXPECT_EQ(ran.outcome(), -SIGABRT);
+  const Report report = ran.OnlyReport();
+  EXPECT_EQ(report.failure.kind, FailureKind::kException);
+  EXPECT_EQ(report.failure.signal, SIGABRT);
+  EXPECT_EQ(report.failure.exception_type, "St13runtime_error");
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  ASSERT_TRUE(report.thrown);
+  EXPECT_LT(report.thrown->registers.pc() - ran.address().value, 1000u) << "in the caller of __cxa_throw";
+  EXPECT_EQ(report.thrown->registers.sp(), report.thrown->address.value);
+}
+
+// libstdc++'s own handler must still say its word before SIGABRT.
+TEST(UncaughtException, IsStillPrintedByTheRuntime) {
+  const Ran ran = Program::Failing("throw").Run();
+  EXPECT_THAT(ran.errors(), HasSubstr("terminate called after throwing an instance of 'std::runtime_error'"));
+  EXPECT_THAT(ran.errors(), HasSubstr("what():  boom 3"));
+  EXPECT_THAT(ran.errors(), HasSubstr("uncaught exception std::runtime_error: boom 3"));
+}
+
+TEST(UncaughtException, OfTheLibrarysOwnThrowIsSeen) {
+  const Report report = Program::Failing("throw-in-library").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_type, "St12out_of_range");
+  EXPECT_THAT(report.failure.exception_what, HasSubstr("basic_string::at"));
+}
+
+TEST(UncaughtException, IsSeenByThePreloadedClient) {
+  const Report report = Program::Unwatched("throw-in-library").Preloaded().Run().OnlyReport();
+  EXPECT_EQ(report.failure.kind, FailureKind::kException);
+  EXPECT_EQ(report.failure.exception_type, "St12out_of_range");
+}
+
+// std::exception may lie anywhere in the object, and its place is in the vtable.
+TEST(UncaughtException, BehindAVirtualBaseHasItsWhat) {
+  EXPECT_EQ(Program::Failing("throw-virtual").Run().OnlyReport().failure.exception_what, "found behind a virtual base");
+}
+
+TEST(UncaughtException, ThatIsNoStdExceptionHasNoWhat) {
+  const Report report = Program::Failing("throw-number").Run().OnlyReport();
+  EXPECT_THAT(report.failure.exception_type, HasSubstr("NotAnException"));
+  EXPECT_EQ(report.failure.exception_what, "");
+}
+
+// noexcept unwinds up to itself, running destructors, before std::terminate: the frames below are gone from the stack,
+// and only the copy has them.
+TEST(Noexcept, LeavesTheFramesOfTheThrowInTheCopy) {
+  const Ran ran = Program::Failing("noexcept").Run();
+  EXPECT_THAT(ran.errors(), HasSubstr("cleaned up"));
+  const Report report = ran.OnlyReport();
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  ASSERT_TRUE(report.thrown);
+  EXPECT_TRUE(HoldsReturnInto(*report.thrown, ran.address())) << "Promise calls Throw";
+}
+
+TEST(Noexcept, HasNoCopyWhereTheOptionSaysSo) {
+  const Report report = Program::Failing("noexcept").With("RECRASH_OPTIONS", "throw_stack=0").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  EXPECT_FALSE(report.thrown);
+}
+
+TEST(UncaughtException, ThrownAgainIsTheSame) {
+  const Report report = Program::Failing("rethrow").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  EXPECT_TRUE(report.thrown);
+}
+
+// As std::future::get does: the thread that threw it is gone, and its stack with it; the exception is not.
+TEST(UncaughtException, OfAnotherThreadHasTypeAndWhat) {
+  const Report report = Program::Failing("rethrow-from-thread").Run().OnlyReport();
+  EXPECT_EQ(report.failure.kind, FailureKind::kException);
+  EXPECT_EQ(report.failure.exception_type, "St13runtime_error");
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  EXPECT_FALSE(report.thrown);
+}
+
+TEST(UncaughtException, InASecondThreadIsSeen) {
+  const Report report = Program::Failing("thread-throw").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  EXPECT_NE(report.failing_thread()->id, report.process.pid);
+}
+
+// An abort after a caught exception has nothing to do with it.
+TEST(CaughtException, DoesNotColourALaterAbort) {
+  const Report report = Program::Failing("abort-after-catch").Run().OnlyReport();
+  EXPECT_EQ(report.failure.kind, FailureKind::kSignal);
+  EXPECT_EQ(report.failure.exception_type, "");
+  EXPECT_FALSE(report.thrown);
+}
+
+// It keeps get_terminate(), which is our handler, and calls it: that must neither loop nor lose the report.
+TEST(OwnTerminateHandler, RunsAndTheReportIsMade) {
+  const Ran ran = Program::Failing("own-terminate").Run();
+  EXPECT_EQ(ran.outcome(), -SIGABRT);
+  EXPECT_THAT(ran.errors(), HasSubstr("own terminate handler\n"));
+  EXPECT_EQ(ran.OnlyReport().failure.exception_what, "boom 3");
+}
+
+// The recorded memory shows the program as it would be without us: a replay has no preloaded library, and would jump
+// into nothing at its first std::terminate.
+TEST(TerminateHandler, IsTheProgramsOwnInTheRecordedMemory) {
+  const Ran ran = Program::Unwatched("terminate-handler").Preloaded().Run();
+  const Report report = ran.OnlyReport();
+  const uint64_t ours = ran.address().value;
+  ASSERT_NE(ours, 0u);
+  const Module* client = report.FindModule({ours});
+  ASSERT_TRUE(client != nullptr && client->path.ends_with("librecrash_preload.so")) << "get_terminate() gives ours";
+  int words = 0;
+  for (const Region& region : report.memory) {
+    const Module* module = report.FindModule(region.address);
+    if (module == nullptr || module->path.find("libstdc++") == std::string::npos) continue;
+    for (size_t i = 0; i + 8 <= region.bytes.size(); i += 8) words += *report.ReadWord(region.address + i) == ours;
+  }
+  EXPECT_EQ(words, 0);
+}
+
+}  // namespace
+}  // namespace recrash

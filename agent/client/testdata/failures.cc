@@ -1,0 +1,291 @@
+// Fails in the way that its argument names. Built twice: with the client, and without anything of ours. The first line
+// on stdout is the address of the function that fails, for comparison with the report.
+#include <pthread.h>
+#include <recrash/recrash.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <map>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+volatile int g_zero = 0;
+int g_global = 4711;
+
+void FailIn(void (*function)()) {
+  std::printf("%p\n", reinterpret_cast<void*>(function));
+  std::fflush(stdout);
+  function();
+}
+
+#define NOINLINE __attribute__((noinline))
+
+NOINLINE void ReadNull() { g_global = *reinterpret_cast<int*>(static_cast<long>(g_zero)); }
+NOINLINE void DivideByZero() { g_global = g_global / g_zero; }
+NOINLINE void Illegal() { __builtin_trap(); }
+NOINLINE void Breakpoint() { asm volatile("int3"); }
+NOINLINE void Abort() { std::abort(); }
+NOINLINE void Assert() { assert(g_zero == 1 && "zero became one"); }
+NOINLINE void FreeTwice() {
+  void* p = std::malloc(10);
+  std::free(p);
+  asm volatile("" : "+r"(p));
+  std::free(p);
+}
+// A file of no bytes has no page to give.
+NOINLINE void ReadBeyondFile() {
+  FILE* file = std::tmpfile();
+  auto* page = static_cast<volatile char*>(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fileno(file), 0));
+  g_global = page[0];
+}
+NOINLINE int Recurse(int depth) {
+  char frame[512];
+  std::memset(frame, depth, sizeof frame);
+  asm volatile("" : : "r"(frame) : "memory");
+  return depth < 0 ? 0 : Recurse(depth + 1) + frame[depth & 511];
+}
+NOINLINE void Overflow() { g_global = Recurse(0); }
+
+void InThread(void (*function)()) {
+  std::thread([=] { FailIn(function); }).join();
+}
+
+struct Cleanup {
+  ~Cleanup() { std::fputs("cleaned up\n", stderr); }
+};
+struct OtherBase {
+  virtual ~OtherBase() = default;
+  int number = 1;
+};
+struct Virtual : virtual OtherBase, virtual std::exception {
+  const char* what() const noexcept override { return "found behind a virtual base"; }
+};
+struct NotAnException {
+  int number = 5;
+};
+NOINLINE void Throw() {
+  Cleanup cleanup;
+  throw std::runtime_error("boom " + std::to_string(3 + g_zero));
+}
+NOINLINE void ThrowVirtual() { throw Virtual(); }
+NOINLINE void ThrowNumber() { throw NotAnException(); }
+NOINLINE void ThrowInLibrary() { g_global = std::string("abc").at(7 + static_cast<unsigned>(g_zero)); }
+NOINLINE void Promise() noexcept {
+  Throw();
+  std::puts("not reached");
+}
+NOINLINE void Rethrow() {
+  try {
+    Throw();
+  } catch (const std::exception&) {
+    throw;
+  }
+}
+NOINLINE void AbortAfterCatch() {
+  try {
+    Throw();
+  } catch (const std::exception&) {
+  }
+  std::abort();
+}
+NOINLINE void RethrowFromThread() {
+  std::exception_ptr thrown;
+  std::thread([&] {
+    try {
+      Throw();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }).join();
+  std::rethrow_exception(thrown);
+}
+
+std::terminate_handler g_library_handler;
+[[noreturn]] void OwnTerminate() {
+  std::fputs("own terminate handler\n", stderr);
+  g_library_handler();
+  std::abort();
+}
+NOINLINE void ThrowWithOwnHandler() {
+  g_library_handler = std::get_terminate();
+  std::set_terminate(OwnTerminate);
+  Throw();
+}
+
+NOINLINE void Report() {
+  RECRASH_REPORT("totals disagree");
+  std::puts("goes on");
+}
+NOINLINE void ReportThrice() {
+  for (int i = 0; i < 3; ++i) RECRASH_REPORT("again");
+}
+
+// Installed before the client: priorities below 101 are earlier.
+void EarlierHandler(int, siginfo_t* info, void*) {
+  char text[64];
+  std::snprintf(text, sizeof text, "earlier handler: code %d\n", info->si_code);
+  if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
+  _exit(66);
+}
+__attribute__((constructor(100))) void InstallEarlierHandler() {
+  if (std::getenv("EARLIER_HANDLER") == nullptr) return;
+  struct sigaction action = {};
+  action.sa_sigaction = EarlierHandler;
+  action.sa_flags = SA_SIGINFO;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGTRAP, &action, nullptr);
+}
+
+NOINLINE void CrashTogether() {
+  pthread_barrier_t barrier;
+  pthread_barrier_init(&barrier, nullptr, 4);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      pthread_barrier_wait(&barrier);
+      ReadNull();
+    });
+  for (std::thread& thread : threads) thread.join();
+}
+
+NOINLINE void CrashNamed() {
+  pthread_setname_np(pthread_self(), "worker-7");
+  std::thread([] { pause(); }).detach();
+  ReadNull();
+}
+
+// Of a hundred pages only those that were written are there.
+NOINLINE void TouchSomePages() {
+  auto* pages = static_cast<char*>(
+      mmap(nullptr, 100 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  pages[3 * 4096] = 'a';
+  pages[50 * 4096 + 5] = 'b';
+  std::printf("%p\n", static_cast<void*>(pages));
+  std::fflush(stdout);
+  ReadNull();
+}
+
+NOINLINE void FillMemory() {
+  constexpr size_t kSize = 48 << 20;
+  auto* far = static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::memset(far, 1, kSize);
+  auto* near = static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::strcpy(near, "near");
+  char* volatile on_stack = near;
+  std::printf("%p\n", static_cast<void*>(near));
+  std::fflush(stdout);
+  ReadNull();
+  g_global = on_stack[0];
+}
+
+// Threads come and go; what the client keeps for each must go with it.
+NOINLINE void ManyThreads() {
+  auto mappings = [] {
+    FILE* maps = std::fopen("/proc/self/maps", "r");
+    int lines = 0;
+    for (int c; (c = std::fgetc(maps)) != EOF;) lines += c == '\n';
+    std::fclose(maps);
+    return lines;
+  };
+  auto one = [](void* exits) -> void* {
+    if (exits != nullptr) pthread_exit(nullptr);
+    return nullptr;
+  };
+  auto run = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      pthread_t thread;
+      if (pthread_create(&thread, nullptr, one, i % 2 ? &thread : nullptr) != 0) std::abort();
+      pthread_join(thread, nullptr);
+    }
+  };
+  run(10);
+  const int before = mappings();
+  run(2000);
+  std::printf("%d\n", mappings() - before);
+}
+
+NOINLINE void OpenFileAndCrash() {
+  FILE* file = std::fopen("/proc/self/exe", "r");
+  if (dup2(fileno(file), 17) < 0) std::abort();
+  lseek(17, 100, SEEK_SET);
+  ReadNull();
+}
+
+NOINLINE void ThrowAMillion() {
+  for (int i = 0; i < 1000000; ++i) {
+    try {
+      throw i;
+    } catch (int caught) {
+      g_global += caught;
+    }
+  }
+}
+
+NOINLINE void NotDumpable() {
+  prctl(PR_SET_DUMPABLE, 0);
+  RECRASH_REPORT("secret");
+  std::printf("%d\n", prctl(PR_GET_DUMPABLE));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::map<std::string, std::function<void()>> failures = {
+      {"segv", [] { FailIn(ReadNull); }},
+      {"fpe", [] { FailIn(DivideByZero); }},
+      {"ill", [] { FailIn(Illegal); }},
+      {"trap", [] { FailIn(Breakpoint); }},
+      {"bus", [] { FailIn(ReadBeyondFile); }},
+      {"abort", [] { FailIn(Abort); }},
+      {"raise", [] { raise(SIGSEGV); }},
+      {"assert", [] { FailIn(Assert); }},
+      {"free", [] { FailIn(FreeTwice); }},
+      {"overflow", [] { FailIn(Overflow); }},
+      {"thread", [] { InThread(ReadNull); }},
+      {"thread-overflow", [] { InThread(Overflow); }},
+      {"thread-throw", [] { InThread(Throw); }},
+      {"throw", [] { FailIn(Throw); }},
+      {"throw-virtual", [] { FailIn(ThrowVirtual); }},
+      {"throw-number", [] { FailIn(ThrowNumber); }},
+      {"throw-in-library", [] { FailIn(ThrowInLibrary); }},
+      {"noexcept", [] { FailIn(Promise); }},
+      {"rethrow", [] { FailIn(Rethrow); }},
+      {"rethrow-from-thread", [] { FailIn(RethrowFromThread); }},
+      {"abort-after-catch", [] { FailIn(AbortAfterCatch); }},
+      {"own-terminate", [] { FailIn(ThrowWithOwnHandler); }},
+      {"report", [] { FailIn(Report); }},
+      {"report-thrice", ReportThrice},
+      {"together", [] { FailIn(CrashTogether); }},
+      {"named", CrashNamed},
+      {"some-pages", TouchSomePages},
+      {"much-memory", FillMemory},
+      {"many-threads", ManyThreads},
+      {"open-file", OpenFileAndCrash},
+      {"throw-a-million", ThrowAMillion},
+      {"not-dumpable", NotDumpable},
+      {"terminate-handler",
+       [] {
+         std::printf("%p\n", reinterpret_cast<void*>(std::get_terminate()));
+         std::fflush(stdout);
+         ReadNull();
+       }},
+      {"nothing", [] {}},
+  };
+  const auto failure = failures.find(count > 1 ? arguments[1] : "");
+  if (failure == failures.end()) return 2;
+  failure->second();
+  return 7;
+}

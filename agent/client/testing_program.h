@@ -1,0 +1,68 @@
+// Runs a failing program in a folder of its own and gives what it left.
+#ifndef RECRASH_AGENT_CLIENT_TESTING_PROGRAM_H_
+#define RECRASH_AGENT_CLIENT_TESTING_PROGRAM_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+
+namespace recrash {
+
+// What a program left behind. Its folder goes with it.
+class Ran {
+ public:
+  Ran(std::string folder, int status, std::string output, std::string errors);
+  Ran(Ran&& other) noexcept;
+  ~Ran();
+
+  // Negative: died of that signal; else the exit status.
+  int outcome() const;
+  bool dumped_core() const;
+  const std::string& output() const { return output_; }
+  const std::string& errors() const { return errors_; }
+  // Hexadecimal at the beginning of the output.
+  TargetAddress address() const;
+  // Names with that suffix in the report folder.
+  std::vector<std::string> Files(const std::string& suffix) const;
+  std::string Path(const std::string& file) const { return folder_ + "/reports/" + file; }
+  // The only report; a test fails that has none, or several.
+  Report OnlyReport(const std::string& suffix = ".rcr") const;
+
+ private:
+  std::string folder_;
+  int status_;
+  std::string output_;
+  std::string errors_;
+};
+
+class Program {
+ public:
+  // The program of testdata/failures.cc, with the client linked in.
+  static Program Failing(const std::string& failure);
+  // The same without the client.
+  static Program Unwatched(const std::string& failure);
+  // The C program of testdata/plain.c, with the client preloaded.
+  static Program PlainC();
+  // The C program with the client linked in.
+  static Program LinkedC();
+
+  Program& With(const std::string& name, const std::string& value) {
+    environment_[name] = value;
+    return *this;
+  }
+  Program& Preloaded();
+  Ran Run() const;
+
+ private:
+  explicit Program(std::vector<std::string> arguments);
+
+  std::vector<std::string> arguments_;
+  std::map<std::string, std::string> environment_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_CLIENT_TESTING_PROGRAM_H_

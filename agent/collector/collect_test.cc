@@ -1,0 +1,145 @@
+// What the collector finds in real programs.
+#include "agent/collector/collect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+
+#include "agent/client/testing_program.h"
+
+namespace recrash {
+namespace {
+
+using testing::AnyOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(Collected, ModulesAreWhatWasLoaded) {
+  const Report report = Program::Failing("segv").Run().OnlyReport();
+  const Module* program = report.program();
+  ASSERT_NE(program, nullptr);
+  EXPECT_EQ(program->path, report.process.program);
+  EXPECT_EQ(program, report.FindModule(report.failure.pc));
+  std::vector<std::string> names;
+  for (const Module& module : report.modules) names.push_back(std::filesystem::path(module.path).filename());
+  EXPECT_THAT(names, testing::IsSupersetOf({"libc.so.6", "ld-linux-x86-64.so.2", "[vdso]"}));
+  for (const Module& module : report.modules) {
+    if (module.path.find("libc.so.6") != std::string::npos) EXPECT_EQ(module.build_id.size(), 40u);
+  }
+}
+
+TEST(Collected, ProcessIsDescribed) {
+  const Report report = Program::Failing("segv").With("RECRASH_OPTIONS", "timeout=20").Run().OnlyReport();
+  const Process& process = report.process;
+  EXPECT_THAT(process.arguments, ElementsAre(process.program, "segv"));
+  EXPECT_EQ(process.options, "timeout=20");
+  EXPECT_GT(process.stack_limit, 0u);
+  EXPECT_LT(process.brk_start, process.brk_end);
+  EXPECT_GT(process.crashed_at, int64_t{1700000000} * 1000000000);
+  EXPECT_GT(process.collect_ns, 100000u);
+  EXPECT_LT(process.collect_ns, 10000000000u);
+  EXPECT_THAT(process.working_directory, HasSubstr("recrash-agent-"));
+}
+
+TEST(Collected, OpenFilesHaveTheirOffsets) {
+  const Report report = Program::Failing("open-file").Run().OnlyReport();
+  const auto file = std::ranges::find(report.files, 17, &OpenFile::descriptor);
+  ASSERT_NE(file, report.files.end());
+  EXPECT_EQ(file->offset, 100u);
+  EXPECT_EQ(file->path, report.process.program);
+  EXPECT_EQ(file->mode & 0170000, 0100000u);
+}
+
+// The stack up to the arguments, the program's data (g_global is 4711 there) and the heap.
+TEST(Collected, MemoryHoldsStackAndData) {
+  const Report report = Program::Failing("segv").Run().OnlyReport();
+  EXPECT_TRUE(report.memory_complete);
+  const uint64_t sp = report.failing_thread()->registers.sp();
+  const Mapping* stack = report.FindMapping({sp});
+  ASSERT_NE(stack, nullptr);
+  EXPECT_EQ(stack->path, "[stack]");
+  EXPECT_TRUE(report.ReadWord(stack->end - 16));
+  int found = 0;
+  for (const Region& region : report.memory) {
+    if (report.FindModule(region.address) != report.program()) continue;
+    for (size_t i = 0; i + 4 <= region.bytes.size(); i += 4)
+      found += *reinterpret_cast<const int*>(&region.bytes[i]) == 4711;
+  }
+  EXPECT_GE(found, 1);
+}
+
+TEST(Collected, MemoryIsPresentPagesOnly) {
+  const Ran ran = Program::Failing("some-pages").Run();
+  const Report report = ran.OnlyReport();
+  uint8_t byte = 0;
+  EXPECT_TRUE(report.Read(ran.address() + 3 * 4096, {&byte, 1}));
+  EXPECT_EQ(byte, 'a');
+  EXPECT_TRUE(report.Read(ran.address() + 50 * 4096 + 5, {&byte, 1}));
+  EXPECT_EQ(byte, 'b');
+  EXPECT_FALSE(report.Read(ran.address() + 20 * 4096, {&byte, 1}));
+}
+
+TEST(Collected, MemoryBeyondTheLimitIsWhatTheStackLeadsTo) {
+  const Ran ran = Program::Failing("much-memory").With("RECRASH_OPTIONS", "memory=8").Run();
+  const Report report = ran.OnlyReport();
+  EXPECT_FALSE(report.memory_complete);
+  uint64_t kept = 0;
+  for (const Region& region : report.memory) kept += region.bytes.size();
+  EXPECT_LE(kept, 9u << 20);
+  std::array<uint8_t, 4> text;
+  ASSERT_TRUE(report.Read(ran.address(), text));
+  EXPECT_EQ(text, (std::array<uint8_t, 4>{'n', 'e', 'a', 'r'}));
+}
+
+// The library's prebuilt reader gets as far as the name of the function, given the program's symbols.
+TEST(Minidump, NamesTheFailingFunction) {
+  const std::string stackwalk = RECRASH_TEST_STACKWALK;
+  if (stackwalk.empty()) GTEST_SKIP() << "Breakpad's root was given without minidump_stackwalk";
+  const Ran ran = Program::Failing("segv").Run();
+  ASSERT_EQ(ran.Files(".dmp").size(), 1u);
+  const std::string symbols = ran.Path("symbols");
+  // MODULE Linux x86_64 <id> <name>: the reader looks in <name>/<id>/<name>.sym.
+  const std::string script = "set -e; bin=$(dirname " + stackwalk + "); mkdir " + symbols + "; cd " + symbols +
+                             "; $bin/dump_syms " RECRASH_TEST_FAILURES
+                             " > all.sym 2>/dev/null; "
+                             "set -- $(head -1 all.sym); mkdir -p $5/$4; mv all.sym $5/$4/$5.sym; " +
+                             stackwalk + " " + ran.Path(ran.Files(".dmp").front()) + " " + symbols + " 2>/dev/null";
+  FILE* pipe = popen(script.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  for (int c; (c = fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  EXPECT_EQ(pclose(pipe), 0);
+  EXPECT_THAT(text, HasSubstr("Crash reason:  SIGSEGV"));
+  EXPECT_THAT(text, testing::ContainsRegex("\\(crashed\\)\n 0  failures!.*ReadNull"));
+}
+
+TEST(CommandLine, ThatNoClientGaveIsExplained) {
+  FILE* pipe = popen(RECRASH_TEST_COLLECTOR " 2>&1", "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  for (int c; (c = fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  EXPECT_EQ(WEXITSTATUS(pclose(pipe)), 2);
+  EXPECT_THAT(text, HasSubstr("not by hand"));
+}
+
+// Another process's memory at an address that is no crash record.
+TEST(CommandLine, WithAWrongRecordWritesNothing) {
+  const std::string folder = testing::TempDir() + "recrash-none-" + std::to_string(getpid());
+  const std::string command = "sleep 5 & " RECRASH_TEST_COLLECTOR " $! $! 1000 " + folder + " 2>&1; echo $?; kill $!";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  for (int c; (c = fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  pclose(pipe);
+  EXPECT_THAT(text, HasSubstr("crash record"));
+  EXPECT_THAT(text, HasSubstr("\n1\n"));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+}  // namespace
+}  // namespace recrash
