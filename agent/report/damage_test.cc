@@ -89,7 +89,7 @@ Bytes Container(std::vector<Part> parts) {
   header.crc = ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), table.data(), table.size() * sizeof(Section));
   Bytes bytes(offset);
   std::memcpy(bytes.data(), &header, sizeof header);
-  std::memcpy(bytes.data() + sizeof header, table.data(), table.size() * sizeof(Section));
+  if (!table.empty()) std::memcpy(bytes.data() + sizeof header, table.data(), table.size() * sizeof(Section));
   uint8_t* out = bytes.data() + sizeof header + table.size() * sizeof(Section);
   for (const Part& part : parts) out = std::ranges::copy(part.stored, out).out;
   return bytes;
@@ -432,7 +432,7 @@ class Mutants : public Damage {
 
 TEST_F(Mutants, OfPlainSections) {
   Report full = FullReport();
-  full.memory.back().bytes.resize(100);
+  for (Region& region : full.memory) region.bytes.resize(100);
   full.replay->image.read_only.front().bytes.resize(100);
   const auto runs = [](const std::vector<Region>& regions) {
     std::vector<format::Run> table;
