@@ -45,7 +45,6 @@ struct State {
   SetTerminateFunction real_set_terminate;
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
   TerminateHandler original_terminate;  // libstdc++'s own
-  void (*replay_reported)(const char* reason);
   void (*preloaded_report)(const char* reason);
   const char* abort_message;  // address of libc's __abort_msg, or null
   int dumpable_before;

@@ -2,6 +2,7 @@
 //
 // Signal-safe: no locks, no allocation, nothing initialised on first use. Breakpad's handler calls OnCrash on the
 // failing thread with all six signals blocked, so a fault in here ends the process at once instead of coming back.
+#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -106,7 +107,9 @@ void InstallCrashHandler() {
 
 // Called by the assembly below with the registers of the caller of __recrash_report.
 extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* reason, const uint64_t* registers) {
-  if (g_state.replay_reported != nullptr) return g_state.replay_reported(reason);
+  // Looked up each time: the replay has put back this program's data, and what start-up found may be gone with it.
+  using Reported = void (*)(const char*);
+  if (auto replay = reinterpret_cast<Reported>(dlsym(RTLD_DEFAULT, "__recrash_replay_reported"))) return replay(reason);
   if (g_state.preloaded_report != nullptr) return g_state.preloaded_report(reason);
   if (g_state.mode != Mode::kLive) return;
   const uint64_t entered = MonotonicNs();

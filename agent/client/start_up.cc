@@ -108,13 +108,10 @@ void FindCollector() {
   out[0] = 0;
 }
 
-// The replay library, when it is there, is told which memory it must leave as this process made it, and is asked what
-// to do with RECRASH_REPORT.
+// The replay library, when it is there, is told which memory it must leave as this process made it.
 void JoinReplay() {
   using Keep = void (*)(void* start, size_t size);
   if (auto keep = reinterpret_cast<Keep>(dlsym(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
-  using Reported = void (*)(const char*);
-  g_state.replay_reported = reinterpret_cast<Reported>(dlsym(RTLD_DEFAULT, "__recrash_replay_reported"));
 }
 
 // True when this is the archive in a program that also runs with the preloaded client, which came first.
