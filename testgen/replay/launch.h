@@ -14,12 +14,14 @@ namespace recrash {
 
 struct LaunchOptions {
   std::string program;
-  std::string test_library;            // dlopened by the replay library; empty: built-in verification mode
-  std::string replay_library;          // librecrash_replay.so; by default beside the tool that launches
-  bool in_process = false;             // run tests in place; under a debugger
+  std::string test_library;    // dlopened by the replay library; empty: built-in verification mode
+  std::string replay_library;  // librecrash_replay.so; by default beside the tool that launches
+  bool in_process = false;     // run tests in place; under a debugger
   bool allow_same_bases = true;
   std::vector<std::string> arguments;  // for the test program (argv[1..])
   std::string argv0;
+  std::string report_path;        // for messages
+  double seconds_per_frame = 60;  // of a test's call
 };
 
 // Runs the subject and gives its exit status (wait status). In-process mode execs and does not come back on success.

@@ -14,20 +14,20 @@
 namespace recrash {
 
 struct VerifyOptions {
-  std::string program;          // build to replay against
+  std::string program;  // build to replay against
   double seconds_per_frame = 10;
   uint64_t memory_limit = 4ull << 30;
-  bool allow_same_bases = true;  // false: plain ASLR and rebasing, as under a debugger
-  uint32_t max_frames = 200;     // half from each end
+  bool allow_same_bases = true;   // false: plain ASLR and rebasing, as under a debugger
+  uint32_t max_frames = 200;      // half from each end
   std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
 };
 
 struct FrameVerdict {
-  uint32_t index = 0;   // ReplayFrame::index
+  uint32_t index = 0;  // ReplayFrame::index
   Verdict verdict = Verdict::kCannotReplay;
-  uint8_t depth = 0;    // that was tried last
+  uint8_t depth = 0;  // that was tried last
   double seconds = 0;
-  std::string note;     // what happened instead, one line
+  std::string note;  // what happened instead, one line
 };
 
 // Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields. report.replay must be there.

@@ -1,0 +1,36 @@
+// The call itself: registers, stack pointer, jump.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_CALL_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_CALL_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace recrash::replay {
+
+struct CallState {
+  uint64_t integer[8];    // rdi rsi rdx rcx r8 r9 r10, one unused
+  uint8_t vector[8][16];  // xmm0..7
+  uint64_t sp;            // before the call instruction: entry_sp + 8
+  uint64_t function;
+  uint32_t mxcsr;
+  uint16_t fcw;
+  uint16_t unused;
+};
+static_assert(offsetof(CallState, vector) == 64 && offsetof(CallState, sp) == 192 &&
+              offsetof(CallState, function) == 200 && offsetof(CallState, mxcsr) == 208 &&
+              offsetof(CallState, fcw) == 212);
+
+extern "C" {
+// Comes back when the function returns. The return address falls exactly where it was.
+void recrash_call(const CallState* state);
+// Leaves a call from within (a signal handler, in process): recrash_call returns.
+[[noreturn]] void recrash_leave_call();
+extern const char recrash_call_end[];
+}
+
+// The control words of this thread, for a report that does not have them.
+void ReadControlWords(CallState* state);
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_CALL_H_

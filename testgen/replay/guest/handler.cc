@@ -1,0 +1,86 @@
+// On an alternate stack of its own, nestable, with nothing but raw system calls and, where it must, the subject's C++
+// runtime: the process around it is the dead one's.
+#include "testgen/replay/guest/handler.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include "testgen/replay/guest/interpose.h"
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/sandbox.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+constexpr size_t kHandlerStack = 256 << 10;
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+
+Observed* observed;
+void (*leave_call)();
+
+void ReadAbortMessage() {
+  if (!abort_message_slot || !*abort_message_slot) return;
+  CopyText(observed->abort_message, sizeof observed->abort_message, *abort_message_slot + sizeof(uint32_t));
+}
+
+void OnSignal(int signal, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  if (signal == SIGSYS && EmulateDenied(info, context)) return;
+  // A second failure comes from looking at the first: what is known by then has been written.
+  if (observed->ending != Ending::kNone) leave_call();
+  observed->signal = signal;
+  observed->code = info->si_code;
+  observed->address = Number(info->si_addr);
+  observed->pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
+  observed->sp = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
+  observed->ending = Ending::kSignal;
+  if (signal == SIGABRT) {
+    ReadAbortMessage();
+    ReadException(observed);
+  }
+  observed->own_pc = FindOwnCode(observed->pc, observed->sp);
+  leave_call();
+}
+
+}  // namespace
+
+void InstallHandlers(Observed* where, void (*leave)()) {
+  observed = where;
+  leave_call = leave;
+  stack_t stack{};
+  stack.ss_sp = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  stack.ss_size = kHandlerStack;
+  sigaltstack(&stack, nullptr);
+  struct sigaction action{};
+  action.sa_sigaction = OnSignal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : kSignals) {
+    InstallRealAction(signal, &action);
+    sigaddset(&mask, signal);
+  }
+  sigprocmask(SIG_UNBLOCK, &mask, nullptr);
+}
+
+bool IsFailureSignal(int signal) {
+  for (const int failure : kSignals) {
+    if (signal == failure) return true;
+  }
+  return false;
+}
+
+void NoteReported(const char* reason) {
+  if (observed->ending != Ending::kNone) leave_call();
+  CopyText(observed->reason, sizeof observed->reason, reason);
+  observed->pc = Number(__builtin_return_address(0));
+  observed->ending = Ending::kReported;
+  observed->own_pc = FindOwnCode(observed->pc, 0);
+  leave_call();
+}
+
+}  // namespace recrash::replay

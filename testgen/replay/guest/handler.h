@@ -1,0 +1,19 @@
+// Signal handlers of a replay: they write down what happened and end the child.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_HANDLER_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_HANDLER_H_
+
+#include "testgen/replay/guest/observed.h"
+
+namespace recrash::replay {
+
+// `leave` is called when the outcome is known: ends the child, or goes back into the call in process.
+void InstallHandlers(Observed* observed, void (*leave)());
+
+// RECRASH_REPORT was reached.
+void NoteReported(const char* reason);
+
+bool IsFailureSignal(int signal);
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_HANDLER_H_

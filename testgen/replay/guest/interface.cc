@@ -1,0 +1,104 @@
+#include "testgen/replay/guest/interface.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recrash/verdict.h"
+#include "shadowstack/abi.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/run.h"
+#include "testgen/replay/guest/world.h"
+
+// recrash/test.h includes GoogleTest, which has no place here; the struct is repeated and checked against it by the
+// tests of this folder.
+#include "testgen/replay/guest/interface_layout.h"
+
+namespace recrash::replay {
+namespace {
+
+bool IsRegister(const plan::Word& word) { return word.location <= static_cast<uint8_t>(abi::Location::kR10); }
+
+bool IsStack(const plan::Word& word) { return word.location == static_cast<uint8_t>(abi::Location::kStack); }
+
+Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
+
+bool HasFrame(uint32_t frame) { return FindFrame(frame) != nullptr; }
+
+// Each byte must come from some piece; pieces may come in any order.
+bool Load(uint32_t index, uint32_t number, void* out, size_t size) {
+  const plan::Frame* frame = FindFrame(index);
+  if (!frame) return false;
+  size_t known = 0;
+  for (const plan::Word& word : WordsOf(*frame)) {
+    if (word.parameter != number || word.source_offset >= size) continue;
+    const size_t fits = size - word.source_offset < word.size ? size - word.source_offset : word.size;
+    memcpy(static_cast<char*>(out) + word.source_offset, word.bytes, fits);
+    known += fits;
+  }
+  return known >= size;
+}
+
+// A small value that sits alone in a register or stack slot is given at full width.
+bool StoreWhole(plan::Word* word, const void* bytes, size_t size) {
+  if (size > 8 || (!IsRegister(*word) && !IsStack(*word))) return false;
+  memcpy(word->bytes, bytes, size);
+  return true;
+}
+
+bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
+  const plan::Frame* frame = FindFrame(index);
+  if (!frame) return false;
+  plan::Word* only = nullptr;
+  size_t pieces = 0;
+  size_t all = 0;
+  for (plan::Word& word : WordsOf(*frame)) {
+    if (word.parameter != number) continue;
+    only = &word;
+    ++pieces;
+    all += word.size;
+  }
+  if (pieces == 0) return true;  // the callee does not look at it, so it was not kept and need not be given
+  if (size > all) return pieces == 1 && StoreWhole(only, bytes, size);
+  for (plan::Word& word : WordsOf(*frame)) {
+    if (word.parameter != number || word.source_offset >= size) continue;
+    const size_t fits = size - word.source_offset < word.size ? size - word.source_offset : word.size;
+    memcpy(word.bytes, static_cast<const char*>(bytes) + word.source_offset, fits);
+  }
+  return true;
+}
+
+uint32_t Call(uint32_t index, uint32_t depth, char* text, size_t size) {
+  const plan::Frame* frame = FindFrame(index);
+  if (!frame) return static_cast<uint32_t>(Verdict::kCannotReplay);
+  return static_cast<uint32_t>(RunFrame(*frame, depth, text, size));
+}
+
+const char* FailureText() { return TextOf(world.plan->failure_text); }
+
+const char* FrameName(uint32_t index) {
+  const plan::Frame* frame = FindFrame(index);
+  return frame ? TextOf(frame->name) : "";
+}
+
+const char* ReportPath() { return TextOf(world.plan->report_path); }
+
+const ReplayInterface kInterface = {1, HasFrame, Load, Store, Call, FailureText, false, FrameName, ReportPath};
+
+}  // namespace
+
+int RunTestLibrary(int argc, char** argv) {
+  const char* path = TextOf(world.plan->test_library);
+  // DEEPBIND and LOCAL keep the library's GoogleTest apart from one that the program may contain.
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+  if (!library) Problem("cannot load the tests: %s", dlerror());
+  using TestMain = int (*)(int, char**, const ReplayInterface*);
+  const auto test_main = reinterpret_cast<TestMain>(dlsym(library, "recrash_test_main"));
+  if (!test_main) Problem("%s has no recrash_test_main; its sources must include <recrash/test.h>", path);
+  const int status = test_main(argc, argv, &kInterface);
+  fflush(nullptr);
+  return status;
+}
+
+}  // namespace recrash::replay

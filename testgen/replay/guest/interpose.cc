@@ -1,0 +1,124 @@
+// Locks that the dead process held are stolen (nobody is left to release them), and handlers for the signals that end
+// a replay stay ours.
+#include "testgen/replay/guest/interpose.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/world.h"
+
+#define RECRASH_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace recrash::replay {
+namespace {
+
+int (*real_sigaction)(int, const struct sigaction*, struct sigaction*);
+sighandler_t (*real_signal)(int, sighandler_t);
+int (*real_mutex_lock)(pthread_mutex_t*);
+int (*real_mutex_trylock)(pthread_mutex_t*);
+int (*real_mutex_timedlock)(pthread_mutex_t*, const timespec*);
+int (*real_rwlock_rdlock)(pthread_rwlock_t*);
+int (*real_rwlock_wrlock)(pthread_rwlock_t*);
+
+template <typename T>
+void Find(T* function, const char* name) {
+  if (!*function) *function = reinterpret_cast<T>(dlsym(RTLD_NEXT, name));
+}
+
+// Threads that the replay itself starts are alive; all others died with the recorded process.
+bool IsAlive(int32_t thread) {
+  return Raw(SYS_tgkill, static_cast<uint64_t>(Raw(SYS_getpid)), static_cast<uint64_t>(thread), 0) == 0;
+}
+
+void Steal(pthread_mutex_t* mutex) {
+  if (!world.restored || Without("mutexes")) return;
+  if (mutex->__data.__lock == 0 || mutex->__data.__owner == 0 || IsAlive(mutex->__data.__owner)) return;
+  mutex->__data.__lock = 0;
+  mutex->__data.__owner = 0;
+  mutex->__data.__count = 0;
+  mutex->__data.__nusers = 0;
+}
+
+// glibc's rwlock: bit 0 of __readers is the phase, bit 1 says that a writer holds it, the rest counts readers. A reader
+// leaves no name, so readers of the dead process cannot be told from live ones; a replay has one thread, mostly.
+void Steal(pthread_rwlock_t* lock) {
+  if (!world.restored || Without("mutexes")) return;
+  if (lock->__data.__readers == 0) return;
+  const int32_t writer = lock->__data.__cur_writer;
+  const bool write_locked = writer != 0;
+  if (write_locked && IsAlive(writer)) return;
+  if (!write_locked && Raw(SYS_gettid) != Raw(SYS_getpid)) return;
+  lock->__data.__readers = 0;
+  lock->__data.__writers = 0;
+  lock->__data.__wrphase_futex = 0;
+  lock->__data.__writers_futex = 0;
+  lock->__data.__cur_writer = 0;
+}
+
+}  // namespace
+
+void FindInterposed() {
+  Find(&real_sigaction, "sigaction");
+  Find(&real_signal, "signal");
+  Find(&real_mutex_lock, "pthread_mutex_lock");
+  Find(&real_mutex_trylock, "pthread_mutex_trylock");
+  Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
+  Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
+  Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
+}
+
+void InstallRealAction(int signal, const struct sigaction* action) { real_sigaction(signal, action, nullptr); }
+
+}  // namespace recrash::replay
+
+using namespace recrash::replay;  // NOLINT: what follows has the C library's names
+
+RECRASH_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
+  if (world.restored && IsFailureSignal(signal)) {
+    if (old) *old = {};
+    return 0;
+  }
+  Find(&real_sigaction, "sigaction");
+  return real_sigaction(signal, action, old);
+}
+
+RECRASH_EXPORT sighandler_t signal(int number, sighandler_t handler) {
+  if (world.restored && IsFailureSignal(number)) return SIG_DFL;
+  Find(&real_signal, "signal");
+  return real_signal(number, handler);
+}
+
+RECRASH_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  Find(&real_mutex_lock, "pthread_mutex_lock");
+  Steal(mutex);
+  return real_mutex_lock(mutex);
+}
+
+RECRASH_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
+  Find(&real_mutex_trylock, "pthread_mutex_trylock");
+  Steal(mutex);
+  return real_mutex_trylock(mutex);
+}
+
+RECRASH_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
+  Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
+  Steal(mutex);
+  return real_mutex_timedlock(mutex, until);
+}
+
+RECRASH_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
+  Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
+  Steal(lock);
+  return real_rwlock_rdlock(lock);
+}
+
+RECRASH_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
+  Steal(lock);
+  return real_rwlock_wrlock(lock);
+}

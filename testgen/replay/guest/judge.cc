@@ -1,0 +1,163 @@
+#include <cxxabi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+// As in report.h, which this side does not include.
+constexpr uint32_t kException = 2;
+constexpr uint32_t kReported = 3;
+
+constexpr uint64_t kOverflowReach = 1ull << 20;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// Equal but for the numbers: an assertion's text carries its line, which moves when the file above it is edited.
+bool EqualButNumbers(const char* a, const char* b) {
+  for (;;) {
+    if (IsDigit(*a) && IsDigit(*b)) {
+      while (IsDigit(*a)) ++a;
+      while (IsDigit(*b)) ++b;
+    }
+    if (*a != *b) return false;
+    if (*a == 0) return true;
+    ++a;
+    ++b;
+  }
+}
+
+bool SameMessage(const char* recorded, const char* seen) {
+  return Has(plan::kRebuilt) ? EqualButNumbers(recorded, seen) : strcmp(recorded, seen) == 0;
+}
+
+bool HitStackEnd(const Observed& observed) {
+  return observed.signal == SIGSEGV && observed.address < world.plan->stack_start &&
+         observed.address >= world.plan->stack_start - kOverflowReach;
+}
+
+// The same instruction of the program (or return address of its call) on the same build, the same function on another.
+// An overflow is the same wherever in the recursion it strikes.
+bool SamePlace(const Observed& observed) {
+  if (Has(plan::kStackOverflow)) return HitStackEnd(observed);
+  if (world.plan->place_pc == 0) return ToRecorded(observed.pc) == world.plan->failure_pc;
+  if (observed.own_pc == 0) return false;
+  const LiveModule* module = FindLive(observed.own_pc);
+  if (Has(plan::kRebuilt) && module && module == ProgramModule()) {
+    const uint64_t offset = observed.own_pc - module->live.start;
+    return offset >= world.plan->place_start && offset <= world.plan->place_end;
+  }
+  return ToRecorded(observed.own_pc) == world.plan->place_pc;
+}
+
+bool SameFailure(const Observed& observed) {
+  const char* type = TextOf(world.plan->exception_type);
+  const char* abort_message = TextOf(world.plan->abort_message);
+  if (world.plan->failure_kind == kReported) {
+    return observed.ending == Ending::kReported && strcmp(observed.reason, TextOf(world.plan->reason)) == 0 &&
+           SamePlace(observed);
+  }
+  if (observed.ending != Ending::kSignal || observed.signal != world.plan->signal) return false;
+  if (world.plan->failure_kind == kException) {
+    return strcmp(observed.exception_type, type) == 0 &&
+           strcmp(observed.exception_what, TextOf(world.plan->exception_what)) == 0;
+  }
+  if (observed.signal == SIGABRT && !SameMessage(abort_message, observed.abort_message)) return false;
+  return SamePlace(observed);
+}
+
+// ---- One line for people ---------------------------------------------------------------------------------------
+
+void SignalName(int signal, char* out, size_t size) {
+  const char* name = sigabbrev_np(signal);
+  if (name) {
+    snprintf(out, size, "SIG%s", name);
+  } else {
+    snprintf(out, size, "signal %d", signal);
+  }
+}
+
+void OneLine(char* text) {
+  size_t length = strlen(text);
+  while (length > 0 && (text[length - 1] == '\n' || text[length - 1] == ' ')) text[--length] = 0;
+  for (char* at = text; *at; ++at) {
+    if (static_cast<unsigned char>(*at) < ' ') *at = ' ';
+  }
+}
+
+void DescribeSignal(const Observed& observed, char* text, size_t size) {
+  char signal[32];
+  char place[512] = "";
+  SignalName(observed.signal, signal, sizeof signal);
+  const uint64_t pc = observed.own_pc ? observed.own_pc : observed.pc;
+  // A return address may already belong to the next function; one byte back is inside the call.
+  NameCode(pc == observed.pc ? pc : pc - 1, place, sizeof place);
+  if (observed.exception_type[0]) {
+    char type[512];
+    DemangleType(observed.exception_type, type, sizeof type);
+    snprintf(text, size, "uncaught %s%s%s", type, observed.exception_what[0] ? ": " : "", observed.exception_what);
+  } else if (observed.abort_message[0]) {
+    snprintf(text, size, "%s: %s (in %s)", signal, observed.abort_message, place);
+  } else if (HitStackEnd(observed)) {
+    snprintf(text, size, "%s: stack overflow in %s", signal, place);
+  } else if (observed.signal == SIGSEGV || observed.signal == SIGBUS) {
+    snprintf(text, size, "%s in %s, address 0x%llx", signal, place, static_cast<unsigned long long>(observed.address));
+  } else {
+    snprintf(text, size, "%s in %s", signal, place);
+  }
+}
+
+void Describe(const Observed& observed, char* text, size_t size) {
+  char signal[32];
+  switch (observed.ending) {
+    case Ending::kSignal:
+      DescribeSignal(observed, text, size);
+      break;
+    case Ending::kReturned:
+      snprintf(text, size, "returned");
+      break;
+    case Ending::kReported:
+      snprintf(text, size, "reported \"%s\"", observed.reason);
+      break;
+    case Ending::kTimedOut:
+      snprintf(text, size, "no outcome within %g s", world.plan->seconds_per_frame);
+      break;
+    case Ending::kExited:
+      snprintf(text, size, "exit(%d)", observed.status);
+      break;
+    case Ending::kKilled:
+      SignalName(observed.status, signal, sizeof signal);
+      snprintf(text, size, "killed by %s", signal);
+      break;
+    case Ending::kNone:
+      snprintf(text, size, "no outcome");
+      break;
+  }
+  OneLine(text);
+}
+
+}  // namespace
+
+Verdict Judge(const Observed& observed, char* text, size_t size) {
+  Describe(observed, text, size);
+  if (SameFailure(observed)) return Verdict::kReproduced;
+  switch (observed.ending) {
+    case Ending::kReturned:
+      return Verdict::kReturned;
+    case Ending::kExited:
+      return Verdict::kExited;
+    case Ending::kTimedOut:
+      return Verdict::kTimedOut;
+    default:
+      return Verdict::kDifferentFailure;
+  }
+}
+
+}  // namespace recrash::replay

@@ -1,0 +1,112 @@
+#include "testgen/replay/guest/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+// Below this a run is copied: each one mapped costs a kernel mapping, and a process has 65,530 of them.
+constexpr uint64_t kSmallestMapped = 64 << 10;
+
+bool MapAt(const plan::Mapping& mapping, int protection, int flags, int file, uint64_t offset) {
+  void* wanted = Pointer<void>(mapping.start);
+  return mmap(wanted, mapping.end - mapping.start, protection, flags | MAP_PRIVATE | MAP_FIXED_NOREPLACE, file,
+              static_cast<off_t>(offset)) == wanted;
+}
+
+// Locale archives, gconv caches, mapped inputs. A file that is gone or shorter leaves a hole: who touches it fails.
+void MapFile(const plan::Mapping& mapping) {
+  const int file = open(TextOf(mapping.path), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  const bool fits = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+                    static_cast<uint64_t>(status.st_size) > mapping.file_offset;
+  if (!fits || !MapAt(mapping, static_cast<int>(mapping.protection), 0, file, mapping.file_offset)) {
+    MapAt(mapping, PROT_NONE, MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  if (file >= 0) close(file);
+}
+
+bool PlaceRun(const plan::Run& run) {
+  if (run.size >= kSmallestMapped) {
+    void* wanted = Pointer<void>(run.address);
+    if (mmap(wanted, run.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, world.plan_fd,
+             static_cast<off_t>(run.offset)) != wanted) {
+      return false;
+    }
+  } else {
+    Copy(run.address, Number(world.bytes + run.offset), run.size);
+  }
+  TranslateRange(run.address, run.size);
+  return true;
+}
+
+bool IsPlaced(const plan::Run& run) {
+  for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
+    if (mapping.kind == plan::MappingKind::kMemory && run.address >= mapping.start &&
+        run.address + run.size <= mapping.end) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+Placement PlaceMemory() {
+  for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
+    if (mapping.kind == plan::MappingKind::kFile) {
+      MapFile(mapping);
+    } else if (mapping.kind == plan::MappingKind::kReserved) {
+      MapAt(mapping, PROT_NONE, MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    } else if (!MapAt(mapping, PROT_READ | PROT_WRITE | (mapping.protection & PROT_EXEC), MAP_ANONYMOUS | MAP_NORESERVE,
+                      -1, 0)) {
+      if (errno == EEXIST) return Placement::kCollision;
+      Problem("cannot map the recorded memory at 0x%llx (%llu KiB): %s", static_cast<unsigned long long>(mapping.start),
+              static_cast<unsigned long long>((mapping.end - mapping.start) >> 10), strerror(errno));
+    }
+  }
+  RefreshMemory();
+  return Placement::kPlaced;
+}
+
+void RefreshMemory() {
+  for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
+    if (run.module < 0 && IsPlaced(run) && !PlaceRun(run)) {
+      Problem("cannot map the recorded contents at 0x%llx: %s", static_cast<unsigned long long>(run.address),
+              strerror(errno));
+    }
+  }
+}
+
+void PlaceGhost() {
+  const LiveModule* program = ProgramModule();
+  if (!program || !program->recorded) return;
+  const Range recorded = program->recorded_range;
+  const uint64_t size = recorded.end - recorded.start;
+  void* ghost = mmap(Pointer<void>(recorded.start), size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+  // A program that is not PIE lies where its predecessor lay; then the ghost goes elsewhere, with all words into it.
+  if (ghost != Pointer<void>(recorded.start)) {
+    ghost = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  }
+  if (ghost == MAP_FAILED) Problem("cannot map the recorded program's image: %s", strerror(errno));
+  SetGhost(Number(ghost));
+  for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
+    if (!recorded.Contains(run.address)) continue;
+    const uint64_t live = run.address - recorded.start + Number(ghost);
+    const uint64_t fits = run.address + run.size <= recorded.end ? run.size : recorded.end - run.address;
+    Copy(live, Number(world.bytes + run.offset), fits);
+    TranslateRange(live, fits);
+  }
+}
+
+}  // namespace recrash::replay

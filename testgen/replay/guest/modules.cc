@@ -1,0 +1,352 @@
+#include "testgen/replay/guest/modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+constexpr int kMostModules = 512;
+constexpr uint64_t kPage = plan::kPageSize;
+
+LiveModule modules[kMostModules];
+int module_count = 0;
+
+const char* BaseName(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+// By path, else by file name: the library may have been found elsewhere.
+const plan::Module* FindRecorded(const char* path, bool is_program) {
+  const auto recorded = TableOf<plan::Module>(world.plan->modules);
+  for (const plan::Module& module : recorded) {
+    if (is_program && (module.flags & plan::kProgram)) return &module;
+  }
+  if (is_program) return nullptr;
+  const bool is_vdso = strncmp(path, "linux-vdso", 10) == 0;
+  for (const plan::Module& module : recorded) {
+    if (module.flags & plan::kProgram) continue;
+    if (strcmp(TextOf(module.path), path) == 0 || (is_vdso && (module.flags & plan::kVdso))) return &module;
+  }
+  for (const plan::Module& module : recorded) {
+    if (module.flags & plan::kProgram) continue;
+    if (strcmp(BaseName(TextOf(module.path)), BaseName(path)) == 0) return &module;
+  }
+  return nullptr;
+}
+
+void AddSegment(LiveModule* module, uint64_t bias, const ElfW(Phdr) & segment) {
+  const Range range{bias + segment.p_vaddr, bias + segment.p_vaddr + segment.p_memsz};
+  if (segment.p_type == PT_LOAD) {
+    const uint64_t start = range.start & ~(kPage - 1);
+    const uint64_t end = (range.end + kPage - 1) & ~(kPage - 1);
+    if (module->live.end == 0 || start < module->live.start) module->live.start = start;
+    if (end > module->live.end) module->live.end = end;
+    if ((segment.p_flags & PF_X) && module->code_count < 4) module->code[module->code_count++] = range;
+    if ((segment.p_flags & PF_W) && module->data_count < 4) module->data[module->data_count++] = range;
+  } else if (segment.p_type == PT_GNU_EH_FRAME) {
+    module->eh_frame_header = range.start;
+    module->opaque[module->opaque_count++] = range;
+  } else if (segment.p_type == PT_GNU_RELRO) {
+    module->relro = range;
+  } else if (segment.p_type == PT_TLS) {
+    module->tls_size = segment.p_memsz;
+  }
+}
+
+// The .got.plt of a lazily bound module belongs to the loader, which has bound it for this process.
+void FindGotPlt(LiveModule* module, const ElfW(Dyn) * dynamic) {
+  uint64_t table = 0;
+  uint64_t relocations = 0;
+  for (; dynamic->d_tag != DT_NULL; ++dynamic) {
+    if (dynamic->d_tag == DT_PLTGOT) table = dynamic->d_un.d_ptr;
+    if (dynamic->d_tag == DT_PLTRELSZ) relocations = dynamic->d_un.d_val;
+  }
+  if (table == 0 || module->relro.Contains(table)) return;
+  module->got_plt = {table, table + 3 * sizeof(uint64_t) + relocations / sizeof(ElfW(Rela)) * sizeof(uint64_t)};
+}
+
+bool IsOpaqueSection(const char* name) {
+  static const char* const kNames[] = {
+      ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".dynsym",      ".dynstr",        ".gnu.hash",
+      ".hash",     ".rela.dyn",     ".rela.plt",         ".gnu.version", ".gnu.version_r", "recrash_map"};
+  for (const char* opaque : kNames) {
+    if (strcmp(name, opaque) == 0) return true;
+  }
+  return false;
+}
+
+// Only a moved module needs it, so only then is the file opened.
+void FindOpaqueSections(LiveModule* module, uint64_t bias) {
+  const int file = open(module->path[0] ? module->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  Elf64_Ehdr header;
+  if (pread(file, &header, sizeof header, 0) == sizeof header && header.e_shnum > 0) {
+    const size_t bytes = header.e_shnum * sizeof(Elf64_Shdr);
+    auto* sections = static_cast<Elf64_Shdr*>(malloc(bytes));
+    char name[32];
+    if (pread(file, sections, bytes, static_cast<off_t>(header.e_shoff)) == static_cast<ssize_t>(bytes)) {
+      for (int i = 0; i < header.e_shnum && module->opaque_count < 16; ++i) {
+        const Elf64_Shdr& section = sections[i];
+        if (!(section.sh_flags & SHF_ALLOC)) continue;
+        memset(name, 0, sizeof name);
+        const uint64_t at = sections[header.e_shstrndx].sh_offset + section.sh_name;
+        if (pread(file, name, sizeof name - 1, static_cast<off_t>(at)) <= 0 || !IsOpaqueSection(name)) continue;
+        module->opaque[module->opaque_count++] = {bias + section.sh_addr, bias + section.sh_addr + section.sh_size};
+      }
+    }
+    free(sections);
+  }
+  close(file);
+}
+
+int AddModule(dl_phdr_info* info, size_t, void*) {
+  if (module_count == kMostModules) return 0;
+  char resolved[PATH_MAX];
+  const bool is_program = info->dlpi_name[0] == 0;
+  const char* path = is_program ? "" : info->dlpi_name;
+  if (!is_program && realpath(path, resolved)) path = resolved;
+  LiveModule& module = modules[module_count];
+  module = LiveModule{};
+  module.recorded = FindRecorded(path, is_program);
+  if (!module.recorded && path == resolved) module.recorded = FindRecorded(info->dlpi_name, false);
+  module.path = strdup(path);
+  const ElfW(Dyn)* dynamic = nullptr;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    AddSegment(&module, info->dlpi_addr, info->dlpi_phdr[i]);
+    if (info->dlpi_phdr[i].p_type == PT_DYNAMIC) {
+      dynamic = Pointer<const ElfW(Dyn)>(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    }
+  }
+  if (dynamic) FindGotPlt(&module, dynamic);
+  module.tls_id = info->dlpi_tls_modid;
+  module.tls_block = Number(info->dlpi_tls_data);
+  if (module.recorded) {
+    module.recorded_range = {module.recorded->base, module.recorded->base + module.recorded->size};
+    if (module.moved() && !(module.recorded->flags & plan::kVdso)) FindOpaqueSections(&module, info->dlpi_addr);
+  }
+  ++module_count;
+  return 0;
+}
+
+// ---- Translation -------------------------------------------------------------------------------------------------
+
+uint64_t lowest = UINT64_MAX;  // of all recorded ranges that moved
+uint64_t highest = 0;
+uint64_t pointer_guard = 0;
+uint64_t ghost_delta = 0;
+
+// .eh_frame_hdr holds the start of every function that can be unwound, sorted: also in a stripped file.
+bool IsFunctionStart(const LiveModule& module, uint64_t live) {
+  if (module.eh_frame_header == 0) return true;
+  const auto* header = Pointer<const uint8_t>(module.eh_frame_header);
+  const bool usual_encoding = header[0] == 1 && header[1] == 0x1b && header[2] == 0x03 && header[3] == 0x3b;
+  if (!usual_encoding) return true;
+  uint32_t count;
+  memcpy(&count, header + 8, sizeof count);
+  const auto* table = reinterpret_cast<const int32_t*>(header + 12);
+  const auto wanted = static_cast<int64_t>(live - module.eh_frame_header);
+  uint32_t low = 0;
+  uint32_t high = count;
+  while (low < high) {
+    const uint32_t middle = low + (high - low) / 2;
+    if (table[middle * 2] < wanted) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < count && table[low * 2] == wanted;
+}
+
+bool MayBePointer(const LiveModule& module, uint64_t live) {
+  if (Without("filter")) return true;
+  for (int i = 0; i < module.opaque_count; ++i) {
+    if (module.opaque[i].Contains(live)) return false;
+  }
+  for (int i = 0; i < module.code_count; ++i) {
+    if (module.code[i].Contains(live)) return IsFunctionStart(module, live);
+  }
+  return true;
+}
+
+// The symbol that covers `offset`, or the last that begins before it with no size.
+const plan::Symbol* FindSymbol(uint64_t offset) {
+  const auto symbols = TableOf<plan::Symbol>(world.plan->symbols);
+  size_t low = 0;
+  size_t high = symbols.count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (symbols[middle].offset <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  // Of several that begin at one place the largest comes first; a few aliases may stand between.
+  for (size_t back = 0; back < 64 && back < low; ++back) {
+    const plan::Symbol& symbol = symbols[low - 1 - back];
+    if (offset < symbol.offset + (symbol.size ? symbol.size : 1)) return &symbol;
+  }
+  return nullptr;
+}
+
+uint64_t TranslateRebuilt(const LiveModule& program, uint64_t word) {
+  const uint64_t offset = word - program.recorded_range.start;
+  const plan::Symbol* symbol = FindSymbol(offset);
+  if (symbol && (symbol->flags & plan::kTranslated)) {
+    const uint64_t within = offset - symbol->offset;
+    const bool is_function = symbol->flags & plan::kFunction;
+    if (within == 0 || (!is_function && within < symbol->new_size)) {
+      return program.live.start + symbol->new_offset + within;
+    }
+  }
+  return word + ghost_delta;
+}
+
+uint64_t TranslatePlain(uint64_t word, bool filter) {
+  if (word < lowest || word >= highest) return word;
+  for (int i = 0; i < module_count; ++i) {
+    const LiveModule& module = modules[i];
+    if (!module.recorded || !module.recorded_range.Contains(word)) continue;
+    if (Has(plan::kRebuilt) && (module.recorded->flags & plan::kProgram)) return TranslateRebuilt(module, word);
+    const uint64_t live = word - module.recorded_range.start + module.live.start;
+    return live == word || !filter || MayBePointer(module, live) ? live : word;
+  }
+  return word;
+}
+
+constexpr int kMangleShift = 17;
+
+uint64_t Mangle(uint64_t address) {
+  const uint64_t mixed = address ^ pointer_guard;
+  return mixed << kMangleShift | mixed >> (64 - kMangleShift);
+}
+
+uint64_t Demangle(uint64_t word) { return (word >> kMangleShift | word << (64 - kMangleShift)) ^ pointer_guard; }
+
+}  // namespace
+
+void LoadMissingModules() {
+  for (const plan::Module& module : TableOf<plan::Module>(world.plan->modules)) {
+    const char* path = TextOf(module.path);
+    if (module.flags != 0 || path[0] != '/' || strncmp(BaseName(path), "librecrash_", 11) == 0) continue;
+    void* handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+    if (!handle) dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  }
+  // To find the failing place; it is on every system with a C++ compiler's programs, and harmless to a C program.
+  dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+}
+
+void FindModules() {
+  module_count = 0;
+  dl_iterate_phdr(AddModule, nullptr);
+  lowest = UINT64_MAX;
+  highest = 0;
+  for (int i = 0; i < module_count; ++i) {
+    const LiveModule& module = modules[i];
+    if (!module.recorded) continue;
+    const bool rebuilt = Has(plan::kRebuilt) && (module.recorded->flags & plan::kProgram);
+    if (!module.moved() && !rebuilt) continue;
+    if (module.recorded_range.start < lowest) lowest = module.recorded_range.start;
+    if (module.recorded_range.end > highest) highest = module.recorded_range.end;
+  }
+}
+
+const LiveModule* FindLive(uint64_t live_address) {
+  for (int i = 0; i < module_count; ++i) {
+    if (modules[i].live.Contains(live_address)) return &modules[i];
+  }
+  return nullptr;
+}
+
+const LiveModule* ProgramModule() {
+  for (int i = 0; i < module_count; ++i) {
+    if (modules[i].path[0] == 0) return &modules[i];
+  }
+  return nullptr;
+}
+
+const LiveModule* ModuleOf(const plan::Module* recorded) {
+  for (int i = 0; i < module_count; ++i) {
+    if (modules[i].recorded == recorded) return &modules[i];
+  }
+  return nullptr;
+}
+
+void SetPointerGuard(uint64_t guard) { pointer_guard = guard; }
+
+uint64_t Translate(uint64_t word) {
+  const uint64_t plain = TranslatePlain(word, true);
+  if (plain != word) return plain;
+  // Jump buffers and exit handlers hold code addresses mixed with the pointer guard. That a random word comes out
+  // inside a module is as likely as the modules' share of 2^64.
+  const uint64_t clear = Demangle(word);
+  if (clear < lowest || clear >= highest || Without("mangled")) return word;
+  return Mangle(TranslatePlain(clear, false));
+}
+
+void TranslateRange(uint64_t address, uint64_t size) {
+  if (lowest >= highest) return;
+  auto* words = Pointer<uint64_t>(address);
+  for (uint64_t i = 0; i < size / sizeof(uint64_t); ++i) {
+    const uint64_t translated = Translate(words[i]);
+    if (translated != words[i]) words[i] = translated;
+  }
+}
+
+uint64_t ToLive(uint64_t recorded_address) { return TranslatePlain(recorded_address, false); }
+
+uint64_t ToRecorded(uint64_t live_address) {
+  const LiveModule* module = FindLive(live_address);
+  if (!module || !module->recorded) return live_address;
+  return live_address - module->live.start + module->recorded_range.start;
+}
+
+void SetGhost(uint64_t live_base) {
+  const LiveModule* program = ProgramModule();
+  ghost_delta = live_base - program->recorded_range.start;
+}
+
+uint64_t GhostAddress(uint64_t offset) { return ProgramModule()->recorded_range.start + ghost_delta + offset; }
+
+void NameCode(uint64_t live_pc, char* out, size_t size) {
+  const LiveModule* module = FindLive(live_pc);
+  if (!module) {
+    snprintf(out, size, "0x%llx", static_cast<unsigned long long>(live_pc));
+    return;
+  }
+  if (module == ProgramModule()) {
+    const uint64_t offset = live_pc - module->live.start;
+    for (const plan::Symbol& symbol : TableOf<plan::Symbol>(world.plan->symbols)) {
+      if (!(symbol.flags & plan::kFunction)) continue;
+      const bool rebuilt = Has(plan::kRebuilt);
+      if (rebuilt && !(symbol.flags & plan::kTranslated)) continue;
+      const uint64_t start = rebuilt ? symbol.new_offset : symbol.offset;
+      const uint64_t length = rebuilt ? symbol.new_size : symbol.size;
+      if (offset < start || offset >= start + length) continue;
+      snprintf(out, size, "%s", TextOf(symbol.name));
+      return;
+    }
+  }
+  Dl_info info;
+  if (dladdr(Pointer<void>(live_pc), &info) && info.dli_sname && strncmp(info.dli_sname, "_Z", 2) != 0) {
+    snprintf(out, size, "%s", info.dli_sname);
+    return;
+  }
+  snprintf(out, size, "%s+0x%llx", module->path[0] ? BaseName(module->path) : "program",
+           static_cast<unsigned long long>(live_pc - module->live.start));
+}
+
+}  // namespace recrash::replay

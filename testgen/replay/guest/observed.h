@@ -1,0 +1,37 @@
+// What a replay saw happen, and the judgement on it.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_OBSERVED_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_OBSERVED_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recrash/verdict.h"
+
+namespace recrash::replay {
+
+enum class Ending : uint32_t { kNone = 0, kSignal, kReturned, kReported, kTimedOut, kExited, kKilled };
+
+// Written by the child, which may die at any moment, into memory that it shares with its parent.
+struct Observed {
+  volatile Ending ending;
+  int32_t signal;
+  int32_t code;
+  uint64_t address;
+  uint64_t pc;      // live
+  uint64_t own_pc;  // live; innermost in the program or in the module of the failing place; 0 when there was none
+  uint64_t sp;
+  int32_t status;  // kExited: exit status; kKilled: signal
+  uint32_t stolen_locks;
+  bool searched;  // own_pc has been looked for
+  char abort_message[1024];
+  char exception_type[512];
+  char exception_what[1024];
+  char reason[512];
+};
+
+// The recorded failure in the recorded place, or what instead; `text` gets one line.
+Verdict Judge(const Observed& observed, char* text, size_t size);
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_OBSERVED_H_

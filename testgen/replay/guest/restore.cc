@@ -1,0 +1,249 @@
+// All of a module's .data and .bss goes back, libc's and libstdc++'s included, so that allocator, streams, locales and
+// exit handlers are the dead process's. What stays live: ld.so's data, tables that the loader bound (.got.plt).
+//
+// The thread is the recorded one: its control block and thread-local variables lie in restored memory, and the segment
+// base is pointed there. Canary, pointer guard, tcache, thread_arena, dtv, eh_globals and stdio's lock owners are right
+// by that, and no word into them has to be translated. From then on this code may use nothing that needs a thread
+// control block of ours.
+#include "testgen/replay/guest/restore.h"
+
+#include <asm/prctl.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/prctl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+// struct pthread of glibc 2.25 to 2.41 on x86-64.
+constexpr uint64_t kUsualTidOffset = 0x2d0;
+constexpr uint64_t kNonContiguous = 2;  // of main_arena.flags
+constexpr uint64_t kArenaFlags = 4;
+
+struct KeptWord {
+  uint64_t address;
+  uint64_t value;
+};
+
+struct LiveRun {
+  uint64_t live;
+  uint64_t from;
+  uint64_t size;
+};
+
+KeptWord* kept;
+size_t kept_count;
+LiveRun* runs;
+size_t run_count;
+prctl_mm_map memory_map;
+uint64_t tid_offset;
+uint64_t* current_break;  // libc's __curbrk
+
+uint64_t GetFs() {
+  uint64_t base = 0;
+  Raw(SYS_arch_prctl, ARCH_GET_FS, Number(&base));
+  return base;
+}
+
+template <typename T>
+T* Allocate(size_t count) {
+  return static_cast<T*>(calloc(count ? count : 1, sizeof(T)));
+}
+
+bool IsRestored(const LiveModule* module) {
+  if (!module || !module->recorded) return false;
+  const uint32_t flags = module->recorded->flags;
+  if (flags & (plan::kLoader | plan::kVdso)) return false;
+  return !(Has(plan::kRebuilt) && (flags & plan::kProgram));
+}
+
+bool IsWritable(const LiveModule& module, uint64_t live) {
+  if (module.relro.end && live >= (module.relro.start & ~(plan::kPageSize - 1)) &&
+      live < (module.relro.end & ~(plan::kPageSize - 1))) {
+    return false;
+  }
+  for (int i = 0; i < module.data_count; ++i) {
+    const Range& segment = module.data[i];
+    const uint64_t start = segment.start & ~(plan::kPageSize - 1);
+    const uint64_t end = (segment.end + plan::kPageSize - 1) & ~(plan::kPageSize - 1);
+    if (live >= start && live < end) return true;
+  }
+  return false;
+}
+
+void PrepareModuleRuns() {
+  const auto all = TableOf<plan::Run>(world.plan->runs);
+  const auto modules = TableOf<plan::Module>(world.plan->modules);
+  runs = Allocate<LiveRun>(all.count);
+  for (const plan::Run& run : all) {
+    if (run.module < 0) continue;
+    const LiveModule* module = ModuleOf(&modules[static_cast<size_t>(run.module)]);
+    if (!IsRestored(module)) continue;
+    const uint64_t live = run.address - module->recorded_range.start + module->live.start;
+    // The first and the last page decide: a run is cut from one mapping, all of which could be written.
+    if (!IsWritable(*module, live) || !IsWritable(*module, live + run.size - 1)) continue;
+    const uint64_t from = Number(world.bytes + run.offset);
+    TranslateRange(from, run.size);
+    runs[run_count++] = {live, from, run.size};
+  }
+}
+
+void Keep(uint64_t address) {
+  kept = static_cast<KeptWord*>(realloc(kept, (kept_count + 1) * sizeof *kept));
+  kept[kept_count++] = {address, *Pointer<uint64_t>(address)};
+}
+
+void PrepareKeptWords() {
+  for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
+    const LiveModule* module = ModuleOf(&recorded);
+    if (!IsRestored(module) || Without("got_plt")) continue;
+    for (uint64_t at = module->got_plt.start; at < module->got_plt.end; at += sizeof(uint64_t)) Keep(at);
+  }
+}
+
+// /proc/self/stat holds what PR_SET_MM_MAP wants back unchanged beside the break.
+void PrepareBreak() {
+  FILE* file = fopen("/proc/self/stat", "re");
+  char line[4096] = "";
+  if (!file || !fgets(line, sizeof line, file)) Problem("cannot read /proc/self/stat: %s", strerror(errno));
+  fclose(file);
+  uint64_t field[64] = {};
+  int number = 3;
+  char* rest = nullptr;
+  char* after_name = strrchr(line, ')');
+  for (char* word = strtok_r(after_name + 1, " ", &rest); word && number < 64; word = strtok_r(nullptr, " ", &rest)) {
+    field[number++] = strtoull(word, nullptr, 10);
+  }
+  memory_map.start_code = field[26];
+  memory_map.end_code = field[27];
+  memory_map.start_stack = field[28];
+  memory_map.start_data = field[45];
+  memory_map.end_data = field[46];
+  memory_map.start_brk = world.plan->brk_start;
+  memory_map.brk = world.plan->brk_end;
+  memory_map.arg_start = field[48];
+  memory_map.arg_end = field[49];
+  memory_map.env_start = field[50];
+  memory_map.env_end = field[51];
+  memory_map.exe_fd = static_cast<uint32_t>(-1);
+  current_break = static_cast<uint64_t*>(dlsym(RTLD_DEFAULT, "__curbrk"));
+}
+
+void FindTidOffset() {
+  const uint64_t tcb = GetFs();
+  const auto tid = static_cast<int32_t>(Raw(SYS_gettid));
+  if (*Pointer<int32_t>(tcb + kUsualTidOffset) == tid) {
+    tid_offset = kUsualTidOffset;
+    return;
+  }
+  for (uint64_t offset = 0x280; offset < 0x400; offset += sizeof tid) {
+    if (*Pointer<int32_t>(tcb + offset) == tid) tid_offset = offset;
+  }
+}
+
+// The thread's control block must have been kept: it begins with its own address.
+void CheckThread() {
+  uint64_t self = 0;
+  if (world.plan->fs_base == 0 || !ReadRecorded(world.plan->fs_base, &self, sizeof self) ||
+      self != world.plan->fs_base) {
+    Problem("the report does not hold the failing thread's control block (at 0x%llx); nothing can be replayed",
+            static_cast<unsigned long long>(world.plan->fs_base));
+  }
+}
+
+// ---- In the child ------------------------------------------------------------------------------------------------
+
+bool RestoreBreak() {
+  if (world.plan->brk_start == 0 || Without("brk")) return false;
+  return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&memory_map), sizeof memory_map, 0) == 0;
+}
+
+void RestoreModules() {
+  for (size_t i = 0; i < run_count; ++i) Copy(runs[i].live, runs[i].from, runs[i].size);
+  for (size_t i = 0; i < kept_count; ++i) *Pointer<uint64_t>(kept[i].address) = kept[i].value;
+}
+
+// Named objects of equal size take their old contents over to the rebuilt program.
+void RestoreRebuiltProgram() {
+  const LiveModule* program = ProgramModule();
+  const auto symbols = TableOf<plan::Symbol>(world.plan->symbols);
+  for (size_t i = 0; i < symbols.count; ++i) {
+    const plan::Symbol& symbol = symbols[i];
+    if (!(symbol.flags & plan::kCopied) || symbol.size == 0) continue;
+    const uint64_t live = program->live.start + symbol.new_offset;
+    if (!IsWritable(*program, live)) continue;
+    Copy(live, GhostAddress(symbol.offset), symbol.size);
+  }
+}
+
+// Where the kernel refuses to move the break, malloc must not take the live one for the end of its heap.
+void DetachBreak(uint64_t live_break) {
+  if (current_break) *current_break = live_break;
+  if (world.plan->main_arena == 0) return;
+  *Pointer<uint32_t>(ToLive(world.plan->main_arena) + kArenaFlags) |= kNonContiguous;
+}
+
+void ApplyPatches(const plan::Patch* patches, uint64_t count) {
+  for (uint64_t i = 0; i < count; ++i) {
+    Copy(ToLive(patches[i].address), Number(world.bytes + patches[i].offset), patches[i].size);
+  }
+}
+
+void EnterRecordedThread() {
+  Raw(SYS_arch_prctl, ARCH_SET_FS, world.plan->fs_base);
+  if (tid_offset) *Pointer<int32_t>(world.plan->fs_base + tid_offset) = static_cast<int32_t>(Raw(SYS_gettid));
+}
+
+void RestoreMemory(const PreparedCall& call) {
+  const uint64_t live_break = current_break ? *current_break : 0;
+  const bool moved = RestoreBreak();
+  RestoreModules();
+  if (Has(plan::kRebuilt)) RestoreRebuiltProgram();
+  if (!moved) DetachBreak(live_break);
+  if (abort_message_slot) *abort_message_slot = nullptr;
+  ApplyPatches(Pointer<plan::Patch>(Number(world.bytes + world.plan->patches.offset)), world.plan->patches.count);
+  EnterRecordedThread();
+  RestoreExceptionState();
+  ApplyPatches(call.fields, call.field_count);
+  for (int i = 0; i < call.stack_count; ++i) {
+    Copy(call.stack[i].address, Number(call.stack[i].bytes), call.stack[i].size);
+  }
+}
+
+}  // namespace
+
+bool ReadRecorded(uint64_t address, void* out, uint64_t size) {
+  for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
+    if (address < run.address || address + size > run.address + run.size) continue;
+    Copy(Number(out), Number(world.bytes + run.offset + (address - run.address)), size);
+    return true;
+  }
+  return false;
+}
+
+void PrepareRestore() {
+  CheckThread();
+  PrepareModuleRuns();
+  PrepareKeptWords();
+  PrepareBreak();
+  FindTidOffset();
+}
+
+void RestoreAndCall(const PreparedCall& call) {
+  RestoreMemory(call);
+  world.restored = true;
+  recrash_call(&call.state);
+}
+
+}  // namespace recrash::replay

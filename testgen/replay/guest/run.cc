@@ -1,0 +1,201 @@
+#include "testgen/replay/guest/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "shadowstack/abi.h"
+#include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/restore.h"
+#include "testgen/replay/guest/sandbox.h"
+#include "testgen/replay/guest/world.h"
+
+// gdb scripts break here: `function` is what will be called next.
+extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {
+  __asm__ volatile("" : : "r"(function) : "memory");
+}
+
+namespace recrash::replay {
+namespace {
+
+Observed* observed;  // shared with the child
+PreparedCall prepared;
+
+Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
+
+void PutWord(const plan::Word& word, uint64_t entry_sp) {
+  const auto location = static_cast<abi::Location>(word.location);
+  if (location <= abi::Location::kR10) {
+    memcpy(&prepared.state.integer[word.location], word.bytes, 8);
+  } else if (word.location >= 16 && word.location < 24) {
+    memcpy(prepared.state.vector[word.location - 16], word.bytes, 16);
+  } else if (location == abi::Location::kStack && prepared.stack_count < 64) {
+    PreparedCall::StackWord& slot = prepared.stack[prepared.stack_count++];
+    slot.address = entry_sp + 8 + word.stack_offset;
+    // An argument slot has eight bytes; its upper ones are the extension of a narrow integer.
+    slot.size = word.size < 8 ? 8 : word.size;
+    memcpy(slot.bytes, word.bytes, 16);
+  }
+}
+
+void Prepare(const plan::Frame& frame, uint32_t depth) {
+  prepared = PreparedCall{};
+  ReadControlWords(&prepared.state);
+  if (world.plan->mxcsr) {
+    prepared.state.mxcsr = world.plan->mxcsr & 0xffc0;  // without the sticky flags
+    prepared.state.fcw = static_cast<uint16_t>(world.plan->fcw);
+  }
+  for (const plan::Word& word : WordsOf(frame)) PutWord(word, frame.entry_sp);
+  prepared.state.sp = frame.entry_sp + 8;
+  prepared.state.function = frame.entry_is_offset ? ProgramModule()->live.start + frame.entry : ToLive(frame.entry);
+  if (depth > 0) {
+    prepared.fields = TableOf<plan::Patch>(frame.fields).first;
+    prepared.field_count = frame.fields.count;
+  }
+}
+
+void EndChild() { ExitNow(0); }
+
+[[noreturn]] void RunChild() {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const char* directory = TextOf(world.plan->working_directory);
+  if (*directory && chdir(directory) != 0) observed->status = errno;
+  SetLimits();
+  InstallHandlers(observed, EndChild);
+  ReopenFiles();
+  EnterSandbox();
+  RestoreAndCall(prepared);
+  observed->ending = Ending::kReturned;
+  EndChild();
+  ExitNow(0);
+}
+
+// False when the time is over.
+bool WaitForEnd(pid_t child, double seconds) {
+  constexpr long kPidfdOpen = 434;
+  const int handle = static_cast<int>(syscall(kPidfdOpen, child, 0));
+  if (handle < 0) return true;  // older than Linux 5.3: no limit
+  pollfd poll_on{handle, POLLIN, 0};
+  timespec start;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  bool ended = false;
+  for (;;) {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double passed =
+        static_cast<double>(now.tv_sec - start.tv_sec) + static_cast<double>(now.tv_nsec - start.tv_nsec) * 1e-9;
+    const double left = seconds - passed;
+    if (left <= 0) break;
+    if (poll(&poll_on, 1, static_cast<int>(left * 1000) + 1) > 0) {
+      ended = true;
+      break;
+    }
+  }
+  close(handle);
+  return ended;
+}
+
+// The child is made by the bare system call: fork() would run the program's pthread_atfork handlers.
+void RunInChild() {
+  fflush(nullptr);
+  const long child = Raw(SYS_clone, SIGCHLD);
+  if (child == 0) RunChild();
+  if (child < 0) {
+    observed->ending = Ending::kNone;
+    return;
+  }
+  const bool ended = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
+  if (!ended) kill(static_cast<pid_t>(child), SIGKILL);
+  int status = 0;
+  while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
+  }
+  kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
+  if (observed->ending != Ending::kNone) return;
+  if (!ended) {
+    observed->ending = Ending::kTimedOut;
+  } else if (WIFEXITED(status)) {
+    observed->ending = Ending::kExited;
+    observed->status = WEXITSTATUS(status);
+  } else {
+    observed->ending = Ending::kKilled;
+    observed->status = WTERMSIG(status);
+  }
+}
+
+}  // namespace
+
+const plan::Frame* FindFrame(uint32_t index) {
+  for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
+    if (frame.index == index) return &frame;
+  }
+  return nullptr;
+}
+
+void PrepareFrames() {
+  observed = static_cast<Observed*>(
+      mmap(nullptr, sizeof *observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  if (observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
+  world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
+  for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
+    for (plan::Word& word : WordsOf(frame)) {
+      if (word.size == 8 || word.size == 16) TranslateRange(Number(word.bytes), word.size);
+    }
+    for (const plan::Patch& field : TableOf<plan::Patch>(frame.fields)) {
+      // Only whole aligned words of the object can be pointers.
+      const uint64_t skip = -field.address & 7;
+      if (field.size > skip) TranslateRange(Number(world.bytes + field.offset) + skip, field.size - skip);
+    }
+  }
+}
+
+Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size) {
+  if (*TextOf(frame.problem)) {
+    snprintf(text, size, "%s", TextOf(frame.problem));
+    return Verdict::kCannotReplay;
+  }
+  *observed = Observed{};
+  Prepare(frame, depth);
+  RunInChild();
+  return Judge(*observed, text, size);
+}
+
+void RunRequests() {
+  const auto requests = TableOf<plan::Request>(world.plan->requests);
+  const size_t bytes = sizeof(plan::SharedResults) + requests.count * sizeof(plan::FrameResult);
+  void* shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->results_fd, 0);
+  if (shared == MAP_FAILED) Problem("cannot map the results: %s", strerror(errno));
+  close(world.plan->results_fd);
+  auto* results = static_cast<plan::SharedResults*>(shared);
+  results->started = 1;
+  for (size_t i = 0; i < requests.count; ++i) {
+    plan::FrameResult& result = results->results[i];
+    const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[requests[i].frame];
+    timespec start;
+    timespec end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    result.verdict = RunFrame(frame, 0, result.text, sizeof result.text);
+    if (result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay && frame.fields.count) {
+      result.depth = 1;
+      result.verdict = RunFrame(frame, 1, result.text, sizeof result.text);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    result.seconds =
+        static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
+    result.done = 1;
+    __atomic_store_n(&results->done, static_cast<uint32_t>(i + 1), __ATOMIC_RELEASE);
+  }
+}
+
+}  // namespace recrash::replay

@@ -1,0 +1,25 @@
+// One replay: a child of its own, or, under a debugger, this process.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_RUN_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_RUN_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "recrash/verdict.h"
+#include "testgen/replay/plan.h"
+
+namespace recrash::replay {
+
+const plan::Frame* FindFrame(uint32_t index);
+
+// Translates the frames' argument words; once.
+void PrepareFrames();
+
+Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size);
+
+// Works off the plan's requests into the shared results.
+void RunRequests();
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_RUN_H_

@@ -1,0 +1,31 @@
+// The C++ runtime of the subject, if it has one: looked up once, used without linking to it.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_RUNTIME_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_RUNTIME_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "testgen/replay/guest/observed.h"
+
+namespace recrash::replay {
+
+// Before memory is restored: needs dlsym.
+void FindRuntime();
+
+// In the child, with recorded memory back: the exception that is the failure itself must not count as being handled.
+void RestoreExceptionState();
+
+// In the signal handler of a SIGABRT: type and what() of the exception that std::terminate was called for.
+void ReadException(Observed* observed);
+
+// The innermost code address in the program or in the module of the failing place, by unwinding from here; the first
+// frame that is looked at is the one that `pc` lies in.
+uint64_t FindOwnCode(uint64_t pc, uint64_t sp);
+
+void DemangleType(const char* mangled, char* out, size_t size);
+
+extern const char* volatile* abort_message_slot;  // glibc's __abort_msg; points at { unsigned size; char text[] }
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_RUNTIME_H_

@@ -1,0 +1,24 @@
+// What a replayed function may do to the world: limits, and system calls that are refused or redirected.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_
+
+#include <signal.h>
+#include <ucontext.h>
+
+namespace recrash::replay {
+
+void SetLimits();
+
+// Descriptors as they were: files that were read, at their offsets; /dev/null for the rest.
+void ReopenFiles();
+
+// No network, no signals to others, no changes to files; opening for writing gives /dev/null. Last before memory is
+// restored.
+void EnterSandbox();
+
+// In the handler of SIGSYS: true when the system call was one of the sandbox's and has its result now.
+bool EmulateDenied(siginfo_t* info, ucontext_t* context);
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_

@@ -1,0 +1,224 @@
+// The plan: all that the library in the subject needs of a report, as one flat file of plain structs.
+//
+// The launcher builds it from the Report into an anonymous file; the subject inherits the descriptor (its number stands
+// in the environment as RECRASH_PLAN_FD) and maps it privately. Contents of memory lie at page-aligned offsets, so that
+// heaps and stacks are mapped straight from the file: nothing is copied that a replay does not touch, and each child
+// starts from the same bytes. Both ends come from one build; kVersion catches a stale installation.
+//
+// Addresses are recorded ones unless a name says live. Texts are offsets into one table of NUL-terminated strings; 0 is
+// the empty string.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_H_
+
+#include <cstdint>
+
+#include "recrash/verdict.h"
+
+namespace recrash::plan {
+
+constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
+constexpr uint32_t kVersion = 1;
+constexpr uint64_t kPageSize = 4096;
+
+constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
+constexpr char kReplayVariable[] = "RECRASH_REPLAY";  // set in the subject: the agent linked into it stays idle
+
+// The subject says by this system call that all modules are loaded; the launcher lets go of it then.
+constexpr uint64_t kMarkerWhich = 0x5243;
+
+// The subject ends so when a recorded range is occupied: start again, the kernel draws other addresses.
+constexpr int kCollisionStatus = 113;
+// It could not go on and has said why in SharedResults::problem.
+constexpr int kProblemStatus = 114;
+
+using Text = uint32_t;
+
+struct Array {
+  uint64_t offset;
+  uint64_t count;
+};
+
+enum Flags : uint32_t {
+  kRebuilt = 1,         // the program is another build than the one that crashed
+  kInProcess = 2,       // no fork: under a debugger
+  kVerify = 4,          // run the requests, write SharedResults; no test library
+  kTraced = 8,          // the launcher forces bases and waits for the marker
+  kShowOutput = 16,     // descriptors 1 and 2 stay as they are
+  kStackOverflow = 32,  // the failing access was just below the failing thread's stack
+  kSandbox = 64,        // no network, no writing to files that are there
+};
+
+enum ModuleFlags : uint32_t {
+  kProgram = 1,
+  kLoader = 2,  // ld.so: its data stays live
+  kVdso = 4,
+};
+
+struct Module {
+  uint64_t base;
+  uint64_t size;
+  uint32_t flags;
+  Text path;
+};
+
+enum class MappingKind : uint32_t {
+  kMemory = 1,    // private writable: zero pages with runs in them
+  kReserved = 2,  // no access
+  kFile = 3,      // contents of a file
+};
+
+struct Mapping {
+  uint64_t start;
+  uint64_t end;
+  MappingKind kind;
+  uint32_t protection;  // PROT_*
+  uint64_t file_offset;
+  Text path;
+  uint32_t reserved;
+};
+
+// Bytes of recorded memory, page-aligned in address, size and file offset.
+struct Run {
+  uint64_t address;
+  uint64_t size;
+  uint64_t offset;  // in the plan
+  int32_t module;   // index of the module whose data this is, or -1
+  uint32_t reserved;
+};
+
+// Bytes that are written over recorded memory when it is back, of any size and alignment.
+struct Patch {
+  uint64_t address;
+  uint64_t size;
+  uint64_t offset;
+};
+
+struct OpenFile {
+  int32_t descriptor;
+  int32_t flags;  // to open it with
+  uint64_t offset;
+  Text path;  // empty: /dev/null in its place
+  uint32_t reserved;
+};
+
+struct Word {
+  uint8_t location;  // abi::Location
+  uint8_t parameter;
+  uint16_t stack_offset;
+  uint16_t size;
+  uint16_t source_offset;
+  uint8_t bytes[16];
+};
+
+struct Frame {
+  uint32_t index;
+  Text name;
+  uint64_t entry;  // recorded; in a rebuilt program an offset from the new program's base
+  uint64_t entry_sp;
+  uint32_t entry_is_offset;
+  Text problem;  // why it cannot be called, else empty
+  Array words;
+  Array fields;  // of Patch
+};
+
+enum SymbolFlags : uint32_t {
+  kFunction = 1,
+  kTranslated = 2,  // the new program has it too
+  kCopied = 4,      // an object of equal size: its contents move to the new program
+};
+
+// A symbol of the recorded program, by offset from its base, and where the program under test has it.
+struct Symbol {
+  uint64_t offset;
+  uint64_t size;
+  uint64_t new_offset;
+  uint64_t new_size;
+  Text name;  // demangled
+  uint32_t flags;
+};
+
+// A function of the C++ runtime inside the program itself (-static-libstdc++), by offset from the program's base.
+struct RuntimeSymbol {
+  Text name;
+  uint32_t reserved;
+  uint64_t offset;
+};
+
+// A frame to verify: at depth 0, then at depth 1 where that does not reproduce and there are fields.
+struct Request {
+  uint32_t frame;  // index in Header::frames
+};
+
+struct Header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t flags;
+  uint64_t size;
+
+  uint32_t failure_kind;  // FailureKind of report.h
+  int32_t signal;
+  int32_t code;
+  Text failure_text;  // for people
+  uint64_t failure_address;
+  uint64_t failure_pc;
+  Text abort_message;
+  Text exception_type;
+  Text exception_what;
+  Text reason;
+
+  // The failing place. place_start and place_end in a rebuilt program: offsets from the new program's base.
+  uint64_t place_pc;
+  uint64_t place_start;
+  uint64_t place_end;
+  Text place_function;  // demangled
+  Text report_path;
+
+  uint64_t brk_start;
+  uint64_t brk_end;
+  uint64_t fs_base;
+  uint64_t stack_start;  // of the failing thread, as mapped for the replay
+  uint64_t stack_end;
+  uint32_t mxcsr;  // 0: not known
+  uint32_t fcw;
+  uint64_t main_arena;  // recorded address of glibc's main_arena, or 0
+  uint64_t new_program_size;
+
+  Text working_directory;
+  Text test_library;
+  double seconds_per_frame;
+  uint64_t memory_limit;
+  int32_t results_fd;  // kVerify
+  uint32_t attempt;    // how many collisions came before
+
+  Array modules;
+  Array mappings;
+  Array runs;
+  Array patches;
+  Array files;
+  Array frames;
+  Array symbols;
+  Array runtime_symbols;
+  Array requests;
+  Array text;
+};
+
+// What the subject writes for the tool that verifies; shared memory.
+struct FrameResult {
+  uint32_t done;
+  Verdict verdict;
+  uint32_t depth;  // tried last
+  uint32_t reserved;
+  double seconds;
+  char text[1000];
+};
+
+struct SharedResults {
+  uint32_t done;     // requests finished
+  uint32_t started;  // the subject reached the replay at all
+  char problem[1000];
+  FrameResult results[];
+};
+
+}  // namespace recrash::plan
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_H_

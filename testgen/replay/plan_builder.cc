@@ -1,0 +1,533 @@
+#include "testgen/replay/plan_builder.h"
+
+#include <cxxabi.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
+
+#include "testgen/replay/glibc_state.h"
+#include "testgen/replay/plan.h"
+#include "testgen/replay/translation.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kPage = plan::kPageSize;
+// A stack without a limit still has to be mapped with some room below it.
+constexpr uint64_t kLargestStack = 64ull << 20;
+constexpr uint64_t kSmallestStack = 8ull << 20;
+// How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
+constexpr uint64_t kOverflowReach = 1ull << 20;
+
+bool IsKernelMapping(const std::string& path) {
+  return path == "[vdso]" || path == "[vvar]" || path == "[vvar_vclock]" || path == "[vsyscall]";
+}
+
+bool IsLoader(const Module& module) {
+  const std::string name = module.path.substr(module.path.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name.starts_with("ld-2.");
+}
+
+bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
+
+// Collects the tables, then writes all of it out in one go.
+class Builder {
+ public:
+  Builder(const Report& report, const ProgramFile& program, const PlanOptions& options)
+      : report_(report), program_(program), options_(options) {}
+
+  Result<PlanFile> Build();
+
+ private:
+  struct Content {
+    uint64_t place;  // of the run in runs_
+    std::span<const uint8_t> bytes;
+  };
+
+  plan::Text AddText(const std::string& text);
+  uint64_t AddBytes(std::span<const uint8_t> bytes);
+  void AddModules();
+  void AddMappings();
+  void AddMapping(const Mapping& mapping, uint64_t start, uint64_t end);
+  void AddRuns();
+  void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
+  void AddPatches();
+  void AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes);
+  void AddFiles();
+  void AddFrames();
+  void AddSymbols();
+  void AddFailure();
+  void AddProcess();
+  int ModuleAt(uint64_t address) const;
+  template <typename T>
+  plan::Array Reserve(const std::vector<T>& table);
+  Result<PlanFile> Write();
+
+  const Report& report_;
+  const ProgramFile& program_;
+  const PlanOptions& options_;
+  ProgramTranslation translation_;
+  plan::Header header_{};
+  std::string texts_ = std::string(1, '\0');
+  std::vector<uint8_t> blob_;  // bytes of patches and fields; offsets into it until Write
+  std::vector<plan::Module> modules_;
+  std::vector<plan::Mapping> mappings_;
+  std::vector<plan::Run> runs_;
+  std::vector<Content> contents_;
+  std::vector<plan::Patch> patches_;
+  std::vector<plan::OpenFile> files_;
+  std::vector<plan::Frame> frames_;
+  std::vector<plan::Word> words_;
+  std::vector<plan::Patch> fields_;
+  std::vector<plan::Symbol> symbols_;
+  std::vector<plan::RuntimeSymbol> runtime_symbols_;
+  std::vector<plan::Request> requests_;
+};
+
+plan::Text Builder::AddText(const std::string& text) {
+  if (text.empty()) return 0;
+  const auto offset = static_cast<plan::Text>(texts_.size());
+  texts_.append(text.c_str());  // up to the first NUL
+  texts_.push_back('\0');
+  return offset;
+}
+
+uint64_t Builder::AddBytes(std::span<const uint8_t> bytes) {
+  const uint64_t offset = blob_.size();
+  blob_.insert(blob_.end(), bytes.begin(), bytes.end());
+  blob_.resize((blob_.size() + 7) & ~size_t{7});
+  return offset;
+}
+
+int Builder::ModuleAt(uint64_t address) const {
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    if (address >= modules_[i].base && address - modules_[i].base < modules_[i].size) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void Builder::AddModules() {
+  for (const Module& module : report_.modules) {
+    uint32_t flags = 0;
+    if (module.is_program) flags |= plan::kProgram;
+    if (IsLoader(module)) flags |= plan::kLoader;
+    if (IsVdso(module)) flags |= plan::kVdso;
+    modules_.push_back({module.base.value, module.size, flags, AddText(module.path)});
+  }
+}
+
+void Builder::AddMapping(const Mapping& mapping, uint64_t start, uint64_t end) {
+  const bool is_file = mapping.path.starts_with('/');
+  plan::Mapping planned{};
+  planned.start = start;
+  planned.end = end;
+  planned.kind = plan::MappingKind::kReserved;
+  if (mapping.flags & kMapRead) planned.protection |= PROT_READ;
+  if (mapping.flags & kMapWrite) planned.protection |= PROT_WRITE;
+  if (mapping.flags & kMapExecute) planned.protection |= PROT_EXEC;
+  if ((mapping.flags & kMapWrite) && !(mapping.flags & kMapShared)) {
+    planned.kind = plan::MappingKind::kMemory;
+  } else if (is_file) {
+    planned.kind = plan::MappingKind::kFile;
+    planned.path = AddText(mapping.path);
+    planned.file_offset = mapping.file_offset + (start - mapping.start.value);
+  } else if (mapping.flags & kMapShared) {
+    planned.kind = plan::MappingKind::kMemory;  // contents of shared memory are not kept: zero pages
+  }
+  mappings_.push_back(planned);
+}
+
+// Whatever lies outside the modules is mapped anew. A heap may have merged with the .bss before it (ASLR off), so each
+// mapping is cut at the modules' ends.
+void Builder::AddMappings() {
+  for (const Mapping& mapping : report_.mappings) {
+    if (IsKernelMapping(mapping.path)) continue;
+    uint64_t start = mapping.start.value;
+    while (start < mapping.end.value) {
+      const int module = ModuleAt(start);
+      if (module >= 0) {
+        start = modules_[module].base + modules_[module].size;
+        continue;
+      }
+      uint64_t end = mapping.end.value;
+      for (const plan::Module& other : modules_) {
+        if (other.base > start && other.base < end) end = other.base;
+      }
+      AddMapping(mapping, start, end);
+      start = end;
+    }
+  }
+}
+
+void Builder::AddRun(TargetAddress address, std::span<const uint8_t> bytes) {
+  uint64_t start = address.value;
+  while (!bytes.empty()) {
+    const int module = ModuleAt(start);
+    uint64_t end = start + bytes.size();
+    if (module >= 0) end = std::min(end, modules_[module].base + modules_[module].size);
+    for (const plan::Module& other : modules_) {
+      if (other.base > start && other.base < end) end = other.base;
+    }
+    runs_.push_back({start, end - start, 0, module, 0});
+    contents_.push_back({runs_.size() - 1, bytes.first(end - start)});
+    bytes = bytes.subspan(end - start);
+    start = end;
+  }
+}
+
+void Builder::AddRuns() {
+  for (const Region& region : report_.memory) {
+    if (region.address.value % kPage || region.bytes.size() % kPage) continue;
+    AddRun(region.address, region.bytes);
+  }
+  if (!(header_.flags & plan::kRebuilt)) return;
+  for (const Region& region : report_.replay->image.read_only) AddRun(region.address, region.bytes);
+}
+
+void Builder::AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes) {
+  patches->push_back({address.value, bytes.size(), AddBytes(bytes)});
+}
+
+void Builder::AddPatches() {
+  if (report_.thrown) AddPatch(&patches_, report_.thrown->address, report_.thrown->bytes);
+  const GlibcState glibc = FindGlibcState(report_);
+  header_.main_arena = glibc.main_arena.value;
+  const std::array<uint8_t, 4> unlocked{};
+  for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&patches_, mutex, unlocked);
+}
+
+// Files that were only read are opened again; what was written to goes to /dev/null, so that a replay destroys nothing.
+void Builder::AddFiles() {
+  for (const OpenFile& file : report_.files) {
+    plan::OpenFile planned{};
+    planned.descriptor = file.descriptor;
+    planned.flags = file.flags & (O_ACCMODE | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC | O_PATH);
+    planned.offset = file.offset;
+    const bool read_only = (file.flags & O_ACCMODE) == O_RDONLY;
+    const bool is_path = file.path.starts_with('/') && !file.path.starts_with("/dev/pts/");
+    if (read_only && is_path) planned.path = AddText(file.path);
+    files_.push_back(planned);
+  }
+}
+
+void Builder::AddFrames() {
+  for (const ReplayFrame& frame : report_.replay->frames) {
+    plan::Frame planned{};
+    planned.index = frame.index;
+    planned.name = AddText(frame.function.empty() ? ReadableSymbol(frame.linkage_name) : frame.function);
+    planned.entry = frame.entry.value;
+    planned.entry_sp = frame.entry_sp.value;
+    const int module = ModuleAt(frame.entry.value);
+    if ((header_.flags & plan::kRebuilt) && module >= 0 && (modules_[module].flags & plan::kProgram)) {
+      const std::optional<uint64_t> entry =
+          translation_.FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
+      planned.entry = entry.value_or(0);
+      planned.entry_is_offset = 1;
+      if (!entry) {
+        planned.problem = AddText((frame.function.empty() ? frame.linkage_name : frame.function) +
+                                  " is not in this build of the program: removed, renamed, inlined, or its signature "
+                                  "has changed");
+      }
+    }
+    if (planned.entry == 0 && planned.problem == 0) planned.problem = AddText("the function's address is not known");
+    if (planned.entry_sp % 16 != 8 && planned.problem == 0) {
+      planned.problem = AddText("the stack pointer at its entry is not known");
+    }
+    planned.words = {words_.size(), frame.words.size()};
+    for (const ReplayWord& word : frame.words) {
+      plan::Word out{};
+      out.location = static_cast<uint8_t>(word.location);
+      out.parameter = word.parameter;
+      out.stack_offset = word.stack_offset;
+      out.size = std::min<uint16_t>(word.size, 16);
+      out.source_offset = word.source_offset;
+      memcpy(out.bytes, word.bytes.data(), 16);
+      words_.push_back(out);
+    }
+    planned.fields = {fields_.size(), frame.fields.size()};
+    for (const ReplayField& field : frame.fields) AddPatch(&fields_, field.address, field.bytes);
+    frames_.push_back(planned);
+  }
+}
+
+void Builder::AddSymbols() {
+  for (const TranslatedSymbol& symbol : translation_.symbols()) {
+    uint32_t flags = 0;
+    if (symbol.is_function) flags |= plan::kFunction;
+    if (symbol.found) flags |= plan::kTranslated;
+    if (symbol.found && !symbol.is_function && symbol.size == symbol.new_size) flags |= plan::kCopied;
+    symbols_.push_back(
+        {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, AddText(ReadableSymbol(symbol.name)), flags});
+  }
+  // A C++ runtime that was linked statically cannot be found by dlsym.
+  for (const Symbol& symbol : program_.symbols) {
+    if (symbol.name == "__cxa_get_globals" || symbol.name == "__cxa_current_exception_type" ||
+        symbol.name == "_ZTISt9exception" || symbol.name == "_Unwind_Backtrace" || symbol.name == "_Unwind_GetIP") {
+      runtime_symbols_.push_back({AddText(symbol.name), 0, symbol.offset});
+    }
+  }
+}
+
+void Builder::AddFailure() {
+  const Failure& failure = report_.failure;
+  header_.failure_kind = static_cast<uint32_t>(failure.kind);
+  header_.signal = failure.signal;
+  header_.code = failure.code;
+  header_.failure_text = AddText(ReplayFailureText(report_));
+  header_.failure_address = failure.address.value;
+  header_.failure_pc = failure.pc.value;
+  header_.abort_message = AddText(failure.abort_message);
+  header_.exception_type = AddText(failure.exception_type);
+  header_.exception_what = AddText(failure.exception_what);
+  header_.reason = AddText(failure.reason);
+  header_.report_path = AddText(options_.report_path);
+  const Place& place = report_.replay->place;
+  header_.place_pc = place.pc.value;
+  header_.place_start = place.function_start.value;
+  header_.place_end = place.function_start.value + place.function_size;
+  header_.place_function = AddText(ReadableSymbol(place.function));
+  if (!(header_.flags & plan::kRebuilt)) return;
+  const int module = ModuleAt(place.pc.value);
+  if (module < 0 || !(modules_[module].flags & plan::kProgram)) return;
+  const auto range = translation_.FindRange(place.function_start.value - modules_[module].base, place.function);
+  header_.place_start = range ? range->first : 0;
+  header_.place_end = range ? range->second : 0;
+}
+
+// The main thread's stack grows on demand down to its limit: [top - limit, top) is mapped, so that deeper calls than
+// those recorded find room. After an overflow the recorded low end is the one that matters.
+void Builder::AddProcess() {
+  header_.brk_start = report_.process.brk_start.value;
+  header_.brk_end = report_.process.brk_end.value;
+  header_.working_directory = AddText(report_.process.working_directory);
+  const Thread* thread = report_.failing_thread();
+  if (!thread) return;
+  header_.fs_base = thread->registers.fs_base;
+  const std::vector<uint8_t>& fpu = thread->registers.fxsave;
+  if (fpu.size() >= 28) {
+    header_.fcw = static_cast<uint32_t>(fpu[0]) | static_cast<uint32_t>(fpu[1]) << 8;
+    memcpy(&header_.mxcsr, fpu.data() + 24, 4);
+  }
+  const uint64_t sp = thread->registers.sp();
+  const uint64_t fault = report_.failure.address.value;
+  for (plan::Mapping& mapping : mappings_) {
+    const bool writable = mapping.kind == plan::MappingKind::kMemory;
+    const bool holds_sp = sp >= mapping.start - kOverflowReach && sp < mapping.end;
+    if (writable && holds_sp && report_.failure.signal == SIGSEGV && fault < mapping.start &&
+        fault >= mapping.start - kOverflowReach && sp < mapping.start + kOverflowReach) {
+      header_.flags |= plan::kStackOverflow;
+    }
+  }
+  for (const Mapping& mapping : report_.mappings) {
+    if (mapping.path != "[stack]") continue;
+    uint64_t limit = report_.process.stack_limit;
+    const uint64_t used = mapping.end.value - mapping.start.value;
+    if (limit == 0 || limit > kLargestStack) limit = std::max(kSmallestStack, used + kSmallestStack);
+    for (plan::Mapping& planned : mappings_) {
+      if (planned.end != mapping.end.value) continue;
+      const bool overflowed = header_.flags & plan::kStackOverflow;
+      const uint64_t low = (mapping.end.value - limit + kPage - 1) & ~(kPage - 1);
+      if (!overflowed && low < planned.start) planned.start = low;
+    }
+  }
+  for (const plan::Mapping& mapping : mappings_) {
+    if (mapping.kind != plan::MappingKind::kMemory) continue;
+    const bool near =
+        (header_.flags & plan::kStackOverflow) && sp < mapping.start && sp >= mapping.start - kOverflowReach;
+    if ((sp >= mapping.start && sp < mapping.end) || near) {
+      header_.stack_start = mapping.start;
+      header_.stack_end = mapping.end;
+    }
+  }
+}
+
+template <typename T>
+plan::Array Builder::Reserve(const std::vector<T>& table) {
+  const plan::Array array{header_.size, table.size()};
+  header_.size = (header_.size + table.size() * sizeof(T) + 15) & ~uint64_t{15};
+  return array;
+}
+
+bool WriteAt(int descriptor, const void* bytes, uint64_t size, uint64_t offset) {
+  const auto* at = static_cast<const uint8_t*>(bytes);
+  while (size > 0) {
+    const ssize_t written = pwrite(descriptor, at, size, static_cast<off_t>(offset));
+    if (written <= 0) return false;
+    at += written;
+    size -= static_cast<uint64_t>(written);
+    offset += static_cast<uint64_t>(written);
+  }
+  return true;
+}
+
+template <typename T>
+bool WriteTable(int descriptor, const std::vector<T>& table, const plan::Array& array) {
+  return WriteAt(descriptor, table.data(), table.size() * sizeof(T), array.offset);
+}
+
+Result<PlanFile> Builder::Write() {
+  header_.size = (sizeof header_ + 15) & ~uint64_t{15};
+  header_.modules = Reserve(modules_);
+  header_.mappings = Reserve(mappings_);
+  header_.runs = Reserve(runs_);
+  header_.patches = Reserve(patches_);
+  header_.files = Reserve(files_);
+  header_.frames = Reserve(frames_);
+  const plan::Array words = Reserve(words_);
+  const plan::Array fields = Reserve(fields_);
+  header_.symbols = Reserve(symbols_);
+  header_.runtime_symbols = Reserve(runtime_symbols_);
+  header_.requests = Reserve(requests_);
+  const plan::Array blob = Reserve(blob_);
+  header_.text = Reserve(std::vector<char>(texts_.begin(), texts_.end()));
+  for (plan::Frame& frame : frames_) {
+    frame.words.offset = words.offset + frame.words.offset * sizeof(plan::Word);
+    frame.fields.offset = fields.offset + frame.fields.offset * sizeof(plan::Patch);
+  }
+  for (plan::Patch& patch : patches_) patch.offset += blob.offset;
+  for (plan::Patch& field : fields_) field.offset += blob.offset;
+  uint64_t at = (header_.size + kPage - 1) & ~(kPage - 1);
+  for (plan::Run& run : runs_) {
+    run.offset = at;
+    at += (run.size + kPage - 1) & ~(kPage - 1);
+  }
+  header_.size = at;
+
+  const int descriptor = MoveHigh(memfd_create("recrash-plan", 0));
+  PlanFile file(descriptor);
+  bool written = descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(header_.size)) == 0 &&
+                 WriteAt(descriptor, &header_, sizeof header_, 0) &&
+                 WriteTable(descriptor, modules_, header_.modules) &&
+                 WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
+                 WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
+                 WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
+                 WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, symbols_, header_.symbols) &&
+                 WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
+                 WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
+                 WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
+  for (const Content& content : contents_) {
+    written = written && WriteAt(descriptor, content.bytes.data(), content.bytes.size(), runs_[content.place].offset);
+  }
+  if (!written) {
+    return Error{Errc::kRefused, "cannot write " + std::to_string(header_.size >> 20) +
+                                     " MiB into an anonymous file: " + strerror(errno)};
+  }
+  return file;
+}
+
+Result<PlanFile> Builder::Build() {
+  const Module* recorded = report_.program();
+  if (!recorded) return Error{Errc::kMissing, "the report does not say which module is the program"};
+  header_.magic = plan::kMagic;
+  header_.version = plan::kVersion;
+  header_.flags = options_.flags;
+  if (recorded->build_id != program_.build_id) header_.flags |= plan::kRebuilt;
+  header_.new_program_size = program_.size;
+  header_.test_library = AddText(options_.test_library);
+  header_.seconds_per_frame = options_.seconds_per_frame;
+  header_.memory_limit = options_.memory_limit;
+  header_.results_fd = options_.results_fd;
+  // Where the report brings no symbols of its own, those of the same build name the places.
+  const std::vector<Symbol>& recorded_symbols = report_.replay->image.symbols;
+  const bool use_own = recorded_symbols.empty() && !(header_.flags & plan::kRebuilt);
+  translation_ = ProgramTranslation(use_own ? program_.symbols : recorded_symbols, program_.symbols);
+  for (const uint32_t frame : options_.requests) requests_.push_back({frame});
+  AddModules();
+  AddMappings();
+  AddRuns();
+  AddPatches();
+  AddFiles();
+  AddFrames();
+  AddSymbols();
+  AddFailure();
+  AddProcess();
+  return Write();
+}
+
+std::string SignalName(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+}  // namespace
+
+PlanFile& PlanFile::operator=(PlanFile&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+PlanFile::~PlanFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void PlanFile::SetAttempt(uint32_t attempt) const {
+  WriteAt(descriptor_, &attempt, sizeof attempt, offsetof(plan::Header, attempt));
+}
+
+void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
+  uint32_t all = 0;
+  if (pread(descriptor_, &all, sizeof all, offsetof(plan::Header, flags)) != sizeof all) return;
+  all = (all & ~clear) | set;
+  WriteAt(descriptor_, &all, sizeof all, offsetof(plan::Header, flags));
+}
+
+Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program, const PlanOptions& options) {
+  return Builder(report, program, options).Build();
+}
+
+int MoveHigh(int descriptor) {
+  if (descriptor < 0) return descriptor;
+  for (const int low : {20000, 4000, 1000, 200, 100}) {
+    const int high = fcntl(descriptor, F_DUPFD, low);
+    if (high < 0) continue;
+    close(descriptor);
+    return high;
+  }
+  return descriptor;
+}
+
+std::string ReadableSymbol(const std::string& linkage_name) {
+  const std::string name = linkage_name.substr(0, linkage_name.find('@'));
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(::abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                    std::free);
+  return text ? text.get() : name;
+}
+
+std::string ReplayFailureText(const Report& report) {
+  const Failure& failure = report.failure;
+  std::string text = SignalName(failure.signal);
+  if (failure.kind == FailureKind::kException) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> type(
+        ::abi::__cxa_demangle(failure.exception_type.c_str(), nullptr, nullptr, &status), std::free);
+    text = "uncaught " + std::string(type ? type.get() : failure.exception_type.c_str());
+    if (!failure.exception_what.empty()) text += " (" + failure.exception_what + ")";
+  } else if (failure.kind == FailureKind::kReported) {
+    text = "reported \"" + failure.reason + "\"";
+  } else if (!failure.abort_message.empty()) {
+    std::string message = failure.abort_message;
+    while (!message.empty() && message.back() == '\n') message.pop_back();
+    text += " (" + message + ")";
+  }
+  if (!report.replay) return text;
+  const Place& place = report.replay->place;
+  if (!place.function.empty()) text += " in " + ReadableSymbol(place.function);
+  if (!place.file.empty()) {
+    text += " at " + place.file.substr(place.file.rfind('/') + 1);
+    if (place.line) text += ":" + std::to_string(place.line);
+  }
+  return text;
+}
+
+}  // namespace recrash

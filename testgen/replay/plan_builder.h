@@ -1,0 +1,55 @@
+// A report as a plan (plan.h) in an anonymous file.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_BUILDER_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+#include "testgen/replay/program_file.h"
+
+namespace recrash {
+
+struct PlanOptions {
+  std::string program;
+  std::string test_library;
+  std::string report_path;  // for messages
+  uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
+  double seconds_per_frame = 10;
+  uint64_t memory_limit = 4ull << 30;
+  std::vector<uint32_t> requests;  // of plan::kVerify: indices in ReplayData::frames
+  int results_fd = -1;
+};
+
+// An anonymous file, under a number so high that no recorded descriptor collides with it; inherited over exec.
+class PlanFile {
+ public:
+  PlanFile() = default;
+  explicit PlanFile(int descriptor) : descriptor_(descriptor) {}
+  PlanFile(PlanFile&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
+  PlanFile& operator=(PlanFile&& other) noexcept;
+  ~PlanFile();
+  int descriptor() const { return descriptor_; }
+  void SetAttempt(uint32_t attempt) const;
+  void ChangeFlags(uint32_t set, uint32_t clear) const;
+
+ private:
+  int descriptor_ = -1;
+};
+
+// `program` is the file that will run; it decides whether symbols have to translate. report.replay must be there.
+Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program, const PlanOptions& options);
+
+// Moves `descriptor` above the numbers that programs use.
+int MoveHigh(int descriptor);
+
+// "SIGSEGV in FormatName at greeter.cc:41"
+std::string ReplayFailureText(const Report& report);
+
+std::string ReadableSymbol(const std::string& linkage_name);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_BUILDER_H_

@@ -1,0 +1,76 @@
+#include "testgen/replay/translation.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace recrash {
+namespace {
+
+bool ByName(const Symbol* a, const Symbol* b) { return std::tie(a->name, a->offset) < std::tie(b->name, b->offset); }
+
+std::vector<const Symbol*> SortedByName(const std::vector<Symbol>& symbols) {
+  std::vector<const Symbol*> sorted;
+  for (const Symbol& symbol : symbols) sorted.push_back(&symbol);
+  std::sort(sorted.begin(), sorted.end(), ByName);
+  return sorted;
+}
+
+}  // namespace
+
+ProgramTranslation::ProgramTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt)
+    : rebuilt_(rebuilt) {
+  const std::vector<const Symbol*> old_names = SortedByName(recorded);
+  const std::vector<const Symbol*> new_names = SortedByName(rebuilt_);
+  auto candidate = new_names.begin();
+  for (size_t i = 0; i < old_names.size(); ++i) {
+    const Symbol& old = *old_names[i];
+    while (candidate != new_names.end() && (*candidate)->name < old.name) ++candidate;
+    TranslatedSymbol symbol{old.name, old.offset, old.size, old.is_function};
+    if (candidate != new_names.end() && (*candidate)->name == old.name &&
+        (*candidate)->is_function == old.is_function) {
+      symbol.found = true;
+      symbol.new_offset = (*candidate)->offset;
+      symbol.new_size = (*candidate)->size;
+      const bool pair_next = i + 1 < old_names.size() && old_names[i + 1]->name == old.name &&
+                             candidate + 1 != new_names.end() && candidate[1]->name == old.name;
+      if (pair_next) ++candidate;
+    }
+    symbols_.push_back(std::move(symbol));
+  }
+  std::sort(symbols_.begin(), symbols_.end(), [](const TranslatedSymbol& a, const TranslatedSymbol& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.size > b.size;
+  });
+}
+
+const TranslatedSymbol* ProgramTranslation::Find(uint64_t offset, const std::string& linkage_name) const {
+  const TranslatedSymbol* named = nullptr;
+  for (const TranslatedSymbol& symbol : symbols_) {
+    if (!symbol.is_function || !symbol.found) continue;
+    const std::string plain = symbol.name.substr(0, symbol.name.find('@'));
+    // Identical code folding gives one address several names: the frame's own name decides among them.
+    if (symbol.offset == offset && (plain == linkage_name || linkage_name.empty())) return &symbol;
+    if (symbol.offset == offset && !named) named = &symbol;
+  }
+  return named;
+}
+
+std::optional<uint64_t> ProgramTranslation::FindFunction(uint64_t offset, const std::string& linkage_name) const {
+  if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) return symbol->new_offset;
+  for (const Symbol& symbol : rebuilt_) {
+    if (symbol.is_function && symbol.name == linkage_name) return symbol.offset;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<uint64_t, uint64_t>> ProgramTranslation::FindRange(uint64_t offset,
+                                                                           const std::string& linkage_name) const {
+  if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) {
+    return std::pair{symbol->new_offset, symbol->new_offset + symbol->new_size};
+  }
+  for (const Symbol& symbol : rebuilt_) {
+    if (symbol.is_function && symbol.name == linkage_name) return std::pair{symbol.offset, symbol.offset + symbol.size};
+  }
+  return std::nullopt;
+}
+
+}  // namespace recrash
