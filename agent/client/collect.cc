@@ -157,9 +157,31 @@ RECRASH_SIGNAL_SAFE void SayWhyNot(Text& line, Outcome outcome, int status) {
   }
 }
 
+// A closed pipe behind stderr, or a limit on file sizes, would end the program by another signal than its own. The
+// object holds both back while it lives and takes away those that came.
+class QuietSignals {
+ public:
+  RECRASH_SIGNAL_SAFE QuietSignals() {
+    sigemptyset(&quiet_);
+    sigaddset(&quiet_, SIGPIPE);
+    sigaddset(&quiet_, SIGXFSZ);
+    sigprocmask(SIG_BLOCK, &quiet_, &before_);
+  }
+  RECRASH_SIGNAL_SAFE ~QuietSignals() {
+    const timespec now = {};
+    while (sigtimedwait(&quiet_, nullptr, &now) > 0) continue;
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t quiet_;
+  sigset_t before_;
+};
+
 }  // namespace
 
 void MakeReport() {
+  const QuietSignals quiet;
   static char buffer[4096];
   Text line(buffer);
   SayWhatHappened(line);

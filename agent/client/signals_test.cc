@@ -250,6 +250,15 @@ TEST(ReportFolder, ThatCannotBeMadeIsSaidAndNothingIsLeft) {
   EXPECT_THAT(ran.errors(), HasSubstr("nor could a raw report be written"));
 }
 
+// Neither the collector nor the fallback leaves half a file, and the program does not die of SIGXFSZ instead.
+TEST(FullDisk, LeavesNothingHalfWritten) {
+  const Ran ran = Program::Failing("segv").WithFileSizeLimit(4096).Run();
+  EXPECT_EQ(ran.outcome(), -SIGSEGV);
+  EXPECT_THAT(ran.Files(""), IsEmpty());
+  EXPECT_THAT(ran.errors(), HasSubstr("recrash-collector: error: "));
+  EXPECT_THAT(ran.errors(), HasSubstr("nor could a raw report be written"));
+}
+
 TEST(ReportFolder, AndItsFilesAreTheUsersAlone) {
   const Ran ran = Program::Failing("segv").Run();
   struct stat status;

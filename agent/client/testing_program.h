@@ -54,6 +54,11 @@ class Program {
     return *this;
   }
   Program& Preloaded();
+  // As on a full disk: writing beyond it fails.
+  Program& WithFileSizeLimit(uint64_t bytes) {
+    file_size_limit_ = bytes;
+    return *this;
+  }
   Ran Run() const;
 
  private:
@@ -61,6 +66,7 @@ class Program {
 
   std::vector<std::string> arguments_;
   std::map<std::string, std::string> environment_;
+  uint64_t file_size_limit_ = 0;
 };
 
 }  // namespace recrash
