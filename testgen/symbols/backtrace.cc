@@ -70,7 +70,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
   const UnwoundStack unwound = unwinder.Walk(start.registers, start.exact, options.max_frames);
 
   CodeReader code(**modules);
-  FrameBuilder builder(code, unwinder, memory);
+  FrameBuilder builder(code, unwinder, memory, **modules);
   Backtrace backtrace;
   const auto append = [&](const Stack& stack) {
     for (size_t i = 0; i < stack.frames.size(); ++i) builder.Append(stack, i, backtrace.frames);

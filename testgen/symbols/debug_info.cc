@@ -263,7 +263,7 @@ void DebugInfo::CollectTypes(Dwarf_Die& parent, const std::string& scope, int de
     if (name.empty() && tag != DW_TAG_namespace) continue;
     Dwarf_Attribute attribute;
     if (IsTypeTag(tag) && dwarf_attr(&child, DW_AT_declaration, &attribute) == nullptr)
-      types_.emplace(scope + name, dwarf_dieoffset(&child));
+      types_.emplace(scope + name, child);
     if (!IsScopeTag(tag)) continue;
     const bool is_inline = tag == DW_TAG_namespace && AttributeFlag(child, DW_AT_export_symbols);
     const std::string shown = name.empty() ? "(anonymous namespace)" : name;
@@ -271,7 +271,7 @@ void DebugInfo::CollectTypes(Dwarf_Die& parent, const std::string& scope, int de
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {
+std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name) {
   if (dwarf_ == nullptr) return std::nullopt;
   if (!types_indexed_) {
     types_indexed_ = true;
@@ -279,10 +279,12 @@ std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {
     Dwarf_Die die;
     while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) CollectTypes(die, "", 0);
   }
-  const auto found = types_.find(EnclosingScope(declaration) + DieName(declaration));
-  Dwarf_Die definition;
-  if (found == types_.end() || dwarf_offdie(dwarf_, found->second, &definition) == nullptr) return std::nullopt;
-  return definition;
+  const auto found = types_.find(qualified_name);
+  return found == types_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {
+  return TypeNamed(EnclosingScope(declaration) + DieName(declaration));
 }
 
 }  // namespace recrash

@@ -58,6 +58,9 @@ class DebugInfo {
   // The full definition of a class that this unit only declares (clang leaves it to the unit of the constructor).
   std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
 
+  // The class or enum that is defined under this name, as compilers spell it.
+  std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);
+
   ElfFile& file() { return file_; }
 
  private:
@@ -84,7 +87,7 @@ class DebugInfo {
   std::vector<Range> units_;
   std::map<Dwarf_Off, Unit> functions_;
   bool types_indexed_ = false;
-  std::unordered_map<std::string, Dwarf_Off> types_;  // qualified name of each class and enum that is defined
+  std::unordered_map<std::string, Dwarf_Die> types_;  // qualified name of each class and enum that is defined
 };
 
 // "ns::Outer::" of the DIE, from the names of what encloses it. Anonymous namespaces are spelled as compilers do.

@@ -1,22 +1,37 @@
 #include "testgen/symbols/frame_builder.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "testgen/symbols/dwarf_call.h"
 #include "testgen/symbols/recorded_call.h"
 
 namespace recrash {
 namespace {
 
-// What recrash itself links into programs.
-bool IsAgentFunction(const std::string& name) {
-  for (const char* prefix : {"__recrash_", "_ZN7recrash", "_ZN15google_breakpad"})
+// What recrash itself links into programs, and what the compiler does.
+bool IsToolFunction(const std::string& name) {
+  for (const char* prefix : {"__recrash_", "_ZN7recrash6client", "RecrashReportWithRegisters", "RecrashNoteThrow",
+                             "_ZN15google_breakpad", "__clang_call_terminate"})
     if (name.starts_with(prefix)) return true;
   return false;
 }
 
-std::string ParameterName(const Parameter& parameter) {
-  if (!parameter.name.empty()) return "`" + parameter.name + "`";
-  return "number " + std::to_string(parameter.number);
+// A word that carries no parameter's number (its debug record was lost) is told by where it is passed.
+void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
+  for (RecordedWord& recorded : words) {
+    abi::MapWord& word = recorded.word;
+    if (word.parameter != 0 || word.kind != static_cast<uint8_t>(abi::WordKind::kArgument)) continue;
+    for (size_t i = 0; i < places.parameters.size() && i < 255; ++i)
+      for (const PlacedPiece& piece : places.parameters[i].pieces) {
+        if (piece.location != static_cast<abi::Location>(word.location) ||
+            (piece.location == abi::Location::kStack && piece.stack_offset != word.stack_offset))
+          continue;
+        word.parameter = static_cast<uint8_t>(i + 1);
+        word.source_offset = static_cast<uint16_t>(piece.offset);
+        if (places.parameters[i].indirect) word.flags |= abi::kIndirect;
+      }
+  }
 }
 
 }  // namespace
@@ -35,15 +50,30 @@ Frame FrameBuilder::Describe(const UnwoundFrame& unwound, const CodeInfo& code, 
     frame.declared_line = live->declared.line;
     frame.inlined = live->inlined;
   }
-  frame.own = code.module != nullptr && code.module->own && !IsAgentFunction(frame.linkage_name);
+  frame.own = code.module != nullptr && code.module->own && !IsToolFunction(frame.linkage_name);
   frame.entry = {code.entry};
   if (!frame.inlined && unwound.cfa != 0) frame.entry_sp = {unwound.cfa - 8};
   return frame;
 }
 
+void FrameBuilder::Render(const CodeInfo& code, const ParameterInfo& info, Parameter& parameter) {
+  if (!parameter.complete) {
+    if (parameter.rendered.empty()) parameter.rendered = "not known";
+    return;
+  }
+  if (!info.type || code.module->debug == nullptr) return;
+  if (!parameter.indirect) {
+    parameter.rendered = renderer_.Parameter(*code.module->debug, *info.type, parameter.bytes);
+    return;
+  }
+  uint64_t address = 0;
+  std::memcpy(&address, parameter.bytes.data(), sizeof(address));
+  parameter.rendered = renderer_.ObjectAt(*code.module->debug, *info.type, address);
+}
+
 void FrameBuilder::AddInlined(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
                               Frame& frame) {
-  frame.why_not = "inlined into its caller";
+  frame.why_not = "it is inlined into its caller";
   for (const ParameterInfo& info : live.parameters) {
     Parameter parameter = info.described;
     if (const auto bytes = info.has_die ? values.AtPc(index, code, info.die, parameter.type.size) : std::nullopt) {
@@ -51,17 +81,20 @@ void FrameBuilder::AddInlined(ValueReader& values, size_t index, const CodeInfo&
       parameter.complete = true;
       parameter.source = ValueSource::kDwarf;
     }
+    Render(code, info, parameter);
     frame.parameters.push_back(std::move(parameter));
   }
 }
 
-void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
-                           Frame& frame) {
-  const Recorded recorded = values.ReadRecord(index, code);
-  frame.monitored = recorded.monitored;
+void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
+                                   const Recorded& recorded, Frame& frame) {
+  std::vector<RecordedWord> words = recorded.words;
+  const auto places = code.scopes ? PlacesOf(*code.module->debug, live) : std::nullopt;
+  if (places) NumberByPlace(*places, words);
   for (const ParameterInfo& info : live.parameters) {
     Parameter parameter = info.described;
-    FillFromRecord(recorded.words, parameter);
+    FillFromRecord(words, parameter);
+    // The pass stores what the function uses: this one it does not, or the compiler has passed it in pieces.
     if (!parameter.complete && info.has_die) {
       if (const auto bytes = values.AtPc(index, code, info.die, parameter.type.size)) {
         parameter.bytes = *bytes;
@@ -69,24 +102,71 @@ void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& co
         parameter.source = ValueSource::kDwarf;
       }
     }
+    if (!parameter.complete && recorded.complete) parameter.rendered = "not used";
+    Render(code, info, parameter);
     frame.parameters.push_back(std::move(parameter));
   }
-  frame.words = CallWords(recorded.words);
-  frame.fields = RecordedFields(recorded.words);
-  frame.candidate = frame.own && recorded.complete && frame.entry_sp.value != 0;
-  if (!recorded.monitored) frame.why_not = "it was not built with recrash";
-  if (!recorded.why_not.empty()) frame.why_not = recorded.why_not;
-  if (!frame.own) frame.why_not = "it is not the program's own";
-  for (const RecordedWord& word : recorded.words) {
+  frame.words = CallWords(words);
+  frame.fields = RecordedFields(words);
+  frame.candidate = recorded.complete;
+  frame.why_not = recorded.why_not;
+  for (const RecordedWord& word : words) {
     if (word.word.location != static_cast<uint8_t>(abi::Location::kUnknown) ||
         word.word.kind != static_cast<uint8_t>(abi::WordKind::kArgument))
       continue;
     frame.candidate = false;
-    frame.why_not = "an argument is passed in a way that a replay cannot repeat";
-    for (const Parameter& parameter : frame.parameters)
-      if (parameter.number == word.word.parameter)
-        frame.why_not = "the argument " + ParameterName(parameter) + " is passed in a way that a replay cannot repeat";
+    const auto parameter = std::find_if(frame.parameters.begin(), frame.parameters.end(),
+                                        [&](const Parameter& p) { return p.number == word.word.parameter; });
+    frame.why_not = parameter == frame.parameters.end() ? "an argument is passed in a way that a replay cannot repeat"
+                                                        : "the argument " + ParameterName(*parameter) +
+                                                              " is passed in a way that a replay cannot repeat";
   }
+}
+
+void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
+                                Frame& frame) {
+  for (const ParameterInfo& info : live.parameters) frame.parameters.push_back(info.described);
+  if (!code.scopes) {
+    frame.why_not = "it has no record and no debug information";
+    return;
+  }
+  const DwarfCall call = CallFromDwarf(values, index, code, live, frame.parameters);
+  frame.words = call.words;
+  frame.candidate = call.complete;
+  frame.why_not = call.why_not;
+  for (size_t i = 0; i < frame.parameters.size(); ++i) {
+    Parameter& parameter = frame.parameters[i];
+    const ParameterInfo& info = live.parameters[i];
+    // Where the places are not known, the value may be.
+    if (!parameter.complete && info.has_die) {
+      if (const auto bytes = values.AtPc(index, code, info.die, parameter.type.size)) {
+        parameter.bytes = *bytes;
+        parameter.complete = true;
+        parameter.source = ValueSource::kDwarf;
+      }
+    }
+    if (!parameter.complete && IsUnused(info)) parameter.rendered = "not used";
+    Render(code, info, parameter);
+  }
+}
+
+void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
+                           Frame& frame) {
+  const Recorded recorded = values.ReadRecord(index, code);
+  frame.monitored = recorded.monitored;
+  if (recorded.monitored)
+    AddRecordedCall(values, index, code, live, recorded, frame);
+  else
+    AddDwarfCall(values, index, code, live, frame);
+  if (frame.entry_sp.value == 0 || frame.entry.value == 0 || frame.is_signal_frame) {
+    frame.candidate = false;
+    frame.why_not = "where it was entered is not known";
+  }
+  if (!frame.own) {
+    frame.candidate = false;
+    frame.why_not = "it is not the program's own";
+  }
+  if (frame.candidate) frame.why_not.clear();
 }
 
 void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& frames) {
@@ -96,8 +176,10 @@ void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& 
   if (code.live.empty()) {
     Frame frame = Describe(unwound, code, nullptr);
     frame.own = frame.own && code.range.has_value();
-    if (frame.own) AddCall(values, index, code, LiveFunction{}, frame);
-    if (!frame.candidate && frame.why_not.empty()) frame.why_not = "there is no function at its address";
+    if (code.range)
+      AddCall(values, index, code, LiveFunction{}, frame);
+    else
+      frame.why_not = code.module == nullptr ? "its address is in no module" : "no function is known at its address";
     frames.push_back(std::move(frame));
     return;
   }
@@ -107,7 +189,6 @@ void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& 
       AddInlined(values, index, code, live, frame);
     else
       AddCall(values, index, code, live, frame);
-    if (frame.candidate) frame.why_not.clear();
     frames.push_back(std::move(frame));
   }
 }

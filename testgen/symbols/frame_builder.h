@@ -7,13 +7,14 @@
 #include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/code_info.h"
 #include "testgen/symbols/frame_values.h"
+#include "testgen/symbols/render.h"
 
 namespace recrash {
 
 class FrameBuilder {
  public:
-  FrameBuilder(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory)
-      : code_(code), unwinder_(unwinder), memory_(memory) {}
+  FrameBuilder(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory, ModuleSet& modules)
+      : code_(code), unwinder_(unwinder), memory_(memory), renderer_(memory, modules) {}
 
   // Appends the frame at `index` of `stack`, the calls inlined there first.
   void Append(const Stack& stack, size_t index, std::vector<Frame>& frames);
@@ -23,9 +24,15 @@ class FrameBuilder {
   void AddInlined(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
   void AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
 
+  void AddRecordedCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
+                       const Recorded& recorded, Frame& frame);
+  void AddDwarfCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
+  void Render(const CodeInfo& code, const ParameterInfo& info, Parameter& parameter);
+
   CodeReader& code_;
   Unwinder& unwinder_;
   const TargetMemory& memory_;
+  Renderer renderer_;
 };
 
 }  // namespace recrash

@@ -8,6 +8,7 @@ namespace recrash {
 namespace {
 
 constexpr int kMaxEntryDepth = 8;
+constexpr uint64_t kMaxValue = 1 << 20;  // of a parameter by value
 
 // abi::Location::kRdi … kR10 as DWARF numbers.
 constexpr uint8_t kDwarfNumber[] = {5, 4, 1, 2, 8, 9, 10};
@@ -23,24 +24,45 @@ std::optional<uint64_t> ValueReader::RecordAddress(const UnwoundFrame& frame, co
   return base ? std::optional(*base + entry.operand.offset) : std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t index, const abi::MapWord& word) {
+std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t index, abi::Location location,
+                                                                     uint64_t stack_offset, uint64_t size) {
   const UnwoundFrame& frame = stack_.frames[index];
-  std::vector<uint8_t> bytes(word.size);
-  if (word.location == static_cast<uint8_t>(abi::Location::kStack)) {
-    if (frame.cfa == 0 || !memory_.Read(frame.cfa + word.stack_offset, bytes)) return std::nullopt;
+  std::vector<uint8_t> bytes(size);
+  if (location == abi::Location::kStack) {
+    if (frame.cfa == 0 || !memory_.Read(frame.cfa + stack_offset, bytes)) return std::nullopt;
     return bytes;
   }
-  if (word.location < std::size(kDwarfNumber)) {
-    const auto value = frame.registers.Get(kDwarfNumber[word.location]);
-    if (!value || word.size > sizeof(*value)) return std::nullopt;
-    std::memcpy(bytes.data(), &*value, word.size);
+  const auto number = static_cast<size_t>(location);
+  if (number < std::size(kDwarfNumber)) {
+    const auto value = frame.registers.Get(kDwarfNumber[number]);
+    if (!value || size > sizeof(*value)) return std::nullopt;
+    std::memcpy(bytes.data(), &*value, size);
     return bytes;
   }
-  const int xmm = word.location - static_cast<int>(abi::Location::kXmm0);
-  const size_t offset = 160 + static_cast<size_t>(xmm) * 16;  // in the FXSAVE image
-  if (xmm < 0 || xmm >= 8 || index != 0 || word.size > 16 || stack_.fxsave.size() < offset + 16) return std::nullopt;
-  std::memcpy(bytes.data(), stack_.fxsave.data() + offset, word.size);
+  const size_t xmm = number - static_cast<size_t>(abi::Location::kXmm0);
+  const size_t offset = 160 + xmm * 16;  // in the FXSAVE image
+  if (xmm >= 8 || index != 0 || size > 16 || stack_.fxsave.size() < offset + 16) return std::nullopt;
+  std::memcpy(bytes.data(), stack_.fxsave.data() + offset, size);
   return bytes;
+}
+
+std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, const CodeInfo& code,
+                                                              const PlacedPiece& piece) {
+  const UnwoundFrame& frame = stack_.frames[index];
+  const bool just_entered = frame.exact && frame.pc == code.entry;
+  if (just_entered || piece.location == abi::Location::kStack)
+    return AtFirstInstructions(index, piece.location, piece.stack_offset, piece.size);
+  Dwarf_Op place{};
+  const auto number = static_cast<uint8_t>(piece.location);
+  constexpr uint8_t kFirstXmm = 17;  // DWARF's number
+  if (number < std::size(kDwarfNumber))
+    place.atom = DW_OP_reg0 + kDwarfNumber[number];
+  else
+    place.atom = DW_OP_reg0 + kFirstXmm + (number - static_cast<uint8_t>(abi::Location::kXmm0));
+  const auto value = AtEntry(index, &place, 1);
+  if (!value || piece.size > sizeof(*value)) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&*value);
+  return std::vector<uint8_t>(bytes, bytes + piece.size);
 }
 
 Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code) {
@@ -69,7 +91,7 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code) {
       bytes.emplace(word.size);
       if (!memory_.Read(*address + word.record_offset, *bytes)) bytes.reset();
     } else if (!stored && !is_field) {
-      bytes = AtFirstInstructions(index, word);
+      bytes = AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
     }
     const ValueSource source = stored ? ValueSource::kRecord : ValueSource::kRegister;
     if (bytes) result.words.push_back({word, std::move(*bytes), source});
@@ -114,11 +136,9 @@ ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, int d
   return context;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable,
-                                                      uint64_t size) {
+std::optional<Location> ValueReader::LocationAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
   if (code.module == nullptr || !code.scopes) return std::nullopt;
   Dwarf_Attribute attribute;
-  if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
   if (dwarf_attr(&variable, DW_AT_location, &attribute) == nullptr) return std::nullopt;
   ExpressionContext context = Context(index, code, 0);
   context.attribute = &attribute;
@@ -126,8 +146,25 @@ std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeIn
   size_t count = 0;
   const uint64_t address = stack_.frames[index].lookup_pc() - context.bias;
   if (dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) != 1) return std::nullopt;
-  const auto location = EvaluateLocation(ops, count, context);
-  return location ? ReadLocation(*location, size, context) : std::nullopt;
+  return EvaluateLocation(ops, count, context);
+}
+
+std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable,
+                                                      uint64_t size) {
+  Dwarf_Attribute attribute;
+  if (size == 0 || size > kMaxValue) return std::nullopt;
+  if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
+  const auto location = LocationAtPc(index, code, variable);
+  if (!location) return std::nullopt;
+  return ReadLocation(*location, size, Context(index, code, 0));
+}
+
+std::optional<std::vector<uint8_t>> ValueReader::AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
+  const auto location = LocationAtPc(index, code, variable);
+  if (!location || location->pieces.size() != 1 || location->pieces[0].kind != Piece::Kind::kMemory)
+    return std::nullopt;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&location->pieces[0].number);
+  return std::vector<uint8_t>(bytes, bytes + 8);
 }
 
 std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/calling_convention.h"
 #include "testgen/symbols/code_info.h"
 #include "testgen/symbols/expression.h"
 #include "testgen/symbols/unwind.h"
@@ -47,6 +48,11 @@ class ValueReader {
   // A parameter's value at the frame's pc, as DWARF's location has it.
   std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size);
 
+  // Where it lies in memory at the frame's pc, as the eight bytes of an address.
+  std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
+  // What lay at an argument's place when the function was entered: from the caller's call site, or the stack.
+  std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece);
+
   // What the caller put into a register (or at an offset from the stack pointer) for this call.
   std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count) {
     return AtEntry(index, ops, count, 0);
@@ -54,10 +60,12 @@ class ValueReader {
 
  private:
   std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth);
+  std::optional<Location> LocationAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
   ExpressionContext Context(size_t index, const CodeInfo& code, int depth);
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
-  std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, const abi::MapWord& word);
+  std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, abi::Location location, uint64_t stack_offset,
+                                                          uint64_t size);
 
   CodeReader& code_;
   Unwinder& unwinder_;

@@ -174,12 +174,16 @@ LoadedModule* ModuleSet::Find(TargetAddress address) {
   return module == nullptr ? nullptr : Load(*module);
 }
 
-bool ModuleSet::ReadFile(TargetAddress address, std::span<uint8_t> out) {
+bool ModuleSet::ReadFile(TargetAddress address, std::span<uint8_t> out) { return ReadSegments(address, out, false); }
+
+bool ModuleSet::ReadInitial(TargetAddress address, std::span<uint8_t> out) { return ReadSegments(address, out, true); }
+
+bool ModuleSet::ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too) {
   LoadedModule* loaded = Find(address);
   if (loaded == nullptr) return false;
   const uint64_t offset = address.value - loaded->bias();
   for (const ElfSegment& segment : loaded->image->segments()) {
-    if (segment.writable || offset < segment.address) continue;
+    if ((segment.writable && !writable_too) || offset < segment.address) continue;
     const uint64_t start = offset - segment.address;
     if (start > segment.bytes.size() || out.size() > segment.bytes.size() - start) continue;
     std::copy_n(segment.bytes.data() + start, out.size(), out.data());

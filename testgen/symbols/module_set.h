@@ -43,12 +43,15 @@ class ModuleSet {
   LoadedModule* program() { return program_; }
   // Bytes of the modules' segments that cannot be written: literals, vtables' neighbours, code.
   bool ReadFile(TargetAddress address, std::span<uint8_t> out);
+  // As the file has them before relocation, of segments that can be written as well.
+  bool ReadInitial(TargetAddress address, std::span<uint8_t> out);
 
   std::vector<std::string>& notes() { return notes_; }
 
  private:
   ModuleSet(const Report& report, const SymbolOptions& options) : report_(report), options_(options) {}
   LoadedModule* Load(const Module& module);
+  bool ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too);
   // Files that may be the module, best guess first.
   std::vector<std::string> Candidates(const Module& module) const;
   // Adds what a file found so far leaves open: code, then DWARF. True when both are there.
