@@ -30,6 +30,12 @@ int main(int argc, char** argv) {
 }
 )";
 
+TEST(Verify, DBG) {
+  const ReplayedProgram program(kNullName, "-O2 -g");
+  VerifyOptions o; o.allow_same_bases = false;
+  EXPECT_EQ(program.Verify("Greeter::Length", o).verdict, Verdict::kReproduced) << program.text();
+}
+
 TEST(Verify, ReproducesEachFrameOfANullPointer) {
   const ReplayedProgram program(kNullName, "-O2 -g");
   EXPECT_EQ(program.Verify("Greeter::Length").verdict, Verdict::kReproduced) << program.text();

@@ -73,8 +73,12 @@ void FindGotPlt(LiveModule* module, const ElfW(Dyn) * dynamic) {
     if (dynamic->d_tag == DT_PLTGOT) table = dynamic->d_un.d_ptr;
     if (dynamic->d_tag == DT_PLTRELSZ) relocations = dynamic->d_un.d_val;
   }
-  if (table == 0 || module->relro.Contains(table)) return;
-  module->got_plt = {table, table + 3 * sizeof(uint64_t) + relocations / sizeof(ElfW(Rela)) * sizeof(uint64_t)};
+  if (table == 0) return;
+  // GNU ld puts the first three entries at the end of the read-only part and the others behind it.
+  const uint64_t end = table + 3 * sizeof(uint64_t) + relocations / sizeof(ElfW(Rela)) * sizeof(uint64_t);
+  const uint64_t read_only_end = module->relro.end & ~(kPage - 1);
+  if (module->relro.Contains(table) && table < read_only_end) table = read_only_end;
+  if (table < end) module->got_plt = {table, end};
 }
 
 bool IsOpaqueSection(const char* name) {
