@@ -83,13 +83,15 @@ class Allocator {
     const uint32_t size = layout_.getTypeStoreSize(argument.getType()).getFixedValue();
     if (bits <= 64) return {IntegerWord(size)};
     if (bits > 128) return Unknown(argument);
-    // Both halves in registers or both on the stack. r9 is then shadowed: no later argument gets it.
+    // Both halves in registers or both on the stack.
     Piece low, high;
     if (integers_ + 1 < kIntegerRegisters) {
       low = IntegerWord(8);
       high = IntegerWord(size - 8);
     } else {
-      integers_ = kIntegerRegisters;
+#if LLVM_VERSION_MAJOR < 20
+      integers_ = kIntegerRegisters;  // LLVM 19 then gives r9 to no later argument; 22 does
+#endif
       low = Stack(8, 8, 16);
       high = Stack(size - 8, 8, 8);
     }
