@@ -1,0 +1,230 @@
+// The `recrash` command from outside: exit codes, what goes to stdout and stderr, and that nothing of a report gets to
+// the terminal as it is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "agent/report/reader.h"
+#include "agent/report/testing_reports.h"
+#include "agent/report/writer.h"
+#include "integrations/cli/subprocess.h"
+#include "integrations/cli/suite.h"
+
+namespace recrash::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+std::string Slurp(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+class Command : public ::testing::Test {
+ protected:
+  struct Outcome {
+    int code = -1;
+    std::string out, err;
+  };
+
+  Command() { fs::create_directory(store_); }
+
+  // Through a shell, in the temporary folder, with the store there.
+  Outcome Run(const std::string& words) {
+    const std::string line = "cd '" + folder_.path() + "' && '" RECRASH_COMMAND "' " + words + " > out 2> err";
+    ProcessOptions options;
+    options.environment = {{"RECRASH_DIR", store_},
+                           {"RECRASH_SUPPORT_DIR", RECRASH_PRELOAD_DIRECTORY},
+                           {"RECRASH_COLLECTOR", RECRASH_COLLECTOR_PATH}};
+    const Result<ProcessResult> result = RunProcess({"/bin/sh", "-c", line}, options);
+    if (!result) return {};
+    return {result->exit_code(), Slurp(folder_ / "out"), Slurp(folder_ / "err")};
+  }
+
+  // A report in the store, `age` seconds old.
+  void Store(const std::string& name, const Report& report, int age = 0) {
+    const std::string path = store_ + "/" + name + ".rcr";
+    ASSERT_TRUE(WriteReport(report, path));
+    fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::seconds(age));
+  }
+
+  TemporaryDirectory folder_;
+  std::string store_ = folder_ / "store";
+};
+
+Report Crash(const std::string& program, int signal = SIGSEGV) {
+  Report report = SmallReport();
+  report.process.program = program;
+  report.failure = {};
+  report.failure.signal = signal;
+  report.failure.pc = {0x1234};
+  report.replay.reset();
+  return report;
+}
+
+TEST_F(Command, TeachesByHelp) {
+  const Outcome help = Run("--help");
+  EXPECT_EQ(help.code, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("recrash reproduce --program ./x"), HasSubstr("Exit codes"), HasSubstr("list"),
+                              HasSubstr("verify")));
+  for (const char* subcommand : {"run", "list", "show", "generate", "verify", "reproduce", "debug"}) {
+    const Outcome each = Run(std::string(subcommand) + " --help");
+    EXPECT_EQ(each.code, 0) << subcommand;
+    EXPECT_NE(each.out, "") << subcommand;
+  }
+  EXPECT_THAT(Run("--version").out, StartsWith("recrash 0."));
+}
+
+TEST_F(Command, RefusesWrongUsageWithCode2) {
+  for (const char* words : {"", "frobnicate", "list --nonsense", "generate", "verify", "run", "verify --timeout x d",
+                            "reproduce --timeout -5"}) {
+    const Outcome outcome = Run(words);
+    EXPECT_EQ(outcome.code, 2) << words;
+    EXPECT_THAT(outcome.err, StartsWith("recrash: error: ")) << words;
+    EXPECT_EQ(outcome.out, "") << words;
+  }
+}
+
+TEST_F(Command, ListsNewestFirst) {
+  Store("old-1", Crash("/bin/old"), 60);
+  Store("new-2", Crash("/bin/new", SIGABRT));
+  const Outcome list = Run("list --json list.json");
+  EXPECT_EQ(list.code, 0);
+  EXPECT_THAT(list.out, AllOf(StartsWith("new-2"), HasSubstr("SIGABRT"), HasSubstr("\nold-1")));
+  const auto json = nlohmann::json::parse(Slurp(folder_ / "list.json"));
+  ASSERT_EQ(json["reports"].size(), 2u);
+  EXPECT_EQ(json["reports"][0]["program"], "/bin/new");
+}
+
+TEST_F(Command, ListsADamagedReportAsSuch) {
+  Store("good", Crash("/bin/good"), 10);
+  WriteBytes(store_ + "/bad.rcr", {'n', 'o'});
+  const Outcome list = Run("list");
+  EXPECT_EQ(list.code, 0);
+  EXPECT_THAT(list.out, AllOf(HasSubstr("damaged"), HasSubstr("good")));
+}
+
+TEST_F(Command, AnEmptyStoreIsNoError) {
+  const Outcome list = Run("list");
+  EXPECT_EQ(list.code, 0);
+  EXPECT_EQ(list.out, "");
+  EXPECT_THAT(list.err, HasSubstr("no report in"));
+}
+
+TEST_F(Command, ShowsWhatAReportSaysWithoutTheProgram) {
+  Store("gone-1", Crash("/nowhere/gone"));
+  const Outcome show = Run("show --json show.json");
+  EXPECT_EQ(show.code, 0);
+  EXPECT_THAT(show.out, AllOf(HasSubstr("SIGSEGV"), HasSubstr("/nowhere/gone"), HasSubstr("holds")));
+  EXPECT_EQ(nlohmann::json::parse(Slurp(folder_ / "show.json"))["program"], "/nowhere/gone");
+}
+
+TEST_F(Command, FindsAReportByTheBeginningOfItsName) {
+  Store("server-2026-1", Crash("/bin/server"));
+  Store("server-2026-2", Crash("/bin/server"));
+  Store("client-2026-1", Crash("/bin/client"));
+  EXPECT_THAT(Run("show cli").out, HasSubstr("/bin/client"));
+  const Outcome ambiguous = Run("show server-2026");
+  EXPECT_EQ(ambiguous.code, 2);
+  EXPECT_THAT(ambiguous.err, AllOf(HasSubstr("server-2026-1"), HasSubstr("server-2026-2")));
+  const Outcome missing = Run("show nothing");
+  EXPECT_EQ(missing.code, 4);
+  EXPECT_THAT(missing.err, HasSubstr("recrash list"));
+}
+
+// The newest of all is another program's.
+TEST_F(Command, TakesTheNewestReportOfTheProgram) {
+  Store("server-old", Crash("/bin/server", SIGFPE), 60);
+  Store("server-new", Crash("/srv/server", SIGILL), 30);
+  Store("client", Crash("/bin/client"));
+  EXPECT_THAT(Run("show --program /bin/server").out, HasSubstr("SIGFPE"));   // by path
+  EXPECT_THAT(Run("show --program build/server").out, HasSubstr("SIGILL"));  // by file name
+  const Outcome none = Run("reproduce --program ./other");
+  EXPECT_EQ(none.code, 4);
+  EXPECT_THAT(none.err, HasSubstr("no report of ./other"));
+}
+
+TEST_F(Command, GivesCode3ForADamagedReport) {
+  Store("whole", Crash("/bin/whole"));
+  std::vector<uint8_t> bytes = ReadBytes(store_ + "/whole.rcr");
+  bytes[bytes.size() / 2] ^= 0x10;
+  WriteBytes(folder_ / "broken.rcr", bytes);
+  for (const char* words : {"show broken.rcr", "generate broken.rcr -o d", "reproduce broken.rcr"}) {
+    const Outcome outcome = Run(words);
+    EXPECT_EQ(outcome.code, 3) << words;
+    EXPECT_THAT(outcome.err, AllOf(StartsWith("recrash: error: broken.rcr: "), HasSubstr("damaged"))) << words;
+    EXPECT_EQ(outcome.out, "");
+  }
+}
+
+TEST_F(Command, GivesCode4WhenTheProgramIsMissing) {
+  Store("gone", Crash("/nowhere/gone"));
+  const Outcome outcome = Run("reproduce gone");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, StartsWith("recrash: error: "));
+  EXPECT_FALSE(fs::exists(folder_ / "gone-tests"));
+}
+
+// An escape sequence in a report could rewrite the screen, or the clipboard, of whoever looks at it.
+TEST_F(Command, PrintsNothingOfAReportUnescaped) {
+  Report report = Crash("/bin/\x1b[2Jx\nrecrash: reproduced: all is well");
+  report.process.version = "\x1b]52;c;cHduZWQ=\x07";
+  report.failure.signal = SIGABRT;
+  report.failure.abort_message =
+      "\xc2\x9b"
+      "31m\r\x08";
+  report.losses = {"lost\x1b[31m"};
+  report.threads[0].name = "\x1b";
+  Store("hostile", report);
+  for (const char* words : {"list", "show", "reproduce", "generate -o d"}) {
+    const Outcome outcome = Run(words);
+    for (const std::string& text : {outcome.out, outcome.err}) {
+      EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << words;
+      EXPECT_THAT(text, Not(HasSubstr("\xc2\x9b"))) << words;
+      EXPECT_THAT(text, Not(HasSubstr("\r"))) << words;
+      EXPECT_THAT(text, Not(HasSubstr("\nrecrash: reproduced: all"))) << words;
+    }
+  }
+  EXPECT_THAT(Run("show").out, HasSubstr("\\x1b[2Jx"));
+}
+
+TEST_F(Command, RunHandsOnWhatTheProgramSaysAndItsStatus) {
+  const Outcome outcome = Run("run -- /bin/sh -c 'echo out; echo err >&2; exit 7' --not-ours");
+  EXPECT_EQ(outcome.code, 7);
+  EXPECT_EQ(outcome.out, "out\n");
+  EXPECT_EQ(outcome.err, "err\n");
+}
+
+TEST_F(Command, RunSaysThatThereIsNoSuchProgram) {
+  const Outcome outcome = Run("run -- ./nothing");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("./nothing: no such program"));
+}
+
+// A program that knows nothing of recrash.
+TEST_F(Command, RunKeepsTheCrashOfAPlainProgram) {
+  const Outcome outcome = Run("run -o kept -- /bin/sh -c 'kill -SEGV $$'");
+  EXPECT_EQ(outcome.code, 128 + SIGSEGV);
+  EXPECT_THAT(outcome.err, AllOf(HasSubstr("recrash: report: "), HasSubstr("next: recrash reproduce ")));
+  EXPECT_THAT(Run("show kept/*.rcr").out, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(Command, VerifyWantsAFolderThatGenerateMade) {
+  fs::create_directory(folder_ / "mine");
+  const Outcome outcome = Run("verify mine");
+  EXPECT_EQ(outcome.code, 4);
+  EXPECT_THAT(outcome.err, HasSubstr("recrash generate"));
+}
+
+}  // namespace
+}  // namespace recrash::cli

@@ -1,0 +1,135 @@
+#include "integrations/cli/suite.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "agent/report/testing_reports.h"
+#include "testgen/emit/testing_frames.h"
+
+namespace recrash::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Slurp(const fs::path& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+class SuiteFolder : public ::testing::Test {
+ protected:
+  SuiteFolder() {
+    suite_.directory = folder_ / "tests";
+    suite_.report_path = "/reports/greeter-1.rcr";
+    suite_.report_name = "greeter-1";
+    suite_.program = "/usr/bin/greeter";
+    suite_.report = testing_frames::GreeterReport();
+    suite_.backtrace = testing_frames::GreeterBacktrace();
+    suite_.report.replay.emplace();
+    for (const uint32_t index : {0u, 1u}) {
+      suite_.report.replay->frames.emplace_back();
+      suite_.report.replay->frames.back().index = index;
+    }
+  }
+
+  Status Write(std::vector<uint32_t> frames) {
+    const Status prepared = PrepareDirectory(suite_.directory, false);
+    if (!prepared) return prepared;
+    return WriteSuite(suite_, {.report_name = "greeter-1", .frames = std::move(frames)});
+  }
+
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(suite_.directory)) names.push_back(entry.path().filename());
+    std::ranges::sort(names);
+    return names;
+  }
+
+  TemporaryDirectory folder_;
+  Suite suite_;
+};
+
+TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
+  ASSERT_TRUE(Write({0, 1}));
+  EXPECT_THAT(Names(), ElementsAre(".recrash.json", "CMakeLists.txt", "crash_test.cc", "crash_test.rcr"));
+  EXPECT_EQ(Slurp(suite_.directory / "CMakeLists.txt"),
+            "cmake_minimum_required(VERSION 3.16)\n"
+            "project(crash_test CXX)\n"
+            "enable_testing()\n"
+            "find_package(recrash REQUIRED)\n"
+            "recrash_add_crash_test(NAME crash_test PROGRAM [[/usr/bin/greeter]] REPORT crash_test.rcr "
+            "SOURCES crash_test.cc)\n");
+  const Result<Suite> read = ReadSuite(suite_.directory, "");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->program, "/usr/bin/greeter");
+  EXPECT_EQ(read->report_name, "greeter-1");
+  EXPECT_EQ(read->report.replay->frames.size(), 2u);
+  EXPECT_EQ(ReadSuite(suite_.directory, "/other/greeter")->program, "/other/greeter");
+}
+
+TEST_F(SuiteFolder, IsReplacedWhenNobodyEditedIt) {
+  ASSERT_TRUE(Write({0, 1}));
+  ASSERT_TRUE(Write({1}));
+  EXPECT_EQ(Names().size(), 4u);
+  EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc").find("Frame0_"), std::string::npos);
+}
+
+// What somebody wrote into a test is worth more than what we would write there.
+TEST_F(SuiteFolder, KeepsAnEditedFileBesideTheNewOne) {
+  ASSERT_TRUE(Write({0, 1}));
+  std::ofstream(suite_.directory / "crash_test.cc", std::ios::app) << "// mine\n";
+  ASSERT_TRUE(Write({0}));
+  std::ofstream(suite_.directory / "crash_test.cc", std::ios::app) << "// mine too\n";
+  ASSERT_TRUE(Write({0}));
+  EXPECT_THAT(Slurp(suite_.directory / "crash_test.cc.1"), HasSubstr("// mine\n"));
+  EXPECT_THAT(Slurp(suite_.directory / "crash_test.cc.2"), HasSubstr("// mine too\n"));
+  EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc").find("// mine"), std::string::npos);
+}
+
+TEST_F(SuiteFolder, IsNotMadeOfAFolderWithOtherThings) {
+  fs::create_directory(suite_.directory);
+  std::ofstream(suite_.directory / "crash_test.cc") << "int main() {}\n";
+  const Status refused = PrepareDirectory(suite_.directory, false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kRefused);
+  EXPECT_THAT(refused.error().message, HasSubstr("--force"));
+
+  // With --force too, nothing is lost.
+  ASSERT_TRUE(PrepareDirectory(suite_.directory, true));
+  ASSERT_TRUE(Write({0})) << "now it is one of ours";
+}
+
+TEST_F(SuiteFolder, ForcedKeepsWhatWasThere) {
+  fs::create_directory(suite_.directory);
+  std::ofstream(suite_.directory / "crash_test.cc") << "int main() {}\n";
+  ASSERT_TRUE(PrepareDirectory(suite_.directory, true));
+  ASSERT_TRUE(WriteSuite(suite_, {.report_name = "greeter-1", .frames = {0}}));
+  EXPECT_THAT(Names(), Contains("crash_test.cc.1"));
+  EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc.1"), "int main() {}\n");
+}
+
+// A path goes into CMakeLists.txt and must not become commands there.
+TEST_F(SuiteFolder, QuotesThePathForCMake) {
+  suite_.program = "/tmp/a]] b) message(FATAL_ERROR hi)]";
+  ASSERT_TRUE(Write({0}));
+  EXPECT_THAT(Slurp(suite_.directory / "CMakeLists.txt"),
+              HasSubstr("PROGRAM [==[/tmp/a]] b) message(FATAL_ERROR hi)]]==] REPORT"));
+}
+
+TEST_F(SuiteFolder, SaysWhatIsMissingWhenItIsNotOne) {
+  const Result<Suite> read = ReadSuite(folder_.path(), "");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Errc::kMissing);
+  EXPECT_THAT(read.error().message, HasSubstr("recrash generate"));
+  std::ofstream(folder_ / ".recrash.json") << "{ not json";
+  EXPECT_FALSE(ReadSuite(folder_.path(), ""));
+}
+
+}  // namespace
+}  // namespace recrash::cli
