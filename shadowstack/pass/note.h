@@ -7,7 +7,8 @@
 
 namespace recrash::pass {
 
-// True when the pass has been here: bitcode of an instrumented compilation that is compiled on (as in -fthinlto-index=).
+// True when the pass has been here: bitcode of an instrumented compilation that is compiled on (as in
+// -fthinlto-index=).
 bool HasBuildNote(const llvm::Module& module);
 
 void AddBuildNote(llvm::Module& module, const Options& options);

@@ -177,6 +177,7 @@ class Emitter {
       : function_(function), context_(function.getContext()), layout_(layout), builder_(context_) {
     llvm::BasicBlock& entry = function.getEntryBlock();
     builder_.SetInsertPoint(&entry, entry.begin());
+    builder_.SetCurrentDebugLocation(llvm::DebugLoc());
     // A structure of integers: -fstack-protector counts arrays. Alignment 8 keeps frames small.
     llvm::Type* word = builder_.getInt64Ty();
     type_ = llvm::StructType::get(context_, std::vector<llvm::Type*>((layout.size + 7) / 8, word));

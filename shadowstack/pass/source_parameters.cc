@@ -3,6 +3,7 @@
 // but scalars is passed; without debug information the mangled name gives the types.
 #include "shadowstack/pass/source_parameters.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -292,8 +293,8 @@ class Mapper {
     parameter.type = variable.getType();
   }
 
-  // Gaps between arguments that are known, where as many parameters are missing as arguments and none of them can be
-  // more than one argument, or none.
+  // Gaps between arguments that are known, where it is certain how many arguments each missing parameter is and the
+  // count is right.
   void FillByPosition() {
     if (!subprogram_->getType()) return;
     const llvm::DITypeRefArray types = subprogram_->getType()->getTypeArray();
@@ -312,7 +313,7 @@ class Mapper {
       const unsigned high = end == result_.size() ? parameters + 1 : result_[end].number;
       const bool closed =
           (begin == hidden || IsWhole(begin - 1)) && (end == result_.size() || result_[end].offset == 0);
-      if (closed && high - low - 1 == end - begin) FillGap(begin, end, low + 1, types);
+      if (closed) FillGap(begin, end, low + 1, high, types);
       begin = end;
     }
   }
@@ -329,23 +330,30 @@ class Mapper {
            type->getSizeInBits();
   }
 
-  void FillGap(unsigned begin, unsigned end, unsigned number, const llvm::DITypeRefArray& types) {
-    for (unsigned i = begin; i < end; ++i)
-      if (!IsOneArgument(types[number + (i - begin)], *function_.getArg(i))) return;
-    for (unsigned i = begin; i < end && number + (i - begin) <= 255; ++i) {
-      result_[i].number = static_cast<uint8_t>(number + (i - begin));
-      result_[i].type = types[number + (i - begin)];
+  void FillGap(unsigned begin, unsigned end, unsigned low, unsigned high, const llvm::DITypeRefArray& types) {
+    std::vector<SourceParameter> gap;
+    for (unsigned number = low; number < high && number <= 255; ++number) {
+      const unsigned count = begin + gap.size() < end ? CountArguments(types[number], begin + gap.size()) : 0;
+      if (count == 0) return;
+      for (unsigned i = 0; i < count; ++i)
+        gap.push_back({static_cast<uint8_t>(number), static_cast<uint16_t>(8 * i), false, types[number]});
     }
+    if (gap.size() == end - begin) std::copy(gap.begin(), gap.end(), result_.begin() + begin);
   }
 
-  // A scalar, or a GNU vector, is one argument if it is as wide as it; so no __int128 in two halves.
-  bool IsOneArgument(const llvm::DIType* type, const llvm::Argument& argument) const {
+  // How many arguments a parameter of the type is if the first of them is `first`; 0 when that is not certain.
+  unsigned CountArguments(const llvm::DIType* type, unsigned first) const {
     type = StripTypedefs(type);
-    if (!type) return false;
+    if (!type) return 0;
     const auto* composite = llvm::dyn_cast<llvm::DICompositeType>(type);
-    if (!IsScalar(type) && !(composite && composite->isVector())) return false;
-    const uint64_t width = layout_.getTypeSizeInBits(argument.getType()).getFixedValue();
-    return type->getSizeInBits() <= 64 || width > 64;
+    if (!IsScalar(type) && !(composite && composite->isVector())) return 0;
+    const uint64_t width = layout_.getTypeSizeInBits(function_.getArg(first)->getType()).getFixedValue();
+    if (type->getSizeInBits() <= 64 || width > 64) return 1;
+    // An __int128 in two halves.
+    const auto is_word = [&](unsigned i) {
+      return i < function_.arg_size() && function_.getArg(i)->getType()->isIntegerTy(64);
+    };
+    return type->getSizeInBits() == 128 && is_word(first) && is_word(first + 1) ? 2 : 0;
   }
 
   // Itanium names give the parameter types but not whether there is a `this`: the count decides, if every parameter is
