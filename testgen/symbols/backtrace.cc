@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "testgen/symbols/bad_value.h"
 #include "testgen/symbols/code_info.h"
 #include "testgen/symbols/frame_builder.h"
 #include "testgen/symbols/module_set.h"
@@ -82,6 +83,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
   for (size_t i = 0; i < backtrace.frames.size(); ++i)
     backtrace.frames[i].index = static_cast<uint32_t>(i) + (i < inner_count ? 0 : backtrace.skipped);
 
+  for (Frame& frame : backtrace.frames) frame.holds_bad_value = HoldsBadValue(report, frame);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, code);
   backtrace.notes = (*modules)->notes();
   for (const std::string& note : unwound.notes) backtrace.notes.push_back(note);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "testgen/symbols/call_site.h"
 #include "testgen/symbols/names.h"
 #include "testgen/symbols/types.h"
 
@@ -15,10 +16,19 @@ constexpr size_t kMaxParameters = 255;
 // DIEs are the same when they lie at the same place, whatever way led there.
 bool IsSame(Dwarf_Die& a, Dwarf_Die& b) { return a.addr == b.addr; }
 
-std::string FunctionName(Dwarf_Die& die, const std::string& linkage_name) {
+std::string FunctionName(DebugInfo& debug, Dwarf_Die& die, const std::string& linkage_name) {
   if (linkage_name.starts_with("_Z")) return ReadableName(linkage_name);
   const std::string name = DieName(die);
-  return name.empty() ? linkage_name : SimplifyName(EnclosingScope(die) + name);
+  return name.empty() ? linkage_name : SimplifyName(debug.ScopeOf(die) + name);
+}
+
+// Also without the ".17" that link-time optimisation puts behind the name of a static function when two files have one:
+// the record's hash is of the name before that.
+void AddHashes(std::string_view name, std::vector<uint64_t>& hashes) {
+  hashes.push_back(abi::HashLinkageName(name.data(), name.size()));
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end != std::string_view::npos && end > 0 && end + 1 < name.size() && name[end] == '.')
+    hashes.push_back(abi::HashLinkageName(name.data(), end));
 }
 
 Dwarf_Die Specification(Dwarf_Die die) {
@@ -69,6 +79,15 @@ std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
   return parameters;
 }
 
+const std::optional<Dwarf_Die>& CodeReader::CallSiteAt(uint64_t return_address) {
+  const auto known = call_sites_.find(return_address);
+  if (known != call_sites_.end()) return known->second;
+  const CodeInfo& code = At(return_address - 1);
+  std::optional<Dwarf_Die> site;
+  if (code.scopes) site = FindCallSite(code.scopes->function, return_address - code.module->bias());
+  return call_sites_.emplace(return_address, site).first->second;
+}
+
 const CodeInfo& CodeReader::At(uint64_t address) {
   auto& slot = known_[address];
   if (slot == nullptr) slot = Read(address);
@@ -92,8 +111,7 @@ std::unique_ptr<CodeInfo> CodeReader::Read(uint64_t address) {
     info->live.push_back(std::move(function));
   }
   if (info->range)
-    for (const std::string_view name : info->range->names)
-      info->hashes.push_back(abi::HashLinkageName(name.data(), name.size()));
+    for (const std::string_view name : info->range->names) AddHashes(name, info->hashes);
   return info;
 }
 
@@ -112,7 +130,7 @@ void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
     function.inlined = inlined;
     function.linkage_name = LinkageName(die);
     if (function.linkage_name.empty()) function.linkage_name = DieName(die);
-    function.function = FunctionName(die, function.linkage_name);
+    function.function = FunctionName(debug, die, function.linkage_name);
     function.declared = DebugInfo::DeclaredAt(die);
     function.at = at;
     function.parameters = ParametersOf(debug, die);
@@ -129,8 +147,13 @@ void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
   if (info.range && !info.range->names.empty()) {
     const auto& names = info.range->names;
     if (std::find(names.begin(), names.end(), function.linkage_name) == names.end() &&
-        info.range->start == scopes.entry)
+        info.range->start == scopes.entry) {
       function.linkage_name = std::string(names.front());
+      // -g1 leaves linkage names to the symbols.
+      Dwarf_Die die = function.die;
+      if (LinkageName(die).empty() && names.front().starts_with("_Z"))
+        function.function = ReadableName(function.linkage_name);
+    }
   }
 }
 

@@ -49,6 +49,8 @@ class CodeReader {
  public:
   explicit CodeReader(ModuleSet& modules) : modules_(modules) {}
   const CodeInfo& At(uint64_t address);
+  // The call that returns to an address of the process.
+  const std::optional<Dwarf_Die>& CallSiteAt(uint64_t return_address);
 
  private:
   std::unique_ptr<CodeInfo> Read(uint64_t address);
@@ -56,6 +58,7 @@ class CodeReader {
 
   ModuleSet& modules_;
   std::unordered_map<uint64_t, std::unique_ptr<CodeInfo>> known_;
+  std::unordered_map<uint64_t, std::optional<Dwarf_Die>> call_sites_;
 };
 
 // The parameters in the order of the source. The numbers are those of the declaration: an optimised instance may leave

@@ -1,7 +1,6 @@
 #include "testgen/symbols/debug_info.h"
 
 #include <dwarf.h>
-#include <stdlib.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -104,28 +103,46 @@ std::string LinkageName(Dwarf_Die& die) {
   return name == nullptr ? "" : name;
 }
 
-std::string EnclosingScope(Dwarf_Die& die) {
+void DebugInfo::CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes& into) {
+  Dwarf_Die child;
+  if (depth > kMaxNesting || dwarf_child(&parent, &child) != 0) return;
+  do {
+    const int tag = dwarf_tag(&child);
+    const bool is_scope = IsScopeTag(tag);
+    if (!is_scope && !IsTypeTag(tag) && tag != DW_TAG_subprogram && tag != DW_TAG_typedef) continue;
+    if (text != 0) into.of.emplace(child.addr, text);
+    if (!is_scope) continue;
+    size_t inner = text;
+    // std::__cxx11 and std::__1 are nobody's spelling.
+    if (tag != DW_TAG_namespace || !AttributeFlag(child, DW_AT_export_symbols)) {
+      const std::string name = DieName(child);
+      const char* anonymous = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
+      into.texts.push_back(into.texts[text] + (name.empty() ? anonymous : name) + "::");
+      inner = into.texts.size() - 1;
+    }
+    CollectScopes(child, inner, depth + 1, into);
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+const std::string& DebugInfo::ScopeOf(Dwarf_Die die) {
   // A definition outside its class names its declaration, and that lies in the class.
-  Dwarf_Die start = AbstractOrigin(die);
+  die = AbstractOrigin(die);
   Dwarf_Attribute attribute;
   Dwarf_Die declaration;
-  if (dwarf_attr(&start, DW_AT_specification, &attribute) != nullptr &&
+  if (dwarf_attr(&die, DW_AT_specification, &attribute) != nullptr &&
       dwarf_formref_die(&attribute, &declaration) != nullptr)
-    start = declaration;
-  Dwarf_Die* scopes = nullptr;
-  const int count = dwarf_getscopes_die(&start, &scopes);
-  std::string text;
-  for (int i = 1; i < count; ++i) {
-    const int tag = dwarf_tag(&scopes[i]);
-    if (!IsScopeTag(tag)) continue;
-    const std::string name = DieName(scopes[i]);
-    // std::__cxx11 and std::__1 are nobody's spelling.
-    if (tag == DW_TAG_namespace && AttributeFlag(scopes[i], DW_AT_export_symbols)) continue;
-    text =
-        (name.empty() ? (tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)") : name) + "::" + text;
+    die = declaration;
+  static const std::string kNone;
+  Dwarf_Die unit;
+  if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return kNone;
+  const auto [slot, is_new] = scopes_.try_emplace(unit.addr);
+  Scopes& scopes = slot->second;
+  if (is_new) {
+    scopes.texts.emplace_back();
+    CollectScopes(unit, 0, 0, scopes);
   }
-  free(scopes);
-  return text;
+  const auto found = scopes.of.find(die.addr);
+  return found == scopes.of.end() ? kNone : scopes.texts[found->second];
 }
 
 void DebugInfo::AddRanges(Dwarf_Die& die, std::vector<Range>& into) {
@@ -284,7 +301,7 @@ std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name)
 }
 
 std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {
-  return TypeNamed(EnclosingScope(declaration) + DieName(declaration));
+  return TypeNamed(ScopeOf(declaration) + DieName(declaration));
 }
 
 }  // namespace recrash

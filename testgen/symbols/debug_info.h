@@ -58,6 +58,9 @@ class DebugInfo {
   // The full definition of a class that this unit only declares (clang leaves it to the unit of the constructor).
   std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
 
+  // "ns::Outer::" of the DIE, from the names of what encloses it; inline namespaces left out, anonymous ones spelled as
+  // compilers do. Things local to a function have none.
+  const std::string& ScopeOf(Dwarf_Die die);
   // The class or enum that is defined under this name, as compilers spell it.
   std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);
 
@@ -74,6 +77,13 @@ class DebugInfo {
     std::vector<Range> functions;  // sorted by low
   };
 
+  // libdw finds a DIE's parents by walking its unit from the top: done once a unit, for what has a name to qualify.
+  struct Scopes {
+    std::vector<std::string> texts;
+    std::unordered_map<const void*, size_t> of;  // by the DIE's place
+  };
+
+  void CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes& into);
   void IndexUnits();
   Unit& FunctionsOf(Dwarf_Die& unit);
   void CollectFunctions(Dwarf_Die& parent, int depth, Unit& into);
@@ -86,12 +96,10 @@ class DebugInfo {
   bool units_indexed_ = false;
   std::vector<Range> units_;
   std::map<Dwarf_Off, Unit> functions_;
+  std::unordered_map<const void*, Scopes> scopes_;  // by the unit's place
   bool types_indexed_ = false;
   std::unordered_map<std::string, Dwarf_Die> types_;  // qualified name of each class and enum that is defined
 };
-
-// "ns::Outer::" of the DIE, from the names of what encloses it. Anonymous namespaces are spelled as compilers do.
-std::string EnclosingScope(Dwarf_Die& die);
 
 }  // namespace recrash
 

@@ -75,6 +75,12 @@ std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& functio
 DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& function,
                         std::vector<Parameter>& parameters) {
   DwarfCall call;
+  // Lines only (-g1, -gline-tables-only): functions have names and inlined calls, but neither a line of their own nor
+  // parameters.
+  if (function.declared.line == 0 && parameters.empty()) {
+    call.why_not = "it has no record, and its debug information has lines only";
+    return call;
+  }
   const auto places = PlacesOf(*code.module->debug, function);
   if (!places) {
     call.why_not = "it has no record, and how its arguments are passed is not known";

@@ -106,6 +106,7 @@ void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const Code
     Render(code, info, parameter);
     frame.parameters.push_back(std::move(parameter));
   }
+  if (!code.scopes) frame.parameters = UntypedParameters(words);
   frame.words = CallWords(words);
   frame.fields = RecordedFields(words);
   frame.candidate = recorded.complete;

@@ -173,8 +173,7 @@ std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, 
   if (caller.exact || caller.is_signal_frame) return std::nullopt;  // nobody called this frame
   const CodeInfo& code = code_.At(caller.lookup_pc());
   if (code.module == nullptr || !code.scopes) return std::nullopt;
-  const uint64_t bias = code.module->bias();
-  auto site = FindCallSite(code.scopes->function, caller.pc - bias);
+  std::optional<Dwarf_Die> site = code_.CallSiteAt(caller.pc);
   if (!site) return std::nullopt;
   ExpressionContext context = Context(index + 1, code, depth);
   const CodeInfo& callee = code_.At(stack_.frames[index].lookup_pc());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 namespace recrash {
 namespace {
@@ -12,6 +13,16 @@ constexpr size_t kMaxParameter = 1 << 16;
 
 bool IsArgument(const RecordedWord& recorded) {
   return recorded.word.kind == static_cast<uint8_t>(abi::WordKind::kArgument);
+}
+
+// As one number, the highest byte first.
+std::string UntypedText(std::span<const uint8_t> bytes) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (size_t i = std::min<size_t>(bytes.size(), 32); i-- > 0;)
+    text += {kDigits[bytes[i] >> 4], kDigits[bytes[i] & 15]};
+  text.erase(0, std::min(text.find_first_not_of('0'), text.size() - 1));
+  return "0x" + text;
 }
 
 }  // namespace
@@ -43,6 +54,45 @@ void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter) {
     parameter.source = recorded.source;
   }
   parameter.complete = std::find(known.begin(), known.end(), false) == known.end();
+}
+
+std::vector<Parameter> UntypedParameters(std::span<const RecordedWord> words) {
+  std::map<uint8_t, Parameter> by_number;
+  for (const RecordedWord& recorded : words) {
+    if (!IsArgument(recorded) || recorded.word.parameter == 0) continue;
+    Parameter& parameter = by_number[recorded.word.parameter];
+    parameter.number = recorded.word.parameter;
+    const bool in_vector = recorded.word.location >= static_cast<uint8_t>(abi::Location::kXmm0) &&
+                           recorded.word.location < static_cast<uint8_t>(abi::Location::kStack);
+    const size_t size = recorded.word.source_offset + recorded.bytes.size();
+    parameter.type.size = std::max<uint64_t>(parameter.type.size, size);
+    parameter.type.kind = TypeKind::kUnsigned;
+    switch (parameter.type.size) {
+      case 1:
+        parameter.type.name = "unsigned char";
+        break;
+      case 2:
+        parameter.type.name = "unsigned short";
+        break;
+      case 4:
+        parameter.type.name = in_vector ? "float" : "unsigned int";
+        break;
+      case 8:
+        parameter.type.name = in_vector ? "double" : "unsigned long";
+        break;
+      default:
+        parameter.type.name = "";
+        parameter.type.kind = TypeKind::kUnknown;
+    }
+    if (in_vector && parameter.type.kind == TypeKind::kUnsigned) parameter.type.kind = TypeKind::kFloat;
+  }
+  std::vector<Parameter> parameters;
+  for (auto& [number, parameter] : by_number) {
+    FillFromRecord(words, parameter);
+    parameter.rendered = parameter.complete ? UntypedText(parameter.bytes) : "not known";
+    parameters.push_back(std::move(parameter));
+  }
+  return parameters;
 }
 
 std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words) {

@@ -13,6 +13,9 @@ namespace recrash {
 // Puts the pieces of the parameter together. Leaves it incomplete when one is missing.
 void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter);
 
+// Parameters of a function without debug information, as far as the record tells: numbers, sizes, values.
+std::vector<Parameter> UntypedParameters(std::span<const RecordedWord> words);
+
 // What the callee expects where; pieces of at most sixteen bytes.
 std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words);
 

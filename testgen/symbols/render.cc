@@ -59,7 +59,7 @@ void Renderer::Value(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) 
   if (bytes.empty() && KindOf(resolved) != TypeKind::kClass) return Add("?");
   switch (KindOf(resolved)) {
     case TypeKind::kEnum:
-      return Add(EnumText(resolved, bytes));
+      return Add(EnumText(*debug_, resolved, bytes));
     case TypeKind::kPointer:
       return Pointer(resolved, ToUnsigned(bytes), depth);
     case TypeKind::kReference:
@@ -109,7 +109,7 @@ void Renderer::Pointee(Dwarf_Die target, uint64_t address, int depth) {
   std::vector<uint8_t> bytes(std::min(size, kMaxObject));
   uint8_t probe = 0;
   if (size == 0 && AttributeFlag(type, DW_AT_declaration))
-    return Add(SpellType(type) + " at " + HexNumber(address));  // only declared in all of the program
+    return Add(SpellType(*debug_, type) + " at " + HexNumber(address));  // only declared in all of the program
   if (size == 0 ? !memory_.Read(address, {&probe, 1}) : !memory_.Read(address, bytes)) {
     if (KindOf(type) == TypeKind::kFunction && FunctionName(address)) return;
     const bool is_mapped = memory_.Read(address, {&probe, 1});
@@ -167,7 +167,7 @@ std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, uint64_t 
   if (!demangled.starts_with(kPrefix)) return std::nullopt;
   Dynamic dynamic;
   dynamic.name = SimplifyName(demangled.substr(kPrefix.size()));
-  if (dynamic.name == SpellType(type)) return std::nullopt;
+  if (dynamic.name == SpellType(*debug_, type)) return std::nullopt;
   // Two words before the address point stands the way to the whole object.
   const auto to_top = OffsetToTop(*vtable);
   DebugInfo* debug = module->debug;
@@ -183,7 +183,7 @@ std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, uint64_t 
 
 void Renderer::Object(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
   if (Standard(type, bytes, depth)) return;
-  if (depth == 0) Add(SpellType(type) + " ");
+  if (depth == 0) Add(SpellType(*debug_, type) + " ");
   if (depth > kMaxDepth) return Add("{…}");
   Add("{");
   bool first = true;
@@ -272,7 +272,7 @@ void Renderer::Elements(Dwarf_Die element, uint64_t address, uint64_t count, int
 
 // libstdc++'s own, by the names of their members: people want the text, not _M_dataplus.
 bool Renderer::Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
-  if (!EnclosingScope(type).starts_with("std::")) return false;
+  if (!debug_->ScopeOf(type).starts_with("std::")) return false;
   const std::string name = DieName(type);
   const auto is = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (AttributeFlag(type, DW_AT_declaration)) return false;
@@ -316,7 +316,7 @@ bool Renderer::StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, in
   const uint64_t size = element ? TypeSize(*debug_, *element) : 0;
   if (!start || !finish || size == 0 || *finish < *start) return false;
   const uint64_t count = (*finish - *start) / size;
-  if (depth == 0) Add(SpellType(type) + " ");
+  if (depth == 0) Add(SpellType(*debug_, type) + " ");
   Add("of " + std::to_string(count));
   if (count > 0) Add(" ");
   if (count > 0) Elements(*element, *start, count, depth);
@@ -339,7 +339,7 @@ bool Renderer::StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, S
 bool Renderer::StandardSize(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth) {
   const auto count = MemberWord(type, bytes, member);
   if (!count) return false;
-  if (depth == 0) Add(SpellType(type) + " ");
+  if (depth == 0) Add(SpellType(*debug_, type) + " ");
   Add("of " + std::to_string(*count));
   return true;
 }

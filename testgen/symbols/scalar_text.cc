@@ -69,19 +69,19 @@ std::string CharacterText(std::span<const uint8_t> bytes) {
   return HexNumber(code);
 }
 
-std::string Qualified(Dwarf_Die& type, const std::string& enumerator) {
-  if (!AttributeFlag(type, DW_AT_enum_class)) return EnclosingScope(type) + enumerator;
+std::string Qualified(DebugInfo& debug, Dwarf_Die& type, const std::string& enumerator) {
+  if (!AttributeFlag(type, DW_AT_enum_class)) return debug.ScopeOf(type) + enumerator;
   const std::string name = DieName(type);
-  return EnclosingScope(type) + name + "::" + enumerator;
+  return debug.ScopeOf(type) + name + "::" + enumerator;
 }
 
 // "kRead | kWrite" when single-bit enumerators make up the value; "" otherwise.
-std::string FlagsText(Dwarf_Die& type, const std::vector<Enumerator>& enumerators, uint64_t value) {
+std::string FlagsText(DebugInfo& debug, Dwarf_Die& type, const std::vector<Enumerator>& enumerators, uint64_t value) {
   std::string text;
   for (const Enumerator& each : enumerators) {
     const auto bit = static_cast<uint64_t>(each.value);
     if (bit == 0 || (bit & (bit - 1)) != 0 || (value & bit) == 0) continue;
-    text += (text.empty() ? "" : " | ") + Qualified(type, each.name);
+    text += (text.empty() ? "" : " | ") + Qualified(debug, type, each.name);
     value &= ~bit;
   }
   return value == 0 ? text : "";
@@ -122,7 +122,7 @@ std::string BaseText(Dwarf_Die type, std::span<const uint8_t> bytes) {
   }
 }
 
-std::string EnumText(Dwarf_Die type, std::span<const uint8_t> bytes) {
+std::string EnumText(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes) {
   if (bytes.empty()) return "";
   std::vector<Enumerator> enumerators;
   const auto underlying = TypeOf(type);
@@ -133,13 +133,13 @@ std::string EnumText(Dwarf_Die type, std::span<const uint8_t> bytes) {
     if (const auto bits = AttributeNumber(child, DW_AT_const_value); bits && !is_signed)
       each = static_cast<int64_t>(*bits);
     if (!each) continue;
-    if (*each == value) return Qualified(type, DieName(child));
+    if (*each == value) return Qualified(debug, type, DieName(child));
     enumerators.push_back({DieName(child), *each});
   }
-  const std::string flags = FlagsText(type, enumerators, static_cast<uint64_t>(value));
+  const std::string flags = FlagsText(debug, type, enumerators, static_cast<uint64_t>(value));
   if (!flags.empty()) return flags;
   const std::string number = is_signed ? std::to_string(value) : std::to_string(static_cast<uint64_t>(value));
-  return SpellType(type) + "(" + number + ")";
+  return SpellType(debug, type) + "(" + number + ")";
 }
 
 }  // namespace recrash

@@ -45,6 +45,8 @@ TypeKind BaseKind(Dwarf_Die& type) {
 
 class Speller {
  public:
+  explicit Speller(DebugInfo& debug) : debug_(debug) {}
+
   // C declarators are written inside out: `declarator` is what stands after, or around, the type so far.
   std::string Spell(std::optional<Dwarf_Die> type, const std::string& declarator, const std::string& qualifiers,
                     int depth) {
@@ -117,11 +119,11 @@ class Speller {
     return text;
   }
 
-  static std::string Named(Dwarf_Die& type, int tag) {
+  std::string Named(Dwarf_Die& type, int tag) {
     const std::string name = DieName(type);
     if (tag == DW_TAG_unspecified_type) return name == "decltype(nullptr)" ? "std::nullptr_t" : name;
     if (tag == DW_TAG_base_type) return name;
-    if (!name.empty()) return SimplifyName(EnclosingScope(type) + name);
+    if (!name.empty()) return SimplifyName(debug_.ScopeOf(type) + name);
     switch (tag) {
       case DW_TAG_enumeration_type:
         return "(anonymous enum)";
@@ -131,6 +133,8 @@ class Speller {
         return "(anonymous class)";
     }
   }
+
+  DebugInfo& debug_;
 };
 
 void DescribeEnum(Dwarf_Die type, Type& into) {
@@ -223,11 +227,11 @@ TypeKind KindOf(Dwarf_Die type) {
   }
 }
 
-std::string SpellType(std::optional<Dwarf_Die> type) { return Speller().Spell(type, "", "", 0); }
+std::string SpellType(DebugInfo& debug, std::optional<Dwarf_Die> type) { return Speller(debug).Spell(type, "", "", 0); }
 
 Type DescribeType(DebugInfo& debug, std::optional<Dwarf_Die> die, int levels) {
   Type type;
-  type.name = SpellType(die);
+  type.name = SpellType(debug, die);
   if (!die) return type;
   type.kind = KindOf(*die);
   type.is_const = IsConstType(*die);
@@ -241,7 +245,7 @@ Type DescribeType(DebugInfo& debug, std::optional<Dwarf_Die> die, int levels) {
   if (levels > 0) {
     pointee = DescribeType(debug, target, levels - 1);
   } else {
-    pointee.name = SpellType(target);
+    pointee.name = SpellType(debug, target);
     if (target) pointee.kind = KindOf(*target);
   }
   type.pointee.push_back(std::move(pointee));

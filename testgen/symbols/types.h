@@ -24,7 +24,7 @@ bool IsConstType(Dwarf_Die type);
 uint64_t TypeSize(DebugInfo& debug, Dwarf_Die type);
 TypeKind KindOf(Dwarf_Die type);
 // Spelled out: "const std::string&", "int (*)(char)", "Tree*". Nothing is "void".
-std::string SpellType(std::optional<Dwarf_Die> type);
+std::string SpellType(DebugInfo& debug, std::optional<Dwarf_Die> type);
 // `levels` of what pointers and references point to.
 Type DescribeType(DebugInfo& debug, std::optional<Dwarf_Die> type, int levels = 1);
 // Elements of an array, all dimensions together; nothing when the bound is not known.

@@ -1,0 +1,48 @@
+#include "testgen/symbols/bad_value.h"
+
+#include <csignal>
+#include <cstring>
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+
+bool IsAddress(const Parameter& parameter) {
+  return parameter.type.kind == TypeKind::kPointer || parameter.type.kind == TypeKind::kReference ||
+         parameter.type.kind == TypeKind::kRvalueReference || parameter.indirect;
+}
+
+// Bits 47 to 63 of an address are all alike; the processor refuses others without saying which address it was.
+bool IsCanonical(uint64_t address) {
+  const uint64_t top = address >> 47;
+  return top == 0 || top == 0x1ffff;
+}
+
+bool IsUsable(const Report& report, uint64_t address, uint32_t access) {
+  const Mapping* mapping = report.FindMapping({address});
+  return mapping != nullptr && (mapping->flags & access) != 0;
+}
+
+uint32_t AccessOf(const Parameter& parameter) {
+  const std::vector<Type>& pointee = parameter.type.pointee;
+  return !pointee.empty() && pointee[0].kind == TypeKind::kFunction ? kMapExecute : kMapRead;
+}
+
+}  // namespace
+
+bool HoldsBadValue(const Report& report, const Frame& frame) {
+  const Failure& failure = report.failure;
+  if (failure.kind != FailureKind::kSignal || (failure.signal != SIGSEGV && failure.signal != SIGBUS)) return false;
+  constexpr int kFromKernel = 0x80;  // SI_KERNEL: a general protection fault has no address
+  for (const Parameter& parameter : frame.parameters) {
+    if (!parameter.complete || parameter.bytes.size() != 8 || !IsAddress(parameter)) continue;
+    uint64_t value = 0;
+    std::memcpy(&value, parameter.bytes.data(), sizeof(value));
+    if (IsCanonical(value) && IsUsable(report, value, AccessOf(parameter))) continue;
+    if (failure.code == kFromKernel ? !IsCanonical(value) : failure.address.value - value < kPage) return true;
+  }
+  return false;
+}
+
+}  // namespace recrash
