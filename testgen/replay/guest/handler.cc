@@ -74,6 +74,13 @@ bool IsFailureSignal(int signal) {
   return false;
 }
 
+void NoteExit(int status) {
+  observed->status = status;
+  if (observed->ending == Ending::kNone) observed->ending = Ending::kExited;
+  leave_call();
+  ExitNow(status);
+}
+
 void NoteReported(const char* reason) {
   if (observed->ending != Ending::kNone) leave_call();
   CopyText(observed->reason, sizeof observed->reason, reason);

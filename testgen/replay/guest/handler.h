@@ -12,6 +12,9 @@ void InstallHandlers(Observed* observed, void (*leave)());
 // RECRASH_REPORT was reached.
 void NoteReported(const char* reason);
 
+// The program ends itself, in place.
+[[noreturn]] void NoteExit(int status);
+
 bool IsFailureSignal(int signal);
 
 }  // namespace recrash::replay

@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ int (*real_mutex_trylock)(pthread_mutex_t*);
 int (*real_mutex_timedlock)(pthread_mutex_t*, const timespec*);
 int (*real_rwlock_rdlock)(pthread_rwlock_t*);
 int (*real_rwlock_wrlock)(pthread_rwlock_t*);
+void (*real_exit)(int);
 
 template <typename T>
 void Find(T* function, const char* name) {
@@ -70,6 +72,7 @@ void FindInterposed() {
   Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
   Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
   Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
+  Find(&real_exit, "exit");
 }
 
 void InstallRealAction(int signal, const struct sigaction* action) { real_sigaction(signal, action, nullptr); }
@@ -121,4 +124,17 @@ RECRASH_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
   Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
   Steal(lock);
   return real_rwlock_wrlock(lock);
+}
+
+// In a child an exit is seen by the parent. In place it must not end the debugged process.
+RECRASH_EXPORT __attribute__((noreturn)) void exit(int status) {
+  if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
+  Find(&real_exit, "exit");
+  real_exit(status);
+  __builtin_unreachable();
+}
+
+RECRASH_EXPORT __attribute__((noreturn)) void _exit(int status) {
+  if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
+  ExitNow(status);
 }

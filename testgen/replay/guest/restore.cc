@@ -23,6 +23,11 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
 
+// gdb scripts break here: `function` is what will be called next.
+extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {
+  __asm__ volatile("" : : "r"(function) : "memory");
+}
+
 namespace recrash::replay {
 namespace {
 
@@ -49,6 +54,22 @@ size_t run_count;
 prctl_mm_map memory_map;
 uint64_t tid_offset;
 uint64_t* current_break;  // libc's __curbrk
+
+// Memory of the program's agent that a replay leaves as it is in this process.
+constexpr int kMostKeptRanges = 16;
+Range kept_ranges[kMostKeptRanges];
+int kept_range_count;
+
+struct Saved {
+  uint64_t address;
+  uint64_t size;
+  uint64_t copy;
+};
+constexpr int kMostSaved = 1024;
+Saved saved[kMostSaved];
+int saved_count;
+uint64_t saved_fs;
+prctl_mm_map saved_memory_map;
 
 uint64_t GetFs() {
   uint64_t base = 0;
@@ -110,6 +131,11 @@ void PrepareKeptWords() {
     if (!IsRestored(module) || Without("got_plt")) continue;
     for (uint64_t at = module->got_plt.start; at < module->got_plt.end; at += sizeof(uint64_t)) Keep(at);
   }
+  for (int i = 0; i < kept_range_count; ++i) {
+    for (uint64_t at = kept_ranges[i].start; at + sizeof(uint64_t) <= kept_ranges[i].end; at += sizeof(uint64_t)) {
+      Keep(at);
+    }
+  }
 }
 
 // /proc/self/stat holds what PR_SET_MM_MAP wants back unchanged beside the break.
@@ -130,13 +156,16 @@ void PrepareBreak() {
   memory_map.start_stack = field[28];
   memory_map.start_data = field[45];
   memory_map.end_data = field[46];
-  memory_map.start_brk = world.plan->brk_start;
-  memory_map.brk = world.plan->brk_end;
   memory_map.arg_start = field[48];
   memory_map.arg_end = field[49];
   memory_map.env_start = field[50];
   memory_map.env_end = field[51];
   memory_map.exe_fd = static_cast<uint32_t>(-1);
+  memory_map.start_brk = field[47];
+  memory_map.brk = Number(sbrk(0));
+  saved_memory_map = memory_map;
+  memory_map.start_brk = world.plan->brk_start;
+  memory_map.brk = world.plan->brk_end;
   current_break = static_cast<uint64_t*>(dlsym(RTLD_DEFAULT, "__curbrk"));
 }
 
@@ -240,10 +269,51 @@ void PrepareRestore() {
   FindTidOffset();
 }
 
+void SaveLive() {
+  saved_count = 0;
+  saved_fs = GetFs();
+  saved_memory_map.brk = Number(sbrk(0));
+  for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
+    const LiveModule* module = ModuleOf(&recorded);
+    if (!module || (recorded.flags & (plan::kLoader | plan::kVdso))) continue;
+    for (uint64_t page = module->live.start; page < module->live.end; page += plan::kPageSize) {
+      if (!IsWritable(*module, page) || saved_count == kMostSaved) continue;
+      Saved* last = saved_count ? &saved[saved_count - 1] : nullptr;
+      if (last && last->address + last->size == page) {
+        last->size += plan::kPageSize;
+      } else {
+        saved[saved_count++] = {page, plan::kPageSize, 0};
+      }
+    }
+  }
+  for (int i = 0; i < saved_count; ++i) {
+    void* copy = mmap(nullptr, saved[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) Problem("cannot put the process's own memory aside: %s", strerror(errno));
+    saved[i].copy = Number(copy);
+    Copy(saved[i].copy, saved[i].address, saved[i].size);
+  }
+}
+
+void PutLiveBack() {
+  Raw(SYS_arch_prctl, ARCH_SET_FS, saved_fs);
+  for (int i = 0; i < saved_count; ++i) Copy(saved[i].address, saved[i].copy, saved[i].size);
+  Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&saved_memory_map), sizeof saved_memory_map, 0);
+  world.restored = false;
+  for (int i = 0; i < saved_count; ++i) munmap(Pointer<void>(saved[i].copy), saved[i].size);
+}
+
 void RestoreAndCall(const PreparedCall& call) {
   RestoreMemory(call);
   world.restored = true;
+  if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
   recrash_call(&call.state);
 }
 
 }  // namespace recrash::replay
+
+// The agent in the program says at its start which memory holds what it knows of this process.
+extern "C" __attribute__((visibility("default"))) void __recrash_replay_keep(void* start, size_t size) {
+  using namespace recrash::replay;
+  const uint64_t address = Number(start);
+  if (kept_range_count < kMostKeptRanges) kept_ranges[kept_range_count++] = {address, address + size};
+}

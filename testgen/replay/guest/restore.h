@@ -29,6 +29,10 @@ struct PreparedCall {
 // process in which nothing but raw system calls works.
 void RestoreAndCall(const PreparedCall& call);
 
+// What a replay in this very process changes is put aside, and put back: tests go on after it.
+void SaveLive();
+void PutLiveBack();
+
 // Recorded bytes, translated or not; false where the report has none.
 bool ReadRecorded(uint64_t address, void* out, uint64_t size);
 

@@ -14,17 +14,13 @@
 
 #include "shadowstack/abi.h"
 #include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/restore.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
-
-// gdb scripts break here: `function` is what will be called next.
-extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {
-  __asm__ volatile("" : : "r"(function) : "memory");
-}
 
 namespace recrash::replay {
 namespace {
@@ -67,11 +63,16 @@ void Prepare(const plan::Frame& frame, uint32_t depth) {
 
 void EndChild() { ExitNow(0); }
 
+// Where it is gone, relative paths lead elsewhere; the frame may still reproduce.
+void EnterWorkingDirectory() {
+  const char* directory = TextOf(world.plan->working_directory);
+  if (*directory && chdir(directory) != 0) observed->status = errno;
+}
+
 [[noreturn]] void RunChild() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const char* directory = TextOf(world.plan->working_directory);
-  if (*directory && chdir(directory) != 0) observed->status = errno;
+  EnterWorkingDirectory();
   SetLimits();
   InstallHandlers(observed, EndChild);
   ReopenFiles();
@@ -134,6 +135,27 @@ void RunInChild() {
   }
 }
 
+void LeaveCall() { recrash_leave_call(); }
+
+// In place, for a debugger: the outcome is written down as in a child, then the process's own memory comes back, so
+// that GoogleTest can report and go on.
+void RunInPlace() {
+  fflush(nullptr);
+  const int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  EnterWorkingDirectory();
+  InstallHandlers(observed, LeaveCall);
+  ReopenFiles();
+  SaveLive();
+  RestoreAndCall(prepared);
+  if (observed->ending == Ending::kNone) observed->ending = Ending::kReturned;
+  PutLiveBack();
+  RefreshMemory();
+  if (directory >= 0) {
+    if (fchdir(directory) != 0) observed->status = errno;
+    close(directory);
+  }
+}
+
 }  // namespace
 
 const plan::Frame* FindFrame(uint32_t index) {
@@ -167,7 +189,11 @@ Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t si
   }
   *observed = Observed{};
   Prepare(frame, depth);
-  RunInChild();
+  if (Has(plan::kInProcess)) {
+    RunInPlace();
+  } else {
+    RunInChild();
+  }
   return Judge(*observed, text, size);
 }
 

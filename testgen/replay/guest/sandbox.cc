@@ -179,7 +179,7 @@ void ReopenFiles() {
   for (const plan::OpenFile& file : TableOf<plan::OpenFile>(world.plan->files)) {
     const bool is_output = file.descriptor == 1 || file.descriptor == 2;
     if (is_output && Has(plan::kShowOutput)) continue;
-    if (file.descriptor == world.plan_fd) continue;
+    if (file.descriptor == 0 && Has(plan::kInProcess)) continue;
     Reopen(file, TextOf(file.path), file.flags);
   }
   if (Has(plan::kShowOutput)) return;

@@ -83,7 +83,7 @@ int ReplayMain(int argc, char** argv, char**) {
   FindInterposed();
   PrepareRestore();
   PrepareFrames();
-  close(world.plan_fd);
+  if (!Has(plan::kInProcess)) close(world.plan_fd);  // in place, each call maps the recorded contents again
   if (Has(plan::kVerify)) {
     RunRequests();
     _exit(0);

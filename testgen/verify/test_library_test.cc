@@ -1,0 +1,175 @@
+// Generated tests as their reader runs them: a library of TESTs inside the program, started by its launcher.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "agent/report/writer.h"
+#include "testgen/verify/replayed_program.h"
+
+namespace recrash {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kProgram[] = R"(
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+struct Greeter {
+  std::string greeting;
+  int count = 0;
+  __attribute__((noinline)) int Length(const char* name, short step, double factor);
+};
+int Greeter::Length(const char* name, short step, double factor) {
+  if (count == 77) std::exit(5);
+  if (count == 78) std::abort();
+  std::string copy = greeting + std::string(100, 'x');
+  return copy.size() + name[0] + count + step + (factor > 1 ? std::atoi(name) : 0);
+}
+int main(int argc, char** argv) {
+  Greeter greeter{"hello, this is a long greeting"};
+  std::printf("%d\n", greeter.Length(argc > 5 ? argv[1] : nullptr, argc - 7, argc * 0.5));
+}
+)";
+
+constexpr char kTests[] = R"(
+#include <recrash/test.h>
+struct Greeter { char greeting[32]; int count; };
+TEST(Crash, Recorded) {
+  recrash::Frame frame(0);
+  auto self = frame.Load<Greeter*>(1);
+  EXPECT_EQ(self->count, 0);
+  EXPECT_EQ(frame.Load<short>(3), -6);
+  EXPECT_EQ(frame.Load<double>(4), 0.5);
+  RECRASH_EXPECT_FIXED(frame.Call(self, nullptr, -6, recrash::AsRecorded));
+}
+TEST(Crash, OtherName) {
+  recrash::Frame frame(0);
+  RECRASH_EXPECT_FIXED(frame.Call(recrash::AsRecorded, "abc"));
+}
+TEST(Crash, Exits) {
+  recrash::Frame frame(0);
+  frame.Load<Greeter*>(1)->count = 77;
+  RECRASH_EXPECT_FIXED(frame.Call());
+  frame.Load<Greeter*>(1)->count = 78;
+  RECRASH_EXPECT_FIXED(frame.Call());
+  frame.Load<Greeter*>(1)->count = 0;
+}
+TEST(Crash, Missing) {
+  recrash::Frame frame(40);
+  RECRASH_EXPECT_FIXED(frame.Call());
+}
+)";
+
+struct Ran {
+  int status = 0;
+  std::string output;
+};
+
+Ran RunCommand(const std::string& command) {
+  Ran ran;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  char buffer[4096];
+  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) ran.output.append(buffer, size);
+  const int status = pclose(pipe);
+  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ran;
+}
+
+class TestLibrary : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    program_ = new ReplayedProgram(kProgram);
+    Fixture& fixture = program_->fixture();
+    fixture.Write("tests.cc", kTests);
+    const std::string support = RECRASH_TEST_SUPPORT_DIRECTORY;
+    const std::string source = RECRASH_TEST_SOURCE_DIRECTORY;
+    const std::string compiler = RECRASH_TEST_CXX;
+    fixture.Run(compiler + " -std=c++17 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -I" + source +
+                "/include " + fixture.path("tests.cc") + " -o " + fixture.path("libtests.so") + " " + support +
+                "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
+    fixture.Run(compiler + " -std=c++17 -g " + source + "/testgen/replay/launcher_main.cc -o " +
+                fixture.path("crash_test") + " '-DRECRASH_LAUNCH=\"" + support +
+                "/recrash-launch\"' '-DRECRASH_TEST_LIBRARY=\"" + fixture.path("libtests.so") +
+                "\"' '-DRECRASH_REPORT=\"" + fixture.path("report.rcr") + "\"' '-DRECRASH_PROGRAM=\"" + fixture.path() +
+                "\"'");
+    ASSERT_TRUE(WriteReport(program_->report(), fixture.path("report.rcr")));
+  }
+  static void TearDownTestSuite() {
+    delete program_;
+    program_ = nullptr;
+  }
+
+  static std::string Path(const std::string& name) { return program_->fixture().path(name); }
+  static Ran Run(const std::string& arguments) { return RunCommand(Path("crash_test") + " " + arguments); }
+
+  static ReplayedProgram* program_;
+};
+ReplayedProgram* TestLibrary::program_ = nullptr;
+
+TEST_F(TestLibrary, FailsWhereTheRecordedFailureHappensAgain) {
+  const Ran ran = Run("--gtest_filter=Crash.Recorded");
+  EXPECT_EQ(ran.status, 1) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("SIGSEGV in Greeter::Length(char const*, short, double)"));
+  EXPECT_THAT(ran.output, HasSubstr("happens again when frame 0"));
+  EXPECT_THAT(ran.output, HasSubstr("recrash debug " + Path("report.rcr") + " --frame 0"));
+}
+
+TEST_F(TestLibrary, PassesWithAnotherArgument) {
+  const Ran ran = Run("--gtest_filter=Crash.OtherName");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+}
+
+TEST_F(TestLibrary, NotesOtherEndings) {
+  const Ran ran = Run("--gtest_filter=Crash.Exits");
+  EXPECT_EQ(ran.status, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("exit(5)"));
+  EXPECT_THAT(ran.output, HasSubstr("SIGABRT in Greeter::Length"));
+}
+
+TEST_F(TestLibrary, CanExpectTheFailure) {
+  EXPECT_EQ(Run("--expect=fail --gtest_filter=Crash.Recorded").status, 0);
+  const Ran other = Run("--expect=fail --gtest_filter=Crash.OtherName");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.output, HasSubstr("ended otherwise: returned"));
+  EXPECT_EQ(Run("--expect=maybe").status, 2);
+}
+
+TEST_F(TestLibrary, FailsForAFrameThatTheReportDoesNotHave) {
+  const Ran ran = Run("--gtest_filter=Crash.Missing");
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_THAT(ran.output, HasSubstr("the report has no frame 40"));
+}
+
+TEST_F(TestLibrary, IsAnOrdinaryGoogleTestExecutable) {
+  const Ran list = Run("--gtest_list_tests");
+  EXPECT_EQ(list.status, 0);
+  EXPECT_THAT(list.output, HasSubstr("Crash.\n  Recorded\n"));
+  Run("--gtest_output=xml:" + Path("out.xml"));
+  const Ran xml = RunCommand("grep -c '<testcase' " + Path("out.xml"));
+  EXPECT_EQ(xml.output, "4\n");
+}
+
+TEST_F(TestLibrary, RunsInPlaceForADebugger) {
+  const Ran ran = Run("--recrash-in-process");
+  EXPECT_EQ(ran.status, 1) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("[  FAILED  ] Crash.Recorded"));
+  EXPECT_THAT(ran.output, HasSubstr("[       OK ] Crash.OtherName"));
+}
+
+TEST_F(TestLibrary, RunsWithoutTheRecordedBases) {
+  EXPECT_EQ(Run("--recrash-no-same-bases --expect=fail --gtest_filter=Crash.Recorded").status, 0);
+}
+
+TEST_F(TestLibrary, SaysWhatIsMissing) {
+  const Ran ran = Run("--program /nowhere/program");
+  EXPECT_EQ(ran.status, 4);
+  EXPECT_THAT(ran.output, HasSubstr("recrash: error: the program /nowhere/program is not there"));
+  const Ran by_environment = RunCommand("RECRASH_PROGRAM=/nowhere/else " + Path("crash_test"));
+  EXPECT_EQ(by_environment.status, 4);
+}
+
+}  // namespace
+}  // namespace recrash
