@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """Compiles a program of random signatures with the pass and lets it check its own records.
 
 random_signatures.py --compiler clang++ --plugin recrash-pass.so --source-dir DIR --work-dir DIR [--seed N] [--count N]
@@ -15,7 +15,6 @@ PRELUDE = """
 #include <immintrin.h>
 #include <stddef.h>
 #include <string.h>
-
 #include "shadowstack/pass/test/random_signatures.h"
 using namespace recrash::test;
 typedef float float2 __attribute__((ext_vector_type(2)));
@@ -29,109 +28,35 @@ typedef float float8 __attribute__((ext_vector_type(8)));
 #endif
 enum class Color : short { kRed = -7, kBlue = 0x1234 };
 struct Empty {};
-struct I1 {
-  int a;
-};
-struct I2 {
-  int a, b;
-};
-struct I3 {
-  int a, b, c;
-};
-struct C3 {
-  char a, b, c;
-};
-struct Mixed {
-  char a;
-  short b;
-  int c;
-  long d;
-};
-struct SC {
-  short a;
-  char b;
-};
-struct F2 {
-  float a, b;
-};
-struct F3 {
-  float a, b, c;
-};
-struct F4 {
-  float a, b, c, d;
-};
-struct D1 {
-  double a;
-};
-struct D2 {
-  double a, b;
-};
-struct IF {
-  int a;
-  float b;
-};
-struct FIF {
-  float a;
-  int b;
-  float c;
-};
-struct DL {
-  double a;
-  long b;
-};
-struct LD_ {
-  long a;
-  double b;
-};
-struct P1 {
-  int* a;
-};
-struct P2 {
-  int* a;
-  int b;
-};
-struct Bits {
-  unsigned a : 5, b : 11, c : 16;
-};
-struct Wide {
-  __int128 a;
-};
-struct L3 {
-  long a, b, c;
-};
-struct L3C {
-  long a, b, c;
-  char d;
-  short e;
-};
-struct L8 {
-  long a, b, c, d, e, f, g, h;
-};
-struct L12 {
-  long a, b, c, d, e, f, g, h, i, j, k, l;
-};
-struct LongDouble {
-  long double a;
-};
-struct alignas(32) Aligned {
-  long a, b;
-};
-struct __attribute__((packed)) Packed {
-  char a;
-  int b;
-  short c;
-};
-struct Nested {
-  I2 a;
-  F2 b;
-};
-struct Big {
-  long a[4];
-};
-struct Other {
-  long a;
-  int b;
-};
+struct I1 { int a; };
+struct I2 { int a, b; };
+struct I3 { int a, b, c; };
+struct C3 { char a, b, c; };
+struct Mixed { char a; short b; int c; long d; };
+struct SC { short a; char b; };
+struct F2 { float a, b; };
+struct F3 { float a, b, c; };
+struct F4 { float a, b, c, d; };
+struct D1 { double a; };
+struct D2 { double a, b; };
+struct IF { int a; float b; };
+struct FIF { float a; int b; float c; };
+struct DL { double a; long b; };
+struct LD_ { long a; double b; };
+struct P1 { int* a; };
+struct P2 { int* a; int b; };
+struct Bits { unsigned a : 5, b : 11, c : 16; };
+struct Wide { __int128 a; };
+struct L3 { long a, b, c; };
+struct L3C { long a, b, c; char d; short e; };
+struct L8 { long a, b, c, d, e, f, g, h; };
+struct L12 { long a, b, c, d, e, f, g, h, i, j, k, l; };
+struct LongDouble { long double a; };
+struct alignas(32) Aligned { long a, b; };
+struct __attribute__((packed)) Packed { char a; int b; short c; };
+struct Nested { I2 a; F2 b; };
+struct Big { long a[4]; };
+struct Other { long a; int b; };
 struct NonTrivial {
   long a;
   double b;
@@ -145,11 +70,7 @@ struct __attribute__((trivial_abi)) Handle {
   Handle(const Handle& o) : a(o.a) {}
   ~Handle() {}
 };
-struct Member {
-  int x;
-  long f(int) { return x; }
-  long g(int) { return x + 1; }
-};
+struct Member { int x; long f(int) { return x; } long g(int) { return x + 1; } };
 int target_int[64];
 Other target_other[8];
 """

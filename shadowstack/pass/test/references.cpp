@@ -15,7 +15,7 @@ struct Tree {
 // CHECK: store volatile ptr %[[THIS]], ptr %[[RECORD]], align 8
 // CHECK: store volatile i16 %[[KEY]], ptr %{{.*}}, align 8
 // CHECK: store volatile i1 %[[REPLACE]], ptr %{{.*}}, align 2
-// CHECK: call void asm sideeffect {{.*}}recrash_map{{.*}}"*m"(ptr nocapture elementtype({ i64, i64 }) %[[RECORD]])
+// CHECK: call void asm sideeffect {{.*}}recrash_map{{.*}}"*m"(ptr {{.*}}elementtype({ i64, i64 }){{.*}} %[[RECORD]])
 int Tree::Insert(short key, bool replace) { return Use(this, key) + (replace ? size : 0); }
 
 // ASM-LABEL: _ZN4Tree6InsertEsb:
