@@ -69,6 +69,13 @@ Report Crash(const std::string& program, int signal = SIGSEGV) {
   report.failure.signal = signal;
   report.failure.pc = {0x1234};
   report.replay.reset();
+  Module module;
+  module.path = program;
+  module.build_id = "00112233445566778899aabbccddeeff00112233";
+  module.base = {0x1000};
+  module.size = 0x1000;
+  module.is_program = true;
+  report.modules = {module};
   return report;
 }
 

@@ -19,14 +19,18 @@ bool IsRegular(const fs::path& path) {
 }
 
 Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::string& program) {
-  std::error_code error;
-  const fs::path wanted = fs::weakly_canonical(program, error);
+  // Links on the way (/bin to /usr/bin) must not matter.
+  const auto canonical = [](const fs::path& path) {
+    std::error_code error;
+    return fs::weakly_canonical(path, error);
+  };
+  const fs::path wanted = canonical(program);
   const StoredReport* same_name = nullptr;
   for (const StoredReport& stored : reports) {
     const Result<Report> report = ReadReport(stored.path);
     if (!report) continue;
     const fs::path crashed = report->process.program;
-    if (crashed == wanted) return stored.path;
+    if (canonical(crashed) == wanted) return stored.path;
     if (!same_name && crashed.filename() == wanted.filename()) same_name = &stored;
   }
   if (same_name) return same_name->path;
