@@ -52,8 +52,8 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
     text = Coloured(Colour::kGood, text);
     return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
   }
-  text = Coloured(Colour::kBad, text);
-  return verdict->note.empty() ? text : text + ": " + PrintableText(verdict->note);
+  const bool says_more = !verdict->note.empty() && verdict->note != text;
+  return Coloured(Colour::kBad, text) + (says_more ? ": " + PrintableText(verdict->note) : "");
 }
 
 void PrintTable(const Suite& suite, const Verification& verification) {
@@ -61,7 +61,8 @@ void PrintTable(const Suite& suite, const Verification& verification) {
   size_t function_width = 0, place_width = 0;
   for (const Frame& frame : suite.backtrace.frames) {
     const FrameVerdict* verdict = FindVerdict(verification, frame.index);
-    if (!verdict && !frame.own) continue;
+    // Start-up code and the system's libraries: nobody looks for a test of these.
+    if (!verdict && (!frame.own || frame.file.empty())) continue;
     std::string function = PrintableText(PlainFunction(frame.function));
     if (function.size() > 48) function = "..." + function.substr(function.size() - 45);
     const std::string place =

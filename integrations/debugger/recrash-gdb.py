@@ -14,7 +14,6 @@ SETTINGS = (
     "pagination off",
     "confirm off",
     "breakpoint pending on",
-    "startup-with-shell off",
     "follow-exec-mode same",
     "follow-fork-mode parent",
     # The recorded ranges must be free: without randomisation the program's own mappings would fall onto them for ever.
@@ -50,7 +49,8 @@ def after_prologue(entry):
 def main():
     for setting in SETTINGS:
         gdb.execute(f"set {setting}", to_string=True)
-    gdb.execute("tbreak __recrash_before_call", to_string=True)
+    before_call = gdb.Breakpoint("__recrash_before_call", temporary=True)
+    before_call.silent = True
     gdb.execute("run", to_string=True)
     if not any(thread.is_valid() for thread in gdb.selected_inferior().threads()):
         print("recrash: the test ended before its call; run it without a debugger to see why")
@@ -58,7 +58,6 @@ def main():
     place = after_prologue(called_function())
     gdb.execute(f"tbreak *{place:#x}", to_string=True)
     gdb.execute("continue", to_string=True)
-    gdb.execute("frame")
     print(gdb.execute("info args", to_string=True), end="")
 
 

@@ -237,7 +237,6 @@ std::string TestName(const Frame& frame) {
   std::string function = PlainFunction(frame.function);
   if (const size_t tilde = function.rfind('~'); tilde != std::string::npos)
     function = function.substr(0, tilde) + "destructor";
-  for (size_t at; (at = function.find("(anonymous namespace)")) != std::string::npos;) function.erase(at, 21);
   for (char c : function) {
     const bool plain = (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
     if (plain) {

@@ -91,7 +91,14 @@ std::string BaseName(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-std::string PlainFunction(const std::string& demangled) { return Reduced(WithoutParameters(demangled)); }
+std::string PlainFunction(const std::string& demangled) {
+  std::string name = Reduced(WithoutParameters(demangled));
+  for (size_t at; (at = name.find(kAnonymous)) != std::string::npos;) {
+    const size_t length = kAnonymous.size();
+    name.erase(at, name.compare(at + length, 2, "::") == 0 ? length + 2 : length);
+  }
+  return name;
+}
 
 std::string ShortFunction(const std::string& demangled) {
   const std::string name = PlainFunction(demangled);

@@ -13,7 +13,7 @@ std::string SignalName(int signal);              // "SIGSEGV", "signal 41"
 std::string Demangled(const std::string& name);  // of a type or function; itself when it is not mangled
 std::string BaseName(const std::string& path);   // "greeter.cc"
 
-// "ns::Tree<int>::insert(int) const" as "ns::Tree::insert": no parameters, no template arguments.
+// "ns::Tree<int>::insert(int) const" as "ns::Tree::insert": no parameters, no template arguments, no unnamed namespace.
 std::string PlainFunction(const std::string& demangled);
 // The last part of it: "insert".
 std::string ShortFunction(const std::string& demangled);

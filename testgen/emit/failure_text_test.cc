@@ -12,8 +12,7 @@ TEST(PlainFunction, HasNoParametersNoTemplateArgumentsNoReturnType) {
   EXPECT_EQ(PlainFunction("Tree::insert(int) const"), "Tree::insert");
   EXPECT_EQ(PlainFunction("ns::Tree<int, std::less<int> >::insert(int)"), "ns::Tree::insert");
   EXPECT_EQ(PlainFunction("void ns::f<int>(int (*)(char))"), "ns::f");
-  EXPECT_EQ(PlainFunction("(anonymous namespace)::Greeter::Greet(char const*)"),
-            "(anonymous namespace)::Greeter::Greet");
+  EXPECT_EQ(PlainFunction("(anonymous namespace)::Greeter::Greet(char const*)"), "Greeter::Greet");
   EXPECT_EQ(PlainFunction("std::vector<int>& f<(anonymous namespace)::A>()"), "f");
   EXPECT_EQ(PlainFunction("f(int)::Local::g(char)"), "f::Local::g");
   EXPECT_EQ(PlainFunction("walk(Node*) [clone .isra.0]"), "walk");

@@ -15,11 +15,14 @@ constexpr size_t kMostFrames = 40;  // of the back-trace; more than that is a re
 
 std::string ShortArguments(const Frame& frame) {
   std::string out;
+  if (!frame.own) return "...";
   for (const Parameter& parameter : frame.parameters) {
     if (parameter.is_receiver || parameter.artificial) continue;
     const std::string value = parameter.complete ? CommentText(parameter.rendered, 24) : "?";
     const std::string name = CommentText(parameter.name, 24);
-    out += fmt::format("{}{}{}{}", out.empty() ? "" : ", ", name, name.empty() ? "" : "=", value);
+    const std::string text = fmt::format("{}{}{}", name, name.empty() ? "" : "=", value);
+    if (out.size() + text.size() > 80) return out + ", ...";
+    out += (out.empty() ? "" : ", ") + text;
   }
   return out;
 }
@@ -31,6 +34,7 @@ std::string FrameLine(const Frame& frame) {
   } else {
     line += fmt::format("{}({})", CommentText(PlainFunction(frame.function), 80), ShortArguments(frame));
   }
+  if (line.size() > 90) line += "\n//       ";
   if (!frame.file.empty()) line += fmt::format("  {}:{}", CommentText(BaseName(frame.file), 60), frame.line);
   if (frame.inlined) line += "  [inlined]";
   return line + '\n';
