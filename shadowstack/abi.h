@@ -51,7 +51,10 @@ enum class WordKind : uint8_t {
 };
 
 // One descriptor. It is followed by word_count MapWords, then by the record's place as the assembler prints a memory
-// operand (`8(%rsp)`, `-56(%rbp)`), NUL-terminated, then by zero bytes up to the next multiple of four.
+// operand (`8(%rsp)`, `-56(%rbp)`, `(%rbx)`), NUL-terminated, then by zero bytes up to the next multiple of four.
+// %rsp is meant as it was at the label: the CFA less the CFA's offset there. A function may have two descriptors, the
+// words alone and, once the fields are copied, words and fields: the one with the last label not behind the pc counts.
+// The words of one argument stand together, its fields directly behind them.
 struct MapEntry {
   int32_t label;           // address of the instruction after the stores, relative to this field's own address
   uint16_t size;           // of the whole entry with its words, text and padding

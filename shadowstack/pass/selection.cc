@@ -66,6 +66,13 @@ bool IsSupportedConvention(llvm::CallingConv::ID convention) {
   }
 }
 
+// Both move locals whose address is taken into memory of their own, found through a register that is gone later.
+// AddressSanitizer does so without optimisation only; there DWARF says all.
+bool WouldMoveTheRecord(const llvm::Function& function) {
+  return function.hasFnAttribute(llvm::Attribute::SafeStack) ||
+         (function.hasFnAttribute(llvm::Attribute::SanitizeAddress) && function.hasOptNone());
+}
+
 }  // namespace
 
 bool IsStandardLibrary(llvm::StringRef name) {
@@ -93,6 +100,7 @@ bool ShouldInstrument(const llvm::Function& function, const Options& options) {
   if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) return false;
   if (function.arg_empty() || !IsSupportedConvention(function.getCallingConv())) return false;
   if (function.hasFnAttribute(llvm::Attribute::Naked) || function.isPresplitCoroutine()) return false;
+  if (WouldMoveTheRecord(function)) return false;
   const llvm::StringRef name = function.getName();
   // Thunks only adjust `this` and jump; the target has the record. __clang_call_terminate runs when all is over.
   for (const char* prefix : {"llvm.", "__recrash", "_GLOBAL__", "__cxx_global_", "__clang_call_terminate", "_ZTh",
