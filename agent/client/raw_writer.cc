@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/ioctl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -151,49 +152,94 @@ RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
   }
 }
 
-// The pages that are there: a file's always (reading brings them in), others as pagemap says. All of them when there is
-// no pagemap.
+// PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later: skips what has no page tables, as most of the 20 TiB that
+// AddressSanitizer reserves.
+struct ScanArguments {
+  uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
+  uint64_t inverted, all_of, any_of, returned;
+};
+struct ScanRegion {
+  uint64_t start, end, categories;
+};
+static_assert(sizeof(ScanArguments) == 96 && sizeof(ScanRegion) == 24);
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
+constexpr uint64_t kPresent = 1 << 3, kSwapped = 1 << 4;
+
+// Without the scan: pagemap is read page by page, and what is larger than this is left out.
+constexpr uint64_t kMostRead = uint64_t{1} << 34;
+
+// Gives runs of pages that are there, at most one buffer long each. A file's pages count as present where nobody knows.
 class PresentPages {
  public:
-  RECRASH_SIGNAL_SAFE PresentPages() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)), first_(0), count_(0) {}
+  RECRASH_SIGNAL_SAFE PresentPages() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
   RECRASH_SIGNAL_SAFE ~PresentPages() {
     if (fd_ >= 0) close(fd_);
   }
-  RECRASH_SIGNAL_SAFE bool Has(const Map& map, uint64_t address) {
-    if (map.file || fd_ < 0) return true;
-    const uint64_t page = address / kPage;
-    if (page < first_ || page >= first_ + count_) {
-      const ssize_t got = pread(fd_, entries_, sizeof entries_, static_cast<off_t>(page * sizeof(uint64_t)));
-      if (got <= 0) return true;
-      first_ = page;
-      count_ = static_cast<uint64_t>(got) / sizeof(uint64_t);
-    }
-    return (entries_[page - first_] >> 62) != 0;  // present, or swapped out
+
+  // The first run in [at, end); false when there is none.
+  RECRASH_SIGNAL_SAFE bool Next(uint64_t at, uint64_t end, bool whole, uint64_t& run, uint64_t& run_end) const {
+    run = at;
+    run_end = end;
+    if (at >= end) return false;
+    if (!whole && !Scan(run, run_end) && !ReadEntries(run, run_end)) return false;
+    if (run_end - run > sizeof g_buffer) run_end = run + sizeof g_buffer;
+    return run < run_end;
   }
 
  private:
+  RECRASH_SIGNAL_SAFE bool Scan(uint64_t& run, uint64_t& run_end) const {
+    ScanRegion region = {};
+    ScanArguments arguments = {};
+    arguments.size = sizeof arguments;
+    arguments.start = run;
+    arguments.end = run_end;
+    arguments.regions = reinterpret_cast<uint64_t>(&region);
+    arguments.region_count = 1;
+    arguments.any_of = arguments.returned = kPresent | kSwapped;
+    const long found = syscall(SYS_ioctl, fd_, kPagemapScan, &arguments);
+    if (found < 0) return false;
+    run = found == 0 ? run_end : region.start;
+    if (found != 0) run_end = region.end;
+    return true;
+  }
+
+  RECRASH_SIGNAL_SAFE bool ReadEntries(uint64_t& run, uint64_t& run_end) const {
+    if (run_end - run > kMostRead) return false;
+    uint64_t entries[64];
+    bool inside = false;
+    const uint64_t end = run_end;
+    for (uint64_t at = run; at < end;) {
+      const ssize_t got = pread(fd_, entries, sizeof entries, static_cast<off_t>(at / kPage * sizeof entries[0]));
+      if (got <= 0) return false;
+      for (uint64_t i = 0; i < static_cast<uint64_t>(got) / sizeof entries[0] && at < end; ++i, at += kPage) {
+        const bool present = entries[i] >> 62 != 0;
+        if (present && !inside) run = at;
+        if (!present && inside) {
+          run_end = at;
+          return true;
+        }
+        inside = present;
+      }
+    }
+    if (!inside) run = end;
+    return true;
+  }
+
   int fd_;
-  uint64_t first_;
-  uint64_t count_;
-  uint64_t entries_[64];
 };
 
-RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, PresentPages& pages, uint64_t& budget, bool always) {
-  for (uint64_t at = map.start; at < map.end && !out.failed;) {
-    uint64_t end = at;
-    while (end < map.end && end - at < sizeof g_buffer && pages.Has(map, end)) end += kPage;
-    if (end == at) {
-      at += kPage;
-      continue;
-    }
-    if (!always && budget < end - at) return;
-    const uint64_t size = ReadSelf(at, end - at);
+RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, const PresentPages& pages, uint64_t& budget,
+                                bool whole, bool always) {
+  uint64_t run, end;
+  for (uint64_t at = map.start; !out.failed && pages.Next(at, map.end, whole, run, end);) {
+    if (!always && budget < end - run) return;
+    const uint64_t size = ReadSelf(run, end - run);
     if (size != 0) {
-      const raw::RawMemory head = {at};
+      const raw::RawMemory head = {run};
       PutBlock(out, BlockKind::kMemory, &head, sizeof head, g_buffer, size);
       if (!always) budget -= size;
     }
-    at = size == end - at ? end : at + size / kPage * kPage + kPage;
+    at = size == end - run ? end : run + size / kPage * kPage + kPage;
   }
 }
 
@@ -206,7 +252,9 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   for (Map map; lines.Next(map);) {
     if (!map.readable || !map.writable || map.shared) continue;
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
-    PutMap(out, map, pages, budget, map.file || failing_stack);
+    // A file of more than the limit is data that was mapped, not a library's.
+    const bool library = map.file && map.end - map.start <= (uint64_t{g_state.options.memory_mib} << 20);
+    PutMap(out, map, pages, budget, library, library || failing_stack);
   }
 }
 

@@ -48,8 +48,8 @@ TEST_P(Signals, LeaveAReportOfTheFailingPlace) {
 
 // The program must die as it would have: what its parent sees, and its core, are none of our business.
 TEST_P(Signals, EndTheProgramAsWithoutUs) {
-  const Ran watched = Program::Failing(GetParam().failure).Run();
-  const Ran plain = Program::Unwatched(GetParam().failure).Run();
+  const Ran watched = Program::Failing(GetParam().failure).WithCores().Run();
+  const Ran plain = Program::Unwatched(GetParam().failure).WithCores().Run();
   EXPECT_EQ(watched.outcome(), plain.outcome());
   EXPECT_EQ(watched.dumped_core(), plain.dumped_core());
 }

@@ -105,7 +105,7 @@ Ran Program::Run() const {
     Redirect(STDOUT_FILENO, folder + "/output");
     Redirect(STDERR_FILENO, folder + "/errors");
     if (chdir(folder.c_str()) != 0) _exit(125);
-    const rlimit cores = {RLIM_INFINITY, RLIM_INFINITY};
+    const rlimit cores = {cores_ ? RLIM_INFINITY : 0, RLIM_INFINITY};
     setrlimit(RLIMIT_CORE, &cores);
     const rlimit files = {file_size_limit_, file_size_limit_};
     if (file_size_limit_ != 0 && setrlimit(RLIMIT_FSIZE, &files) != 0) _exit(125);

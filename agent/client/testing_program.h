@@ -54,6 +54,10 @@ class Program {
     return *this;
   }
   Program& Preloaded();
+  Program& WithCores() {
+    cores_ = true;
+    return *this;
+  }
   // As on a full disk: writing beyond it fails.
   Program& WithFileSizeLimit(uint64_t bytes) {
     file_size_limit_ = bytes;
@@ -67,6 +71,7 @@ class Program {
   std::vector<std::string> arguments_;
   std::map<std::string, std::string> environment_;
   uint64_t file_size_limit_ = 0;
+  bool cores_ = false;
 };
 
 }  // namespace recrash

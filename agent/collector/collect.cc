@@ -162,6 +162,7 @@ void ReadMemory(const TargetMemory& memory, Report* report) {
     else
       request.registers.push_back(thread.registers);
   }
+  request.modules = report->modules;
   KeptMemory kept = KeepMemory(memory, report->mappings, request);
   report->memory = std::move(kept.regions);
   report->memory_complete = kept.complete;

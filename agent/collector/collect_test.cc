@@ -84,6 +84,17 @@ TEST(Collected, MemoryIsPresentPagesOnly) {
   EXPECT_FALSE(report.Read(ran.address() + 20 * 4096, {&byte, 1}));
 }
 
+// 16 TiB reserved and one page of it used. With or without collector it must not take longer than the page does; where
+// the kernel cannot tell which page that is (before 6.7), a sentence says what was left out.
+TEST(Collected, MemoryThatIsOnlyReservedTakesNoTime) {
+  const Ran collected = Program::Failing("reserved").With("RECRASH_OPTIONS", "timeout=5").Run();
+  const Report report = collected.OnlyReport();
+  uint8_t byte = 0;
+  EXPECT_TRUE(report.Read(collected.address(), {&byte, 1}) || !report.memory_complete);
+  const Ran raw = Program::Failing("reserved").With("RECRASH_COLLECTOR", "/nonexistent").Run();
+  EXPECT_TRUE(raw.OnlyReport(".rcraw").Read(raw.address(), {&byte, 1}) || !report.memory_complete);
+}
+
 TEST(Collected, MemoryBeyondTheLimitIsWhatTheStackLeadsTo) {
   const Ran ran = Program::Failing("much-memory").With("RECRASH_OPTIONS", "memory=8").Run();
   const Report report = ran.OnlyReport();

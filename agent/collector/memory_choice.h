@@ -18,6 +18,7 @@ namespace recrash {
 struct MemoryRequest {
   uint64_t limit = 64ull << 20;
   std::vector<Registers> registers;  // of all threads, the failing one first
+  std::vector<Module> modules;       // their file-backed data is kept whole
 };
 
 struct KeptMemory {

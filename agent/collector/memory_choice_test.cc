@@ -34,11 +34,15 @@ class InventedMemory final : public PageSource {
     }
     return done;
   }
-  std::vector<bool> Present(const Mapping& mapping) const override {
-    std::vector<bool> present;
-    for (TargetAddress at = mapping.start; at < mapping.end; at = at + kPageSize)
-      present.push_back(pages_.contains(at.value));
-    return present;
+  std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const override {
+    if (mapping.path == "endless") return std::nullopt;
+    std::vector<PageRun> runs;
+    for (TargetAddress at = mapping.start; at < mapping.end; at = at + kPageSize) {
+      if (!pages_.contains(at.value)) continue;
+      if (runs.empty() || runs.back().start + runs.back().pages * kPageSize != at) runs.push_back({at, 0});
+      ++runs.back().pages;
+    }
+    return runs;
   }
 
  private:
@@ -54,6 +58,13 @@ constexpr uint32_t kPrivate = kMapRead | kMapWrite;
 Mapping Heap(uint64_t start, uint64_t pages) { return {{start}, {start + pages * kPageSize}, kPrivate, 0, ""}; }
 Mapping Data(uint64_t start, uint64_t pages) {
   return {{start}, {start + pages * kPageSize}, kPrivate, 0, "/lib/a.so"};
+}
+
+Module Library(uint64_t base) {
+  Module module;
+  module.base = {base};
+  module.size = 16 * kPageSize;
+  return module;
 }
 
 Registers At(uint64_t sp) {
@@ -95,9 +106,28 @@ TEST(UnreadablePages, AreSkippedWithASentence) {
   for (const uint64_t address : {0x10000, 0x11000, 0x12000}) memory.Page(address);
   memory.Unreadable(0x11000);
   const std::vector<Mapping> mappings = {Data(0x10000, 3)};
-  const KeptMemory kept = KeepMemory(memory, mappings, {});
+  const KeptMemory kept = KeepMemory(memory, mappings, {.registers = {}, .modules = {Library(0x10000)}});
   EXPECT_THAT(Runs(kept), ElementsAre(Kept(0x10000, 1), Kept(0x12000, 1)));
   EXPECT_THAT(kept.losses, ElementsAre(HasSubstr("/lib/a.so")));
+}
+
+// What a sanitizer reserves, on a kernel that cannot list its pages.
+TEST(EndlessMappings, AreLeftOutWithASentence) {
+  InventedMemory memory;
+  memory.Page(0x10000);
+  const std::vector<Mapping> mappings = {Heap(0x10000, 1), {{0x100000000}, {0x500000000000}, kPrivate, 0, "endless"}};
+  const KeptMemory kept = KeepMemory(memory, mappings, {});
+  EXPECT_THAT(Runs(kept), ElementsAre(Kept(0x10000, 1)));
+  EXPECT_FALSE(kept.complete);
+  EXPECT_THAT(kept.losses, ElementsAre(HasSubstr("left out")));
+}
+
+// A private mapping of a data file is memory like any other.
+TEST(MappedFiles, AreKeptWhereTheyArePresent) {
+  InventedMemory memory;
+  memory.Page(0x11000);
+  const std::vector<Mapping> mappings = {Data(0x10000, 4)};
+  EXPECT_THAT(Runs(KeepMemory(memory, mappings, {})), ElementsAre(Kept(0x11000, 1)));
 }
 
 // Stack (0x90000) -> 0x22000 -> 0x25000; the globals (0x50000) -> 0x27000. Nothing leads to the rest of the heap.
@@ -113,7 +143,8 @@ class BeyondTheLimit : public testing::Test {
   }
 
   KeptMemory Keep(uint64_t pages) {
-    return KeepMemory(memory_, mappings_, {.limit = pages * kPageSize, .registers = {At(0x90000)}});
+    return KeepMemory(memory_, mappings_,
+                      {.limit = pages * kPageSize, .registers = {At(0x90000)}, .modules = {Library(0x50000)}});
   }
 
   InventedMemory memory_;
@@ -139,7 +170,8 @@ TEST_F(BeyondTheLimit, StackAndDataAreKeptWhateverTheyTake) {
 
 // The guard page lies between the stack pointer and what is mapped.
 TEST_F(BeyondTheLimit, AnOverflowedStackIsKept) {
-  const KeptMemory kept = KeepMemory(memory_, mappings_, {.limit = 0, .registers = {At(0x90000 - 64)}});
+  const KeptMemory kept =
+      KeepMemory(memory_, mappings_, {.limit = 0, .registers = {At(0x90000 - 64)}, .modules = {Library(0x50000)}});
   EXPECT_THAT(Runs(kept), ElementsAre(Kept(0x50000, 1), Kept(0x90000, 1)));
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,14 +18,20 @@ namespace recrash {
 
 constexpr uint64_t kPageSize = 4096;
 
+// Pages of a mapping, one after the other.
+struct PageRun {
+  TargetAddress start;
+  uint64_t pages = 0;
+};
+
 // Where the pages to keep come from; a test gives invented ones.
 class PageSource {
  public:
   virtual ~PageSource() = default;
   // Bytes from `address` on that could be read into `out`; fewer where an unreadable page begins.
   virtual size_t Read(TargetAddress address, std::span<uint8_t> out) const = 0;
-  // One entry for each page of the mapping: whether it has content of its own.
-  virtual std::vector<bool> Present(const Mapping& mapping) const = 0;
+  // Pages that have content of their own, ascending; none when nobody can tell within reasonable time.
+  virtual std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const = 0;
 };
 
 class TargetMemory final : public PageSource {
@@ -32,8 +39,7 @@ class TargetMemory final : public PageSource {
   static Result<TargetMemory> Open(pid_t pid);
 
   size_t Read(TargetAddress address, std::span<uint8_t> out) const override;
-  // A file's pages are all present: reading brings them in, and only the process knows their relocated content.
-  std::vector<bool> Present(const Mapping& mapping) const override;
+  std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const override;
   // Up to a NUL or the limit.
   std::string ReadText(TargetAddress address, size_t limit) const;
   bool Write(TargetAddress address, std::span<const uint8_t> bytes) const;

@@ -191,6 +191,18 @@ NOINLINE void FillMemory() {
   g_global = on_stack[0];
 }
 
+// As AddressSanitizer does for its shadow.
+NOINLINE void ReserveMuch() {
+  constexpr size_t kSize = size_t{1} << 44;
+  auto* pages = static_cast<char*>(
+      mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (pages == MAP_FAILED) std::abort();
+  pages[kSize / 2] = 'x';
+  std::printf("%p\n", static_cast<void*>(pages + kSize / 2));
+  std::fflush(stdout);
+  ReadNull();
+}
+
 // Threads come and go; what the client keeps for each must go with it.
 NOINLINE void ManyThreads() {
   auto mappings = [] {
@@ -272,6 +284,7 @@ int main(int count, char** arguments) {
       {"named", CrashNamed},
       {"some-pages", TouchSomePages},
       {"much-memory", FillMemory},
+      {"reserved", ReserveMuch},
       {"many-threads", ManyThreads},
       {"open-file", OpenFileAndCrash},
       {"throw-a-million", ThrowAMillion},
