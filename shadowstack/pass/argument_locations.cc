@@ -100,6 +100,7 @@ class Allocator {
   }
 
   Piece Vector(uint32_t size, uint64_t slot, uint64_t alignment) {
+    if (HasFeature("-sse") || HasFeature("-sse2")) lost_ = true;  // as in kernels: soft floating point
     if (vectors_ < kVectorRegisters)
       return At(size, static_cast<Location>(static_cast<unsigned>(Location::kXmm0) + vectors_++));
     return Stack(size, slot, alignment);

@@ -99,7 +99,7 @@ struct Caller {  // of Probe
 };
 
 struct Totals {
-  int calls = 0, calls_again = 0, words = 0, words_without_parameter = 0, failures = 0;
+  int calls = 0, calls_again = 0, words = 0, fields = 0, words_without_parameter = 0, failures = 0;
 };
 
 CallInProgress current;
@@ -193,6 +193,21 @@ void Compare(const abi::MapWord& word, const unsigned char* record, bool is_sret
       return Fail("parameter %u, byte %zu: %02x, passed %02x", unsigned{word.parameter}, at, bytes[i],
                   parameter.bytes[at]);
   }
+}
+
+// Nothing has written to the field since: what the record holds is still there.
+void CompareField(const abi::MapWord& word, const unsigned char* record) {
+  ++totals.fields;
+  if (word.parameter == 0 || word.parameter > current.parameters.size())
+    return current.internal ? void() : Fail("a field of parameter %u", unsigned{word.parameter});
+  const Parameter& parameter = current.parameters[word.parameter - 1];
+  const unsigned char* object = nullptr;
+  if (parameter.flags & kPassedByAddress)
+    object = parameter.bytes;
+  else
+    memcpy(&object, parameter.bytes, sizeof(object));
+  if (memcmp(object + word.source_offset, record + word.record_offset, word.size) != 0)
+    Fail("field at %u of parameter %u is not what is there", unsigned{word.source_offset}, unsigned{word.parameter});
 }
 
 void CheckCoverage() {
@@ -291,6 +306,8 @@ void Probe() {
   for (int i = 0; i < entry->word_count; ++i)
     if (static_cast<abi::WordKind>(words[i].kind) == abi::WordKind::kArgument)
       Compare(words[i], record, current.has_sret && i == 0);
+    else
+      CompareField(words[i], record);
   if (!current.internal) CheckCoverage();
   if (current.callable) CallAgain(caller.start, *entry, words, record);
 }
@@ -299,10 +316,12 @@ void End() {
   if (current.probes == 0) Fail("the probe was not reached");
 }
 
-int Finish() {
-  printf("%d calls, %d made again, %d words, %d of no known parameter, %d failures\n", totals.calls, totals.calls_again,
-         totals.words, totals.words_without_parameter, totals.failures);
-  return totals.failures == 0 && totals.calls > 0 && totals.calls_again > totals.calls / 2 ? 0 : 1;
+int Finish(bool wants_fields) {
+  printf("%d calls, %d made again, %d words, %d of no known parameter, %d fields, %d failures\n", totals.calls,
+         totals.calls_again, totals.words, totals.words_without_parameter, totals.fields, totals.failures);
+  if (totals.calls == 0 || totals.calls_again <= totals.calls / 2) return 1;
+  if (wants_fields != (totals.fields > 0)) return 1;
+  return totals.failures == 0 ? 0 : 1;
 }
 
 }  // namespace recrash::test

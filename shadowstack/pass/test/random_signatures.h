@@ -21,8 +21,8 @@ void MeaningfulBytes(size_t offset, size_t size);
 // The words cannot hold all of the call (large objects on the stack, upper halves of vectors): it is not made again.
 void CannotBeCalledAgain();
 void End();
-// Prints the totals; the exit code.
-int Finish();
+// Prints the totals; the exit code. Mode full must have kept fields, too.
+int Finish(bool wants_fields);
 
 // In the callee: a parameter has not the value that was passed.
 void Differs(int parameter);
