@@ -125,6 +125,7 @@ enum SymbolFlags : uint32_t {
   kFunction = 1,
   kTranslated = 2,  // the new program has it too
   kCopied = 4,      // an object of equal size: its contents move to the new program
+  kTool = 8,        // recrash's own code in the program: no place of a failure
 };
 
 // A symbol of the recorded program, by offset from its base, and where the program under test has it.

@@ -39,6 +39,15 @@ bool IsLoader(const Module& module) {
 
 bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
 
+// As the back-trace leaves them out when it looks for the failing place.
+bool IsToolFunction(const std::string& name) {
+  for (const char* prefix : {"__recrash_", "_ZN7recrash6client", "RecrashReportWithRegisters", "RecrashNoteThrow",
+                             "_ZN15google_breakpad", "__clang_call_terminate"}) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
 // Collects the tables, then writes all of it out in one go.
 class Builder {
  public:
@@ -264,6 +273,7 @@ void Builder::AddSymbols() {
     uint32_t flags = 0;
     if (symbol.is_function) flags |= plan::kFunction;
     if (symbol.found) flags |= plan::kTranslated;
+    if (symbol.is_function && IsToolFunction(symbol.name)) flags |= plan::kTool;
     if (symbol.found && !symbol.is_function && symbol.size == symbol.new_size) flags |= plan::kCopied;
     symbols_.push_back(
         {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, AddText(ReadableSymbol(symbol.name)), flags});

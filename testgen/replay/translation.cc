@@ -1,6 +1,8 @@
 #include "testgen/replay/translation.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
 
 namespace recrash {
@@ -37,9 +39,45 @@ ProgramTranslation::ProgramTranslation(const std::vector<Symbol>& recorded, cons
     }
     symbols_.push_back(std::move(symbol));
   }
+  PairRenamedFiles();
   std::sort(symbols_.begin(), symbols_.end(), [](const TranslatedSymbol& a, const TranslatedSymbol& b) {
     return a.offset != b.offset ? a.offset < b.offset : a.size > b.size;
   });
+}
+
+// A source file that got another name takes its locals along: what is left over is paired where a name is the only one
+// of its kind on both sides.
+void ProgramTranslation::PairRenamedFiles() {
+  struct Pair {
+    TranslatedSymbol* old = nullptr;
+    const Symbol* found = nullptr;
+    int old_count = 0;
+    int new_count = 0;
+  };
+  std::map<std::string, Pair> pairs;
+  std::set<std::string> taken;
+  for (TranslatedSymbol& symbol : symbols_) {
+    if (symbol.found) taken.insert(symbol.name);
+    const size_t at = symbol.name.find('@');
+    if (symbol.found || at == std::string::npos) continue;
+    Pair& pair = pairs[symbol.name.substr(0, at)];
+    pair.old = &symbol;
+    ++pair.old_count;
+  }
+  for (const Symbol& symbol : rebuilt_) {
+    const size_t at = symbol.name.find('@');
+    if (at == std::string::npos || taken.count(symbol.name)) continue;
+    const auto pair = pairs.find(symbol.name.substr(0, at));
+    if (pair == pairs.end()) continue;
+    pair->second.found = &symbol;
+    ++pair->second.new_count;
+  }
+  for (auto& [name, pair] : pairs) {
+    if (pair.old_count != 1 || pair.new_count != 1 || pair.old->is_function != pair.found->is_function) continue;
+    pair.old->found = true;
+    pair.old->new_offset = pair.found->offset;
+    pair.old->new_size = pair.found->size;
+  }
 }
 
 const TranslatedSymbol* ProgramTranslation::Find(uint64_t offset, const std::string& linkage_name) const {

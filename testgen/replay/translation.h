@@ -38,6 +38,7 @@ class ProgramTranslation {
   std::optional<std::pair<uint64_t, uint64_t>> FindRange(uint64_t offset, const std::string& linkage_name) const;
 
  private:
+  void PairRenamedFiles();
   const TranslatedSymbol* Find(uint64_t offset, const std::string& linkage_name) const;
 
   std::vector<TranslatedSymbol> symbols_;

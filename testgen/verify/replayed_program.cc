@@ -2,20 +2,56 @@
 
 #include <stdlib.h>
 
+#include <filesystem>
 #include <iostream>
 
+#include "agent/report/reader.h"
+
 namespace recrash {
+namespace {
+
+[[noreturn]] void Die(const std::string& why) {
+  std::cerr << why << std::endl;
+  abort();
+}
+
+// As recrash-clang++ does it.
+std::string WithAgent(const std::string& flags, const std::string& mode) {
+  return Monitored(flags + " -pthread -Wl,-u,__recrash_client_anchor -Xlinker " RECRASH_TEST_CLIENT, mode);
+}
+
+}  // namespace
 
 ReplayedProgram::ReplayedProgram(const std::string& source, const std::string& flags,
                                  const std::vector<std::string>& arguments, const std::string& mode)
-    : fixture_(source, Monitored(flags, mode)), report_(fixture_.Crash(arguments)) {
+    : fixture_(source, WithAgent(flags, mode)), report_(Crash(arguments)) {
   const Backtrace backtrace = MustRead(report_);
   Result<ReplayData> data = MakeReplayData(report_, backtrace, {});
-  if (!data) {
-    std::cerr << data.error().message << std::endl;
-    abort();
-  }
+  if (!data) Die(data.error().message);
   report_.replay = std::move(*data);
+}
+
+Report ReplayedProgram::Crash(const std::vector<std::string>& arguments) const {
+  std::string command =
+      "RECRASH_DIR=" + fixture_.folder() + " RECRASH_COLLECTOR=" RECRASH_TEST_COLLECTOR " " + fixture_.path();
+  for (const std::string& argument : arguments) command += " '" + argument + "'";
+  fixture_.Run("cd " + fixture_.folder() + " && (" + command + ") >output 2>&1; true");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(fixture_.folder())) {
+    if (entry.path().extension() != ".rcr") continue;
+    Result<Report> report = ReadReport(entry.path().string());
+    if (!report) Die(report.error().message);
+    return std::move(*report);
+  }
+  Die("the program left no report");
+}
+
+std::string ReplayedProgram::Rebuild(const std::string& source, const std::string& flags) {
+  const std::string folder = fixture_.path("rebuilt");
+  fixture_.Run("mkdir -p " + folder);
+  fixture_.Write("rebuilt/program.cc", source);  // the same name: symbols of locals carry it
+  const std::string path = folder + "/program";
+  fixture_.Run(RECRASH_TEST_CXX " " + WithAgent(flags, "references") + " " + folder + "/program.cc -o " + path);
+  return path;
 }
 
 Result<std::vector<FrameVerdict>> ReplayedProgram::VerifyAll(const VerifyOptions& given) const {
@@ -46,7 +82,7 @@ FrameVerdict ReplayedProgram::Verify(const std::string& function, const VerifyOp
 std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& verdicts) {
   static const char* const kNames[] = {"cannot replay", "reproduced", "different failure",
                                        "returned",      "exited",     "timed out"};
-  std::string text;
+  std::string text = "recorded in " + report.replay->place.function + "\n";
   for (const FrameVerdict& verdict : verdicts) {
     for (const ReplayFrame& frame : report.replay->frames) {
       if (frame.index != verdict.index) continue;

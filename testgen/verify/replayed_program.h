@@ -13,7 +13,7 @@ namespace recrash {
 
 class ReplayedProgram {
  public:
-  // Compiles `source` with the pass and `flags`, runs it until it crashes, reads its frames.
+  // Compiles `source` with the pass, the agent and `flags`, runs it until it crashes, reads report and frames.
   explicit ReplayedProgram(const std::string& source, const std::string& flags = "-O2 -g",
                            const std::vector<std::string>& arguments = {}, const std::string& mode = "references");
 
@@ -25,10 +25,15 @@ class ReplayedProgram {
   Fixture& fixture() { return fixture_; }
   Report& report() { return report_; }
   const Report& report() const { return report_; }
+  // The same with a program that is built anew from `source`; returns its path, for VerifyOptions::program.
+  std::string Rebuild(const std::string& source, const std::string& flags = "-O2 -g");
+
   // Of what was verified last: a line for each frame.
   const std::string& text() const { return text_; }
 
  private:
+  Report Crash(const std::vector<std::string>& arguments) const;
+
   Fixture fixture_;
   Report report_;
   mutable std::string text_;

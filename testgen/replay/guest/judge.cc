@@ -21,21 +21,30 @@ constexpr uint64_t kOverflowReach = 1ull << 20;
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Equal but for the numbers: an assertion's text carries its line, which moves when the file above it is edited.
-bool EqualButNumbers(const char* a, const char* b) {
+bool EqualButNumbers(const char* a, size_t a_length, const char* b, size_t b_length) {
+  const char* a_end = a + a_length;
+  const char* b_end = b + b_length;
   for (;;) {
-    if (IsDigit(*a) && IsDigit(*b)) {
-      while (IsDigit(*a)) ++a;
-      while (IsDigit(*b)) ++b;
+    if (a < a_end && b < b_end && IsDigit(*a) && IsDigit(*b)) {
+      while (a < a_end && IsDigit(*a)) ++a;
+      while (b < b_end && IsDigit(*b)) ++b;
     }
-    if (*a != *b) return false;
-    if (*a == 0) return true;
-    ++a;
-    ++b;
+    if (a == a_end || b == b_end) return a == a_end && b == b_end;
+    if (*a++ != *b++) return false;
   }
 }
 
+// What is left of a message without the line ends that glibc puts there.
+size_t LengthOf(const char* message) {
+  size_t length = strlen(message);
+  while (length > 0 && message[length - 1] == '\n') --length;
+  return length;
+}
+
 bool SameMessage(const char* recorded, const char* seen) {
-  return Has(plan::kRebuilt) ? EqualButNumbers(recorded, seen) : strcmp(recorded, seen) == 0;
+  const size_t length = LengthOf(recorded);
+  if (Has(plan::kRebuilt)) return EqualButNumbers(recorded, length, seen, LengthOf(seen));
+  return length == LengthOf(seen) && memcmp(recorded, seen, length) == 0;
 }
 
 bool HitStackEnd(const Observed& observed) {
@@ -102,9 +111,11 @@ void DescribeSignal(const Observed& observed, char* text, size_t size) {
   if (observed.exception_type[0]) {
     char type[512];
     DemangleType(observed.exception_type, type, sizeof type);
-    snprintf(text, size, "uncaught %s%s%s", type, observed.exception_what[0] ? ": " : "", observed.exception_what);
+    snprintf(text, size, "uncaught %s%s%s (in %s)", type, observed.exception_what[0] ? ": " : "",
+             observed.exception_what, place);
   } else if (observed.abort_message[0]) {
-    snprintf(text, size, "%s: %s (in %s)", signal, observed.abort_message, place);
+    snprintf(text, size, "%s: %.*s (in %s)", signal, static_cast<int>(LengthOf(observed.abort_message)),
+             observed.abort_message, place);
   } else if (HitStackEnd(observed)) {
     snprintf(text, size, "%s: stack overflow in %s", signal, place);
   } else if (observed.signal == SIGSEGV || observed.signal == SIGBUS) {

@@ -46,6 +46,10 @@ const void* exception_type_info;
 const LiveModule* program;
 const LiveModule* place_module;
 
+constexpr int kMostToolRanges = 1024;
+Range tool_ranges[kMostToolRanges];
+int tool_range_count;
+
 void* FindInProgram(const char* name) {
   for (const plan::RuntimeSymbol& symbol : TableOf<plan::RuntimeSymbol>(world.plan->runtime_symbols)) {
     if (strcmp(TextOf(symbol.name), name) == 0) return Pointer<void>(ProgramModule()->live.start + symbol.offset);
@@ -68,7 +72,21 @@ struct Walk {
   int frames;
 };
 
+// The agent's code in the program is no place of a failure.
+void FindToolRanges() {
+  const bool rebuilt = Has(plan::kRebuilt);
+  for (const plan::Symbol& symbol : TableOf<plan::Symbol>(world.plan->symbols)) {
+    if (!(symbol.flags & plan::kTool) || (rebuilt && !(symbol.flags & plan::kTranslated))) continue;
+    if (tool_range_count == kMostToolRanges) break;
+    const uint64_t start = program->live.start + (rebuilt ? symbol.new_offset : symbol.offset);
+    tool_ranges[tool_range_count++] = {start, start + (rebuilt ? symbol.new_size : symbol.size)};
+  }
+}
+
 bool IsOwn(uint64_t pc) {
+  for (int i = 0; i < tool_range_count; ++i) {
+    if (pc > tool_ranges[i].start && pc <= tool_ranges[i].end) return false;
+  }
   return (program && program->live.Contains(pc)) || (place_module && place_module->live.Contains(pc));
 }
 
@@ -107,6 +125,7 @@ void FindRuntime() {
   for (const plan::Module& module : TableOf<plan::Module>(world.plan->modules)) {
     if (place >= module.base && place - module.base < module.size) place_module = ModuleOf(&module);
   }
+  FindToolRanges();
   get_globals = Find<GetGlobals>("__cxa_get_globals");
   current_type = Find<CurrentType>("__cxa_current_exception_type");
   exception_type_info = Find<const void*>("_ZTISt9exception");
