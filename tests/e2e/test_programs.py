@@ -57,7 +57,8 @@ class ManyFiles(harness.Workspace):
                          "-Wl,-rpath,$ORIGIN", "-o", "program")
         report = self.crash(self.path / "program", died_of=signal.SIGSEGV)
         result = self.reproduce("./program", report=report)
-        self.assert_reproduced(result, "At", "Step19", "Step12", "Step5", "Step0", "main")
+        # Step19 ends in a tail call: its frame is gone.
+        self.assert_reproduced(result, "At", "Step18", "Step12", "Step5", "Step0", "main")
 
 
 class Threads(harness.Workspace):
@@ -109,6 +110,8 @@ class Signals(harness.Workspace):
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
 struct Box {{ int* slot; int count; char* page; }};
 __attribute__((noinline)) int Fail(Box* box, int divisor) {{ {body} }}
 __attribute__((noinline)) int Outer(Box* box) {{ int result = Fail(box, box->count); return result + box->count; }}
@@ -133,9 +136,10 @@ int main() {{
         self.check("assert(divisor != 0); return box->count;", signal.SIGABRT)
 
     def test_sigbus(self):
-        self.check('asm volatile("pushf; orl $0x40000, (%%rsp); popf" ::: "memory", "cc");'
-                   "return *reinterpret_cast<volatile int*>(reinterpret_cast<char*>(box) + 1) + divisor;",
-                   signal.SIGBUS)
+        """A page of a mapped file that lies behind the file's end."""
+        (self.path / "data").write_bytes(b"x")
+        self.check("static char* page; if (!page) page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE,"
+                   'open("data", O_RDONLY), 0)); box->page = page; return page[4096 + divisor];', signal.SIGBUS)
 
     def test_double_free(self):
         self.check("box->page = static_cast<char*>(malloc(100)); char* p = box->page; free(p); "
@@ -149,7 +153,7 @@ class Exceptions(harness.Workspace):
 struct Shop { std::string name; int stock; };
 __attribute__((noinline)) int Sell(Shop* shop, int wanted) {
   if (wanted > shop->stock) throw std::range_error(shop->name + " has no " + std::to_string(wanted));
-  return shop->stock -= wanted;
+  return shop->stock - wanted;
 }
 __attribute__((noinline)) int Serve(Shop* shop, int customers) NOEXCEPT {
   int left = 0;
@@ -167,7 +171,7 @@ int main() {
         report = self.crash(program, died_of=signal.SIGABRT)
         result = self.reproduce(program, report=report)
         self.assertIn("std::range_error", json.dumps(result["failure"]))
-        self.assertIn("corner shop has no 3", json.dumps(result["failure"]))
+        self.assertIn("corner shop has no 5", json.dumps(result["failure"]))
         self.assert_reproduced(result, *functions)
 
     def test_nobody_catches_it(self):
