@@ -39,8 +39,8 @@ enum class Location : uint8_t {
   kRcx = 3,
   kR8 = 4,
   kR9 = 5,
-  kR10 = 6,  // static chain (`nest`)
-  kXmm0 = 16,  // kXmm0 + n is xmm<n> (its low `size` bytes: 4, 8 or 16; ymm/zmm beyond that are not kept), n < 8
+  kR10 = 6,     // static chain (`nest`)
+  kXmm0 = 16,   // kXmm0 + n is xmm<n> (its low `size` bytes: 4, 8 or 16; ymm/zmm beyond that are not kept), n < 8
   kStack = 64,  // at stack_offset bytes above the stack pointer on entry plus eight (the first stack argument is 0)
   kUnknown = 255,
 };
@@ -121,7 +121,7 @@ constexpr int kRegisterCount = 17;
 // next throw; `armed` is set while it holds a throw that has not been caught.
 struct ThrowRecord {
   uint64_t armed;
-  uint64_t object;  // the thrown object
+  uint64_t object;                     // the thrown object
   uint64_t registers[kRegisterCount];  // as in the caller of __cxa_throw, just after the call
   uint64_t stack_address;              // where the copied bytes lay
   uint64_t stack_size;
@@ -138,14 +138,14 @@ struct CrashRecord {
   FailureKind kind;
   int32_t pid;
   int32_t tid;
-  int32_t depth_option;  // reserved, 0
+  int32_t depth_option;   // reserved, 0
   uint64_t monotonic_ns;  // when the handler was entered
   siginfo_t siginfo;
-  ucontext_t context;         // registers of the failing thread
-  uint8_t fpstate[512];       // FXSAVE image that context points to
-  uint64_t throw_record;      // ThrowRecord* of the failing thread, or 0
-  char reason[512];           // of RECRASH_REPORT
-  char options[512];          // RECRASH_OPTIONS as the process saw it at start-up
+  ucontext_t context;     // registers of the failing thread
+  uint8_t fpstate[512];   // FXSAVE image that context points to
+  uint64_t throw_record;  // ThrowRecord* of the failing thread, or 0
+  char reason[512];       // of RECRASH_REPORT
+  char options[512];      // RECRASH_OPTIONS as the process saw it at start-up
   // The collector answers by writing this with process_vm_writev, so that the client can print it.
   char report_path[1024];
 };
