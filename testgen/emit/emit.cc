@@ -52,6 +52,8 @@ std::string Line(const std::string& statement, const std::string& comment) {
   return fmt::format("  // {}\n  {}\n", comment, statement);
 }
 
+std::string Rendered(const Parameter& parameter) { return CommentText(WithoutUnnamedNamespaces(parameter.rendered)); }
+
 class TestWriter {
  public:
   TestWriter(const Report& report, const Backtrace& backtrace, const EmitOptions& options, const TypeSpeller& speller)
@@ -114,12 +116,13 @@ std::optional<std::string> TestWriter::ShortString(const Parameter& parameter) c
 std::string TestWriter::Pointer(const Parameter& parameter, const std::string& name) {
   const auto spelled = speller_.SpellPointer(parameter.type);
   const bool is_null = std::ranges::all_of(parameter.bytes, [](uint8_t byte) { return byte == 0; });
-  const std::string rendered = CommentText(parameter.rendered);
+  const std::string rendered = Rendered(parameter);
   if (is_null && parameter.type.kind == TypeKind::kPointer) {
     if (spelled) {
       body_ += Line(fmt::format("{} {} = nullptr;", *spelled, name), "");
     } else {
-      body_ += Line(fmt::format("recrash::Address {}{{}};", name), CommentText(parameter.type.name + ", null"));
+      body_ += Line(fmt::format("recrash::Address {}{{}};", name),
+                    CommentText(WithoutUnnamedNamespaces(parameter.type.name) + ", null"));
     }
     return name;
   }
@@ -131,7 +134,7 @@ std::string TestWriter::Pointer(const Parameter& parameter, const std::string& n
     body_ += Line(fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number), rendered);
   } else {
     body_ += Line(fmt::format("auto {} = frame.Load<recrash::Address>({});", name, parameter.number),
-                  CommentText(parameter.type.name + ": " + parameter.rendered));
+                  CommentText(WithoutUnnamedNamespaces(parameter.type.name + ": " + parameter.rendered)));
   }
   return name;
 }
@@ -150,7 +153,7 @@ std::string TestWriter::Enumeration(const Parameter& parameter, const std::strin
   const auto number = ScalarLiteral(parameter.type, parameter.bytes);
   if (!scalar || !number) return "recrash::AsRecorded";
   body_ += Line(fmt::format("const {} {} = {};", *scalar, name, *number),
-                CommentText(fmt::format("{}: {}", parameter.type.name, parameter.rendered)));
+                CommentText(WithoutUnnamedNamespaces(fmt::format("{}: {}", parameter.type.name, parameter.rendered))));
   return name;
 }
 
@@ -161,7 +164,7 @@ std::string TestWriter::Argument(const Parameter& parameter) {
   const size_t needed = IsAddress(type) ? sizeof(uint64_t) : type.size;
   const std::string label = parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name;
   const auto as_recorded = [&](const std::string& why) {
-    body_ += Line("// " + CommentText(fmt::format("{}: {}", label, why)), "");
+    body_ += Line("// " + CommentText(WithoutUnnamedNamespaces(fmt::format("{}: {}", label, why))), "");
     return std::string("recrash::AsRecorded");
   };
   if (!parameter.complete || !reaches_call || needed == 0 || parameter.bytes.size() < needed)
@@ -178,8 +181,8 @@ std::string TestWriter::Argument(const Parameter& parameter) {
   if (const auto literal = ScalarLiteral(type, parameter.bytes)) {
     body_ += Line(fmt::format("const {} {} = {};", *scalar, name, *literal), "");
   } else {
-    body_ += Line(fmt::format("const auto {} = frame.Load<{}>({});", name, *scalar, parameter.number),
-                  CommentText(parameter.rendered));
+    body_ +=
+        Line(fmt::format("const auto {} = frame.Load<{}>({});", name, *scalar, parameter.number), Rendered(parameter));
   }
   return name;
 }

@@ -91,13 +91,16 @@ std::string BaseName(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-std::string PlainFunction(const std::string& demangled) {
-  std::string name = Reduced(WithoutParameters(demangled));
-  for (size_t at; (at = name.find(kAnonymous)) != std::string::npos;) {
+std::string WithoutUnnamedNamespaces(std::string text) {
+  for (size_t at; (at = text.find(kAnonymous)) != std::string::npos;) {
     const size_t length = kAnonymous.size();
-    name.erase(at, name.compare(at + length, 2, "::") == 0 ? length + 2 : length);
+    text.erase(at, text.compare(at + length, 2, "::") == 0 ? length + 2 : length);
   }
-  return name;
+  return text;
+}
+
+std::string PlainFunction(const std::string& demangled) {
+  return WithoutUnnamedNamespaces(Reduced(WithoutParameters(demangled)));
 }
 
 std::string ShortFunction(const std::string& demangled) {

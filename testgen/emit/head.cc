@@ -18,7 +18,7 @@ std::string ShortArguments(const Frame& frame) {
   if (!frame.own) return "...";
   for (const Parameter& parameter : frame.parameters) {
     if (parameter.is_receiver || parameter.artificial) continue;
-    const std::string value = parameter.complete ? CommentText(parameter.rendered, 24) : "?";
+    const std::string value = parameter.complete ? CommentText(WithoutUnnamedNamespaces(parameter.rendered), 24) : "?";
     const std::string name = CommentText(parameter.name, 24);
     const std::string text = fmt::format("{}{}{}", name, name.empty() ? "" : "=", value);
     if (out.size() + text.size() > 80) return out + ", ...";

@@ -1,0 +1,158 @@
+"""find_package(recrash) from an installed tree, in projects as users write them."""
+
+import pathlib
+import shutil
+import signal
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "e2e"))
+import harness  # noqa: E402
+
+PROJECT = """
+cmake_minimum_required(VERSION 3.16)
+project(greeter CXX)
+enable_testing()
+find_package(recrash REQUIRED)
+add_executable(greeter greeter.cc)
+"""
+
+# `Greet` hands on a null name when there is no argument.
+SOURCE = """
+#include <cstdio>
+#include <cstring>
+#include <string>
+struct Greeter {
+  std::string greeting;
+  __attribute__((noinline)) size_t Width(const char* name) { return greeting.size() + strlen(name); }
+  __attribute__((noinline)) size_t Greet(const char* name) { return Width(name) + 1; }
+};
+int main(int argc, char** argv) {
+  Greeter greeter{"hello"};
+  std::printf("%zu\\n", greeter.Greet(argc > 1 ? argv[1] : nullptr));
+}
+"""
+FIXED = SOURCE.replace("return Width(name)", 'return Width(name ? name : "")')
+
+CRASH_TEST = "recrash_add_crash_test(NAME crash PROGRAM greeter REPORT kept/crash_test.rcr SOURCES kept/crash_test.cc)\n"
+
+
+class Project(harness.Workspace):
+    def write(self, lists, source=SOURCE):
+        (self.path / "CMakeLists.txt").write_text(PROJECT + lists)
+        (self.path / "greeter.cc").write_text(source)
+
+    def configure(self, *options, compiler="clang++-19", prefix=harness.PREFIX, expect=0):
+        return self.run_command("cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                                f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_PREFIX_PATH={prefix}", *options,
+                                expect=expect)
+
+    def build(self):
+        self.run_command("cmake", "--build", "build")
+        return self.path / "build" / "greeter"
+
+    def keep_tests(self, program, report):
+        """What a user does with tests worth keeping: copies two files into the project."""
+        self.reproduce(program, report=report)
+        (self.path / "kept").mkdir()
+        for name in ("crash_test.cc", "crash_test.rcr"):
+            shutil.copy(self.path / "tests" / name, self.path / "kept")
+
+
+class Instrument(Project):
+    def test_reports_name_mode_and_version(self):
+        self.write("recrash_instrument(greeter MODE full VERSION 2.1-rc1)\n")
+        self.configure()
+        self.crash(self.build(), died_of=signal.SIGSEGV)
+        self.run_command("recrash", "show", "--json", "show.json")
+        shown = (self.path / "show.json").read_text()
+        self.assertIn('"version": "2.1-rc1"', shown)
+        self.assertIn('"mode": "full"', shown)
+
+    def test_says_which_compiler_is_needed(self):
+        self.write("recrash_instrument(greeter)\n")
+        error = self.configure(compiler="g++", expect=1).stderr
+        self.assertIn("recrash_instrument needs Clang 19", " ".join(error.split()))
+        self.assertIn("found GNU", " ".join(error.split()))
+
+    def test_does_not_guess(self):
+        for call in ("recrash_instrument(nothing)", "recrash_instrument(greeter MODE fast)",
+                     "recrash_instrument(greeter FAST)", 'recrash_instrument(greeter VERSION "a b")'):
+            with self.subTest(call):
+                self.write(call + "\n")
+                self.assertIn("recrash_instrument", self.configure(expect=1).stderr)
+
+    def test_leaves_a_library_without_the_agent(self):
+        self.write("add_library(part SHARED part.cc)\nrecrash_instrument(part)\nrecrash_instrument(greeter)\n"
+                   "target_link_libraries(greeter PRIVATE part)\n")
+        (self.path / "part.cc").write_text("int Part(int* p) { return *p + 1; }\n")
+        self.configure()
+        self.build()
+        symbols = self.run_command("nm", "build/libpart.so").stdout
+        self.assertNotIn("__recrash_client_anchor", symbols)
+        self.assertIn("recrash_map", self.run_command("readelf", "-SW", "build/libpart.so").stdout)
+
+    def test_our_own_compiler_does_not_run_the_pass_twice(self):
+        self.write("recrash_instrument(greeter VERSION 3)\n")
+        self.configure(compiler=harness.PREFIX / "bin/recrash-clang++")
+        self.crash(self.build(), died_of=signal.SIGSEGV)
+        self.assertIn("version 3", self.run_command("recrash", "show").stdout)
+
+    def test_the_prefix_may_be_moved(self):
+        moved = self.path / "elsewhere"
+        shutil.copytree(harness.PREFIX, moved, symlinks=True)
+        self.write("recrash_instrument(greeter)\n")
+        self.configure(prefix=moved)
+        program = self.build()
+        self.assertIn(str(moved), (self.path / "build/build.ninja").read_text())
+        self.assertNotIn(str(harness.PREFIX), (self.path / "build/build.ninja").read_text())
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.environment["PATH"] = f"{moved}/bin:{self.environment['PATH']}"
+        result = self.reproduce(program, report=report, build=True)
+        self.assertGreater(result["tests"], 0)
+        self.assertNotIn(str(harness.PREFIX), (self.path / "tests/build/build.ninja").read_text())
+
+
+class CrashTest(Project):
+    def setUp(self):
+        super().setUp()
+        self.write("recrash_instrument(greeter)\n")
+        self.configure()
+        program = self.build()
+        self.keep_tests(program, self.crash(program, died_of=signal.SIGSEGV))
+
+    def ctest(self, expect):
+        return self.run_command("ctest", "--test-dir", "build", "--output-on-failure", expect=expect).stdout
+
+    def test_is_red_until_the_fix_and_green_after_it(self):
+        self.write("recrash_instrument(greeter)\n" + CRASH_TEST)
+        self.configure()
+        self.build()
+        red = self.ctest(expect=8)
+        self.assertIn("crash.CrashTest.Frame", red)
+        self.assertIn("happens again", red)
+        self.assertNotIn("Passed", red)
+        self.write("recrash_instrument(greeter)\n" + CRASH_TEST, source=FIXED)
+        self.build()
+        self.assertRegex(self.ctest(expect=8), r"Frame\d_Greeter_Greet .* Passed")
+
+    def test_takes_a_program_that_was_built_elsewhere_and_any_compiler(self):
+        shutil.copy(self.path / "build/greeter", self.path / "installed")
+        shutil.rmtree(self.path / "build")
+        self.write(CRASH_TEST.replace("PROGRAM greeter", "PROGRAM installed"))
+        self.configure(compiler="g++")
+        self.build()
+        self.assertIn("happens again", self.ctest(expect=8))
+
+    def test_a_missing_program_fails_the_tests_and_not_the_build(self):
+        self.write(CRASH_TEST.replace("PROGRAM greeter", "PROGRAM gone"))
+        self.configure()
+        self.build()
+        self.assertIn(f"{self.path}/gone", self.ctest(expect=8))
+
+    def test_does_not_guess(self):
+        self.write("recrash_add_crash_test(NAME crash PROGRAM greeter)\n")
+        self.assertIn("REPORT is needed", " ".join(self.configure(expect=1).stderr.split()))
+
+
+if __name__ == "__main__":
+    harness.main()
