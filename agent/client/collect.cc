@@ -1,11 +1,14 @@
 // Starts the collector on this process and waits for it.
 //
-// Signal-safe: vfork and execve with everything prepared, system calls otherwise.
+// Signal-safe: clone and execve with everything prepared, system calls otherwise. clone with CLONE_VFORK and a stack of
+// the child's own does what vfork does; vfork itself is intercepted by AddressSanitizer, which then cleans the shadow
+// of what it takes for this thread's stack and crashes on an alternate one.
 //
 // The time limit is kept twice. While the collector holds this process by ptrace the waiting thread stands still, so
-// the collector has an alarm of its own, set between vfork and execve and inherited: when it rings the collector dies
+// the collector has an alarm of its own, set before execve and inherited: when it rings the collector dies
 // and the kernel lets the process go. A collector that never attaches meets the waiting thread's clock instead.
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -29,9 +32,9 @@ namespace {
 
 enum class Outcome { kWritten, kMissing, kFailed, kTimedOut };
 
-// In the child of vfork, which runs in this process's memory until execve: no change to anything but its own signal
+// In the child, which runs in this process's memory until execve: no change to anything but its own signal
 // state and clock.
-RECRASH_SIGNAL_SAFE void BecomeCollector(char* const* arguments) {
+RECRASH_SIGNAL_SAFE int BecomeCollector(void* arguments) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   sigaction(SIGALRM, &action, nullptr);
@@ -42,11 +45,11 @@ RECRASH_SIGNAL_SAFE void BecomeCollector(char* const* arguments) {
   alarm(g_state.options.timeout_seconds);
   // An empty environment: LD_PRELOAD would watch the collector with this very client.
   char* const environment[] = {nullptr};
-  execve(g_state.collector, arguments, environment);
+  execve(g_state.collector, static_cast<char* const*>(arguments), environment);
   _exit(127);
 }
 
-RECRASH_SIGNAL_SAFE __attribute__((noinline)) pid_t StartCollector() {
+RECRASH_SIGNAL_SAFE pid_t StartCollector() {
   static char pid[24], tid[24], record[24], abort_message[24];
   Text(pid).Decimal(static_cast<uint64_t>(g_record.pid));
   Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
@@ -60,9 +63,8 @@ RECRASH_SIGNAL_SAFE __attribute__((noinline)) pid_t StartCollector() {
   arguments[4] = g_state.directory;
   arguments[5] = abort_message;
   arguments[6] = nullptr;
-  const pid_t child = vfork();
-  if (child == 0) BecomeCollector(arguments);
-  return child;
+  alignas(16) static char stack[16 << 10];
+  return clone(BecomeCollector, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
 }
 
 // The program may reap the collector before this thread does (a wait for any child in another one): then only the

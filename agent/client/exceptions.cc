@@ -21,27 +21,30 @@
 extern "C" {
 __attribute__((weak)) void* __cxa_get_globals();
 __attribute__((weak)) void* __cxa_current_exception_type();
+// Of a static link, where --wrap leads to the hooks.
+__attribute__((weak)) void __real___cxa_throw(void* object, void* type, void (*destructor)(void*));
+__attribute__((weak)) void* __real___cxa_begin_catch(void* exception);
+__attribute__((weak)) void (*__real__ZSt13set_terminatePFvvE(void (*handler)()))();
 }
 
 namespace recrash::client {
 namespace {
 
-ThrowFunction RealThrow() {
-  if (g_state.real_throw == nullptr)
-    g_state.real_throw = reinterpret_cast<ThrowFunction>(dlsym(RTLD_NEXT, "__cxa_throw"));
-  return g_state.real_throw;
+// The function behind a hook of ours, found once.
+template <typename Function>
+Function Real(Function& known, Function linked, const char* name) {
+  if (known == nullptr) known = linked != nullptr ? linked : reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  return known;
 }
 
+ThrowFunction RealThrow() { return Real(g_state.real_throw, &__real___cxa_throw, "__cxa_throw"); }
+
 BeginCatchFunction RealBeginCatch() {
-  if (g_state.real_begin_catch == nullptr)
-    g_state.real_begin_catch = reinterpret_cast<BeginCatchFunction>(dlsym(RTLD_NEXT, "__cxa_begin_catch"));
-  return g_state.real_begin_catch;
+  return Real(g_state.real_begin_catch, &__real___cxa_begin_catch, "__cxa_begin_catch");
 }
 
 SetTerminateFunction RealSetTerminate() {
-  if (g_state.real_set_terminate == nullptr)
-    g_state.real_set_terminate = reinterpret_cast<SetTerminateFunction>(dlsym(RTLD_NEXT, "_ZSt13set_terminatePFvvE"));
-  return g_state.real_set_terminate;
+  return Real(g_state.real_set_terminate, &__real__ZSt13set_terminatePFvvE, "_ZSt13set_terminatePFvvE");
 }
 
 // A copy of `size` bytes at most, less where the stack ends before. On a stack that is not the thread's own (a

@@ -85,6 +85,7 @@ Program::Program(std::vector<std::string> arguments) : arguments_(std::move(argu
 
 Program Program::Failing(const std::string& failure) { return Program({RECRASH_TEST_FAILURES, failure}); }
 Program Program::Unwatched(const std::string& failure) { return Program({RECRASH_TEST_UNWATCHED, failure}); }
+Program Program::Static(const std::string& failure) { return Program({RECRASH_TEST_STATIC, failure}); }
 Program Program::PlainC() { return Program({RECRASH_TEST_PLAIN_C}).Preloaded(); }
 Program Program::LinkedC() { return Program({RECRASH_TEST_LINKED_C}); }
 

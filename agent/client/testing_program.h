@@ -44,6 +44,8 @@ class Program {
   static Program Failing(const std::string& failure);
   // The same without the client.
   static Program Unwatched(const std::string& failure);
+  // The same with everything linked statically, the client for static links among it.
+  static Program Static(const std::string& failure);
   // The C program of testdata/plain.c, with the client preloaded.
   static Program PlainC();
   // The C program with the client linked in.

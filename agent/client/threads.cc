@@ -16,6 +16,11 @@
 
 #include "agent/client/client.h"
 
+extern "C" {
+__attribute__((weak)) int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+__attribute__((weak)) int __real_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+}
+
 extern "C" void* __libc_stack_end;  // of ld.so: the main thread's stack pointer at the program's first instruction
 
 namespace recrash::client {
@@ -101,9 +106,17 @@ size_t StackSize(const pthread_attr_t* attributes) {
 
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 
+// A sanitizer's interceptor, which keeps its own list of threads; libc's in a static link (--wrap); or the next one.
 CreateFunction RealCreate() {
   static CreateFunction real;
-  if (real == nullptr) real = reinterpret_cast<CreateFunction>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (real == nullptr) {
+    if (&__interceptor_pthread_create != nullptr)
+      real = __interceptor_pthread_create;
+    else if (&__real_pthread_create != nullptr)
+      real = __real_pthread_create;
+    else
+      real = reinterpret_cast<CreateFunction>(dlsym(RTLD_NEXT, "pthread_create"));
+  }
   return real;
 }
 

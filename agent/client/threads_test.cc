@@ -32,6 +32,15 @@ TEST(StackOverflow, InASecondThreadIsReportedByThePreloadedClient) {
   EXPECT_EQ(ran.OnlyReport().failure.signal, SIGSEGV);
 }
 
+// Without dynamic symbols nothing is interposed: the hooks come by --wrap.
+TEST(StaticProgram, IsWatchedLikeOthers) {
+  EXPECT_EQ(Program::Static("nothing").Run().outcome(), 7);
+  EXPECT_EQ(Program::Static("many-threads").Run().outcome(), 7);
+  EXPECT_EQ(Program::Static("thread-overflow").Run().OnlyReport().failure.signal, SIGSEGV);
+  EXPECT_EQ(Program::Static("noexcept").Run().OnlyReport().failure.exception_what, "boom 3");
+  EXPECT_EQ(Program::Static("own-terminate").Run().OnlyReport().failure.exception_what, "boom 3");
+}
+
 TEST(SecondThread, IsTheFailingOne) {
   const Ran ran = Program::Failing("thread").Run();
   EXPECT_EQ(ran.outcome(), -SIGSEGV);
