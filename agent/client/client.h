@@ -5,6 +5,7 @@
 //   collect.cc     starts the collector and waits for it
 //   raw_writer.cc  the fallback without a collector
 //   threads.cc     a block of ours for each thread: alternate stack, throw record
+//   caught_in_main.cc  exceptions that only main catches
 //   exceptions.cc  __cxa_throw, __cxa_begin_catch, std::terminate
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
@@ -67,6 +68,7 @@ struct ThreadBlock {
   abi::ThrowRecord thrown;
   uint64_t stack_low;  // of the thread's own stack; 0 when not known
   uint64_t stack_high;
+  uint32_t is_main;
   uint32_t terminating;  // std::terminate was entered with `thrown`
   uint64_t mapping;
   uint64_t mapping_size;
@@ -89,6 +91,13 @@ RECRASH_SIGNAL_SAFE void ShowTerminateHook();
 
 // crash.cc
 void InstallCrashHandler();
+// Writes a report of a process that goes on; `registers` in DWARF's order, `thrown` or `reason` may be null.
+void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRecord* thrown,
+                   const uint64_t* registers);
+
+// caught_in_main.cc
+// `return_address`: of __cxa_begin_catch, in the function that catches.
+void ReportIfCaughtInMain(ThreadBlock& block, void* unwind_exception, void* return_address);
 
 // collect.cc
 // Lets the collector write a report of g_record and prints the line that says so; the raw fallback where it cannot.

@@ -136,7 +136,7 @@ RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
       break;
     case abi::FailureKind::kSignal:
       line << SignalName(g_record.siginfo.si_signo);
-      if (g_record.siginfo.si_code > 0 && g_record.siginfo.si_signo != SIGABRT)
+      if (g_record.siginfo.si_code > 0 && g_record.siginfo.si_signo != SIGABRT && g_record.siginfo.si_signo != SIGTRAP)
         line << " at address 0x", line.Hex(reinterpret_cast<uint64_t>(g_record.siginfo.si_addr));
       break;
   }

@@ -105,17 +105,12 @@ void InstallCrashHandler() {
   handler->set_crash_handler(OnCrash);
 }
 
-// Called by the assembly below with the registers of the caller of __recrash_report.
-extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* reason, const uint64_t* registers) {
-  // Looked up each time: the replay has put back this program's data, and what start-up found may be gone with it.
-  using Reported = void (*)(const char*);
-  if (auto replay = reinterpret_cast<Reported>(dlsym(RTLD_DEFAULT, "__recrash_replay_reported"))) return replay(reason);
-  if (g_state.preloaded_report != nullptr) return g_state.preloaded_report(reason);
-  if (g_state.mode != Mode::kLive) return;
+void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRecord* thrown,
+                   const uint64_t* registers) {
   const uint64_t entered = MonotonicNs();
-  const int saved_errno = errno;
   if (!BecomeReporter()) return;
-  ClearRecord(abi::FailureKind::kReported, entered);
+  ClearRecord(kind, entered);
+  g_record.throw_record = reinterpret_cast<uint64_t>(thrown);
   CopyText(g_record.reason, reason);
   // DWARF's order of registers is not the kernel's.
   static const int kFromDwarf[abi::kRegisterCount] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
@@ -131,6 +126,17 @@ extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* rea
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   MakeReport();
   __atomic_store_n(&g_state.reporting, 0, __ATOMIC_RELEASE);
+}
+
+// Called by the assembly below with the registers of the caller of __recrash_report.
+extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* reason, const uint64_t* registers) {
+  // Looked up each time: the replay has put back this program's data, and what start-up found may be gone with it.
+  using Reported = void (*)(const char*);
+  if (auto replay = reinterpret_cast<Reported>(dlsym(RTLD_DEFAULT, "__recrash_replay_reported"))) return replay(reason);
+  if (g_state.preloaded_report != nullptr) return g_state.preloaded_report(reason);
+  if (g_state.mode != Mode::kLive) return;
+  const int saved_errno = errno;
+  ReportAndGoOn(abi::FailureKind::kReported, reason, nullptr, registers);
   errno = saved_errno;
 }
 

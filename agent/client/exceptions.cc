@@ -168,7 +168,11 @@ extern "C" __attribute__((visibility("default"), used)) recrash::abi::ThrowRecor
 // catches once more to print what().
 extern "C" __attribute__((visibility("default"), weak)) void* __cxa_begin_catch(void* exception) noexcept {
   using namespace recrash::client;
-  if (ThreadBlock* block = ExistingThreadBlock()) block->thrown.armed = block->terminating;
+  if (ThreadBlock* block = ExistingThreadBlock()) {
+    if (g_state.options.exceptions_main != 0 && g_state.mode == Mode::kLive)
+      ReportIfCaughtInMain(*block, exception, __builtin_return_address(0));
+    block->thrown.armed = block->terminating;
+  }
   BeginCatchFunction real = g_state.real_begin_catch;
   return (real != nullptr ? real : RealBeginCatch())(exception);
 }

@@ -113,6 +113,22 @@ TEST(CaughtException, DoesNotColourALaterAbort) {
   EXPECT_FALSE(report.thrown);
 }
 
+// main catches everything, prints it and returns: with the option that is a failure, what others catch is none.
+TEST(CaughtInMain, IsReportedWhereTheOptionSaysSo) {
+  const Ran silent = Program::Failing("caught-in-main").Run();
+  EXPECT_EQ(silent.outcome(), 5);
+  EXPECT_TRUE(silent.Files("").empty());
+  const Ran ran = Program::Failing("caught-in-main").With("RECRASH_OPTIONS", "exceptions=main").Run();
+  EXPECT_EQ(ran.outcome(), 5);
+  EXPECT_THAT(ran.errors(), HasSubstr("main: boom 3"));
+  const Report report = ran.OnlyReport();
+  EXPECT_EQ(report.failure.kind, FailureKind::kException);
+  EXPECT_EQ(report.failure.exception_type, "St13runtime_error");
+  EXPECT_EQ(report.failure.exception_what, "boom 3");
+  ASSERT_TRUE(report.thrown);
+  EXPECT_LT(report.thrown->registers.pc() - ran.address().value, 1000u);
+}
+
 // It keeps get_terminate(), which is our handler, and calls it: that must neither loop nor lose the report.
 TEST(OwnTerminateHandler, RunsAndTheReportIsMade) {
   const Ran ran = Program::Failing("own-terminate").Run();

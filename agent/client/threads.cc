@@ -142,6 +142,7 @@ void InstallMainThread() {
   stack_t current = {};
   // Breakpad would take one from the program's heap if there were none; one that is there stays.
   if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) UseAlternateStack(*block);
+  block->is_main = 1;
   block->stack_high = RoundUp(reinterpret_cast<uint64_t>(__libc_stack_end), kPage);
   rlimit limit;
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;

@@ -254,7 +254,27 @@ NOINLINE void NotDumpable() {
 
 }  // namespace
 
+namespace {
+NOINLINE int CatchElsewhere() {
+  try {
+    Throw();
+  } catch (const std::exception&) {
+    return 1;
+  }
+  return 0;
+}
+}  // namespace
+
 int main(int count, char** arguments) {
+  if (count > 1 && std::strcmp(arguments[1], "caught-in-main") == 0) {
+    try {
+      g_global += CatchElsewhere();
+      FailIn(Throw);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "main: %s\n", error.what());
+      return 5;
+    }
+  }
   const std::map<std::string, std::function<void()>> failures = {
       {"segv", [] { FailIn(ReadNull); }},
       {"fpe", [] { FailIn(DivideByZero); }},
