@@ -45,7 +45,7 @@ struct State {
   BeginCatchFunction real_begin_catch;
   SetTerminateFunction real_set_terminate;
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
-  TerminateHandler original_terminate;  // libstdc++'s own
+  TerminateHandler original_terminate;  // libstdc++'s own; null while ours is not installed
   void (*preloaded_report)(const char* reason);
   const char* abort_message;  // address of libc's __abort_msg, or null
   int dumpable_before;

@@ -126,11 +126,11 @@ void InstallExceptionHooks() {
 }
 
 void HideTerminateHook() {
-  if (g_state.real_set_terminate != nullptr) g_state.real_set_terminate(g_state.previous_terminate);
+  if (g_state.original_terminate != nullptr) g_state.real_set_terminate(g_state.previous_terminate);
 }
 
 void ShowTerminateHook() {
-  if (g_state.real_set_terminate != nullptr) g_state.real_set_terminate(OnTerminate);
+  if (g_state.original_terminate != nullptr) g_state.real_set_terminate(OnTerminate);
 }
 
 // Called by the assembly below; gives it the function to go on with. `registers` in DWARF's order.
@@ -183,7 +183,7 @@ extern "C" __attribute__((visibility("default"), weak)) recrash::client::Termina
     recrash::client::TerminateHandler handler) noexcept __asm__("_ZSt13set_terminatePFvvE");
 recrash::client::TerminateHandler recrash_set_terminate(recrash::client::TerminateHandler handler) noexcept {
   using namespace recrash::client;
-  if (g_state.mode != Mode::kLive || g_state.real_set_terminate == nullptr) return RealSetTerminate()(handler);
+  if (g_state.mode != Mode::kLive || g_state.original_terminate == nullptr) return RealSetTerminate()(handler);
   return __atomic_exchange_n(&g_state.previous_terminate, handler, __ATOMIC_ACQ_REL);
 }
 

@@ -75,7 +75,7 @@ void FindReportDirectory() {
   else if (const char* home = getenv("HOME"); home != nullptr && *home == '/')
     text << home << "/.local/state/recrash";
   else
-    text << "/tmp/recrash-" << "", text.Decimal(getuid());
+    (text << "/tmp/recrash-").Decimal(getuid());
 }
 
 void FindCollector() {
