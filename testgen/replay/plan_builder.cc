@@ -1,6 +1,7 @@
 #include "testgen/replay/plan_builder.h"
 
 #include <cxxabi.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -38,6 +39,23 @@ bool IsLoader(const Module& module) {
 }
 
 bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
+
+// p_memsz of the PT_TLS of the program whose image this is; its headers lie at the start of the first segment.
+uint64_t TlsSizeOf(const ProgramImage& image, TargetAddress base) {
+  for (const Region& region : image.read_only) {
+    Elf64_Ehdr header;
+    if (region.address != base || region.bytes.size() < sizeof header) continue;
+    memcpy(&header, region.bytes.data(), sizeof header);
+    for (uint64_t i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr segment;
+      const uint64_t at = header.e_phoff + i * sizeof segment;
+      if (at > region.bytes.size() - sizeof segment || region.bytes.size() < sizeof segment) break;
+      memcpy(&segment, region.bytes.data() + at, sizeof segment);
+      if (segment.p_type == PT_TLS) return segment.p_memsz;
+    }
+  }
+  return 0;
+}
 
 // As the back-trace leaves them out when it looks for the failing place.
 bool IsToolFunction(const std::string& name) {
@@ -441,6 +459,7 @@ Result<PlanFile> Builder::Build() {
   header_.version = plan::kVersion;
   header_.flags = options_.flags;
   if (recorded->build_id != program_.build_id) header_.flags |= plan::kRebuilt;
+  header_.recorded_tls_size = TlsSizeOf(report_.replay->image, recorded->base);
   header_.new_program_size = program_.size;
   header_.test_library = AddText(options_.test_library);
   header_.seconds_per_frame = options_.seconds_per_frame;

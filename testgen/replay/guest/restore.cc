@@ -33,6 +33,10 @@ namespace {
 
 // struct pthread of glibc 2.25 to 2.41 on x86-64.
 constexpr uint64_t kUsualTidOffset = 0x2d0;
+constexpr uint64_t kTcbHead = 0x38;
+constexpr uint64_t kDtv = 8;
+constexpr uint64_t kCanary = 0x28;
+constexpr uint64_t kPointerGuard = 0x30;
 constexpr uint64_t kNonContiguous = 2;  // of main_arena.flags
 constexpr uint64_t kArenaFlags = 4;
 
@@ -54,6 +58,17 @@ size_t run_count;
 prctl_mm_map memory_map;
 uint64_t tid_offset;
 uint64_t* current_break;  // libc's __curbrk
+
+// A module's thread-local variables, where they have moved relative to the thread control block.
+struct TlsCopy {
+  uint64_t live;
+  uint64_t recorded;
+  uint64_t size;
+};
+constexpr int kMostTlsModules = 256;
+TlsCopy tls_copies[kMostTlsModules];
+int tls_copy_count;
+bool tls_moved;
 
 // Memory of the program's agent that a replay leaves as it is in this process.
 constexpr int kMostKeptRanges = 16;
@@ -181,6 +196,37 @@ void FindTidOffset() {
   }
 }
 
+// Number by which the dead process's loader knew the thread-local block of a module: they are numbered in the order of
+// loading, the program first if it has any.
+size_t RecordedTlsId(const LiveModule& module) {
+  const LiveModule* program = ProgramModule();
+  const bool has_now = program->tls_size > 0;
+  const bool had_then = Has(plan::kRebuilt) ? world.plan->recorded_tls_size > 0 : has_now;
+  return module.tls_id - (has_now ? 1 : 0) + (had_then ? 1 : 0);
+}
+
+// Thread-local variables are reached by fixed offsets from the control block. These are the dead process's unless the
+// program was built anew with others: then the live block is filled instead of being left.
+void PrepareTls() {
+  uint64_t dtv = 0;
+  if (!ReadRecorded(world.plan->fs_base + kDtv, &dtv, sizeof dtv)) return;
+  const uint64_t live_fs = GetFs();
+  for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
+    const LiveModule* module = ModuleOf(&recorded);
+    if (!module || module->tls_id == 0 || module->tls_block == 0 || tls_copy_count == kMostTlsModules) continue;
+    const bool is_rebuilt = Has(plan::kRebuilt) && (recorded.flags & plan::kProgram);
+    // Of a changed set of variables nothing is known; they begin as in a new thread.
+    if (is_rebuilt && module->tls_size != world.plan->recorded_tls_size) {
+      tls_moved = true;
+      continue;
+    }
+    uint64_t block = 0;
+    if (!ReadRecorded(dtv + RecordedTlsId(*module) * 16, &block, sizeof block) || block + 1 <= 1) continue;
+    if (live_fs - module->tls_block != world.plan->fs_base - block && module->tls_block < live_fs) tls_moved = true;
+    tls_copies[tls_copy_count++] = {module->tls_block, block, module->tls_size};
+  }
+}
+
 // The thread's control block must have been kept: it begins with its own address.
 void CheckThread() {
   uint64_t self = 0;
@@ -230,8 +276,16 @@ void ApplyPatches(const plan::Patch* patches, uint64_t count) {
 }
 
 void EnterRecordedThread() {
-  Raw(SYS_arch_prctl, ARCH_SET_FS, world.plan->fs_base);
-  if (tid_offset) *Pointer<int32_t>(world.plan->fs_base + tid_offset) = static_cast<int32_t>(Raw(SYS_gettid));
+  uint64_t thread = world.plan->fs_base;
+  if (tls_moved) {
+    thread = GetFs();
+    for (int i = 0; i < tls_copy_count; ++i) Copy(tls_copies[i].live, tls_copies[i].recorded, tls_copies[i].size);
+    Copy(thread + kCanary, world.plan->fs_base + kCanary, sizeof(uint64_t));
+    Copy(thread + kPointerGuard, world.plan->fs_base + kPointerGuard, sizeof(uint64_t));
+  } else {
+    Raw(SYS_arch_prctl, ARCH_SET_FS, thread);
+  }
+  if (tid_offset) *Pointer<int32_t>(thread + tid_offset) = static_cast<int32_t>(Raw(SYS_gettid));
 }
 
 void RestoreMemory(const PreparedCall& call) {
@@ -267,6 +321,7 @@ void PrepareRestore() {
   PrepareKeptWords();
   PrepareBreak();
   FindTidOffset();
+  PrepareTls();
 }
 
 void SaveLive() {
@@ -277,7 +332,7 @@ void SaveLive() {
     const LiveModule* module = ModuleOf(&recorded);
     if (!module || (recorded.flags & (plan::kLoader | plan::kVdso))) continue;
     for (uint64_t page = module->live.start; page < module->live.end; page += plan::kPageSize) {
-      if (!IsWritable(*module, page) || saved_count == kMostSaved) continue;
+      if (!IsWritable(*module, page) || saved_count >= kMostSaved - kMostTlsModules - 1) continue;
       Saved* last = saved_count ? &saved[saved_count - 1] : nullptr;
       if (last && last->address + last->size == page) {
         last->size += plan::kPageSize;
@@ -286,6 +341,10 @@ void SaveLive() {
       }
     }
   }
+  for (int i = 0; tls_moved && i < tls_copy_count && saved_count < kMostSaved - 1; ++i) {
+    saved[saved_count++] = {tls_copies[i].live, tls_copies[i].size, 0};
+  }
+  saved[saved_count++] = {saved_fs, kTcbHead, 0};
   for (int i = 0; i < saved_count; ++i) {
     void* copy = mmap(nullptr, saved[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) Problem("cannot put the process's own memory aside: %s", strerror(errno));
