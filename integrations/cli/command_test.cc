@@ -149,6 +149,13 @@ TEST_F(Command, FindsAReportByTheBeginningOfItsName) {
   EXPECT_THAT(missing.err, HasSubstr("recrash list"));
 }
 
+TEST_F(Command, TakesABareNameForAReportBeforeAFile) {
+  Store("server-1", Crash("/bin/server"));
+  std::ofstream(folder_ / "server") << "the program";
+  EXPECT_THAT(Run("show server").out, HasSubstr("/bin/server"));
+  EXPECT_EQ(Run("show ./server").code, 3);
+}
+
 // The newest of all is another program's.
 TEST_F(Command, TakesTheNewestReportOfTheProgram) {
   Store("server-old", Crash("/bin/server", SIGFPE), 60);

@@ -26,8 +26,9 @@ int ListCommand(const ListArguments& arguments) {
     if (report) {
       const Process& process = report->process;
       const std::string version = process.version.empty() ? "" : " " + process.version;
-      line += fmt::format("{}  {}  {}", TimeText(process.crashed_at),
-                          PrintableText(BaseName(process.program) + version), PrintableText(FailureText(*report)));
+      line +=
+          fmt::format("{}  {}  {}", TimeText(process.crashed_at), PrintableText(BaseName(process.program) + version),
+                      CommentText(FailureKindText(report->failure), 100));
       entry.update({{"program", process.program},
                     {"version", process.version},
                     {"time", process.crashed_at / 1'000'000'000},

@@ -67,7 +67,9 @@ std::vector<StoredReport> ListStore(const fs::path& directory) {
 }
 
 Result<fs::path> FindReport(const std::string& name, const std::string& program) {
-  if (!name.empty() && IsRegular(name)) return fs::path(name);
+  // A bare word may be the program's own name, which is the beginning of its reports' names too.
+  const bool is_path = name.find('/') != std::string::npos || IsReport(name);
+  if (is_path && IsRegular(name)) return fs::path(name);
   const fs::path store = StoreDirectory();
   const std::vector<StoredReport> reports = ListStore(store);
   if (name.empty()) {
@@ -84,6 +86,7 @@ Result<fs::path> FindReport(const std::string& name, const std::string& program)
     if (stored.name.starts_with(name)) matching.push_back(&stored);
   }
   if (matching.size() == 1) return matching[0]->path;
+  if (matching.empty() && IsRegular(name)) return fs::path(name);
   if (matching.empty())
     return Error{Errc::kMissing, fmt::format("no report {}: neither a file nor the beginning of a name in {}\n"
                                              "`recrash list` shows what is there",

@@ -95,6 +95,18 @@ std::string TestWriter::Header(const Frame& frame) const {
   return out + (why.empty() ? "" : Comment(CommentText(why, 800)));
 }
 
+// Memory of the crash, or of the program's own read-only data, which a report leaves to the program's file.
+bool ReadByte(const Report& report, TargetAddress address, uint8_t* byte) {
+  if (report.Read(address, {byte, 1})) return true;
+  if (!report.replay) return false;
+  for (const Region& region : report.replay->image.read_only) {
+    if (address < region.address || address - region.address >= region.bytes.size()) continue;
+    *byte = region.bytes[address - region.address];
+    return true;
+  }
+  return false;
+}
+
 // A literal only where the pointer's own value can hardly matter: a short, printable, terminated text.
 std::optional<std::string> TestWriter::ShortString(const Parameter& parameter) const {
   if (std::ranges::find(options_.load_only, frame_->index) != options_.load_only.end()) return std::nullopt;
@@ -106,7 +118,7 @@ std::optional<std::string> TestWriter::ShortString(const Parameter& parameter) c
   std::string text;
   for (;;) {
     uint8_t byte = 0;
-    if (!report_.Read(TargetAddress{address + text.size()}, {&byte, 1})) return std::nullopt;
+    if (!ReadByte(report_, TargetAddress{address + text.size()}, &byte)) return std::nullopt;
     if (byte == 0) return text;
     if (text.size() == kLongestString || byte < 0x20 || byte > 0x7e) return std::nullopt;
     text += static_cast<char>(byte);

@@ -110,6 +110,11 @@ TEST(EmitTests, WritesShortStringsAsLiterals) {
   const Report report = WithText(0x1000, std::string("a \"b\"\0", 6));
   EXPECT_THAT(BodyOf(frame, report), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
 
+  // A literal of the program's own lies in its file.
+  Report read_only = testing_frames::GreeterReport();
+  read_only.replay.emplace().image.read_only = report.memory;
+  EXPECT_THAT(BodyOf(frame, read_only), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
+
   // Not where the tests must not rely on it, nor when it is long, unprintable, unterminated or not there.
   EmitOptions options;
   options.load_only = {0};
@@ -160,6 +165,13 @@ TEST(EmitTests, GivesVariablesNoNameOfAType) {
   const Frame frame =
       MakeFrame(0, "f(Tree*)", {MakeParameter("Tree", PointerTo(Class("Tree")), BytesOf(uint64_t{16}), "Tree {}")});
   EXPECT_THAT(BodyOf(frame), HasSubstr("auto* Tree_2 = frame.Load<Tree*>(1);"));
+}
+
+TEST(EmitTests, KnowsTheStringOfTheStandardLibrary) {
+  const Frame frame = MakeFrame(0, "f(std::string const&)",
+                                {MakeParameter("text", PointerTo(Class("std::string", true), TypeKind::kReference),
+                                               BytesOf(uint64_t{16}), "\"abc\"")});
+  EXPECT_THAT(BodyOf(frame), HasSubstr("auto* text = frame.Load<const std::string*>(1);  // \"abc\"\n"));
 }
 
 TEST(EmitTests, WithOpaqueTypesDeclaresNothing) {

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
@@ -128,10 +129,18 @@ std::string FailureKindText(const Failure& failure) {
   return with(SignalName(failure.signal), message);
 }
 
+bool IsUsersCode(const Frame& frame) {
+  if (!frame.own || frame.function.empty()) return false;
+  const std::string name = PlainFunction(frame.function);
+  return !name.starts_with("std::") && !name.starts_with("__gnu_cxx::");
+}
+
 const Frame* FailingFrame(const Backtrace& backtrace) {
-  for (const Frame& frame : backtrace.frames)
-    if (frame.own) return &frame;
-  return backtrace.frames.empty() ? nullptr : &backtrace.frames.front();
+  const auto& frames = backtrace.frames;
+  auto found = std::ranges::find_if(frames, IsUsersCode);
+  if (found == frames.end()) found = std::ranges::find_if(frames, &Frame::own);
+  if (found == frames.end()) found = frames.begin();
+  return found == frames.end() ? nullptr : &*found;
 }
 
 std::string FailureText(const Report& report, const Backtrace& backtrace) {

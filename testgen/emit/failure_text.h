@@ -24,7 +24,10 @@ std::string ShortFunction(const std::string& demangled);
 // "RECRASH_REPORT (queue is full)". Raw text of the report: escape it for where it goes.
 std::string FailureKindText(const Failure& failure);
 
-// The innermost frame of the program's own; the innermost one when there is none; null without frames.
+// In the program's own code, and not the C++ library's that was compiled into it.
+bool IsUsersCode(const Frame& frame);
+
+// The innermost frame of the user's code; of the program's; of all; null without frames.
 const Frame* FailingFrame(const Backtrace& backtrace);
 
 // "SIGSEGV in FormatName at greeter.cc:41".

@@ -49,6 +49,14 @@ TEST(FailureText, NamesTheInnermostFrameOfTheProgramsOwn) {
   EXPECT_EQ(FailureText(testing_frames::GreeterReport(), backtrace), "SIGSEGV in Greet at greeter.cc:57");
 }
 
+// vector::at is compiled into the program; who called it with a wrong index matters.
+TEST(FailureText, PassesOverTheLibraryThatIsInlined) {
+  Backtrace backtrace = testing_frames::GreeterBacktrace();
+  backtrace.frames[0].function = "std::vector<int, std::allocator<int> >::at(unsigned long)";
+  backtrace.frames[0].inlined = true;
+  EXPECT_EQ(FailureText(testing_frames::GreeterReport(), backtrace), "SIGSEGV in Greet at greeter.cc:57");
+}
+
 TEST(FailureText, WithoutSymbolsHasModuleAndOffset) {
   Report report = testing_frames::GreeterReport();
   report.failure.pc = {0x5555'0000'1234};

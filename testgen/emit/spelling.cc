@@ -197,6 +197,8 @@ std::optional<std::string> TypeSpeller::SpellPointer(const Type& type) const {
   const std::string qualifier = target.is_const || Bare(target.name).is_const ? "const " : "";
   switch (target.kind) {
     case TypeKind::kClass: {
+      // The one class that every file of tests has: GoogleTest includes <string>.
+      if (Bare(target.name).name == "std::string") return qualifier + "std::string*";
       const Path path = SplitName(Bare(target.name).name);
       const std::string visible = VisibleName(path);
       const auto known = classes_.find(visible);

@@ -9,12 +9,12 @@
 namespace recrash {
 namespace {
 
-// The next frame inwards that has arguments of its own: what `frame` called.
+// The next frame inwards of the user's code: what `frame` called.
 const Frame* CalledFrame(const Backtrace& backtrace, const Frame& frame) {
   const Frame* called = nullptr;
   for (const Frame& other : backtrace.frames) {
     if (other.index >= frame.index) break;
-    if (other.own) called = &other;
+    if (IsUsersCode(other)) called = &other;
   }
   return called;
 }
@@ -63,6 +63,9 @@ std::vector<std::string> WhyUseful(const Backtrace& backtrace, const Frame& fram
                       called->index));
     } else if (!handed_on.empty()) {
       why.push_back(handed_on);
+    } else if (called->inlined) {
+      why.push_back(
+          fmt::format("Frame {} is inlined here: what failed is in this function's own code.", called->index));
     } else if (!frame.function.empty() && frame.linkage_name == called->linkage_name) {
       why.push_back(fmt::format("The same function as frame {}, one recursion further out.", called->index));
     } else {
