@@ -251,13 +251,31 @@ class Mapper {
       for (const llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange())) {
         if (IsAddress(record) && record.getNumVariableLocationOps() == 1)
           declared_.insert(record.getVariableLocationOp(0));
-        const llvm::DILocalVariable* variable = record.getVariable();
-        if (variable->getArg() != 0 && variable->getArg() <= 255 && !record.getDebugLoc().getInlinedAt() &&
-            variable->getScope()->getSubprogram() == subprogram_)
-          records.push_back(&record);
+        if (IsParameter(record)) records.push_back(&record);
       }
     }
     for (const llvm::DbgVariableRecord* record : records) ReadRecord(*record);
+    ReadLoopRecords();
+  }
+
+  // Where a call of itself at the end became a loop, a parameter is what the loop starts with.
+  void ReadLoopRecords() {
+    const llvm::BasicBlock& entry = function_.getEntryBlock();
+    const llvm::BasicBlock* loop = entry.getSingleSuccessor();
+    if (!loop) return;
+    for (const llvm::Instruction& instruction : *loop) {
+      for (const llvm::DbgVariableRecord& record : llvm::filterDbgVars(instruction.getDbgRecordRange())) {
+        if (!IsParameter(record) || record.getNumVariableLocationOps() != 1) continue;
+        const auto* phi = llvm::dyn_cast_or_null<llvm::PHINode>(record.getVariableLocationOp(0));
+        if (phi && phi->getParent() == loop) ReadValue(record, phi->getIncomingValueForBlock(&entry));
+      }
+    }
+  }
+
+  bool IsParameter(const llvm::DbgVariableRecord& record) const {
+    const llvm::DILocalVariable* variable = record.getVariable();
+    return variable->getArg() != 0 && variable->getArg() <= 255 && !record.getDebugLoc().getInlinedAt() &&
+           variable->getScope()->getSubprogram() == subprogram_;
   }
 
   static bool IsAddress(const llvm::DbgVariableRecord& record) {
@@ -265,23 +283,28 @@ class Mapper {
   }
 
   void ReadRecord(const llvm::DbgVariableRecord& record) {
+    if (record.getNumVariableLocationOps() != 1) return;
+    const llvm::Value* value = record.getVariableLocationOp(0);
+    if (ReadValue(record, value)) return;
+    const std::optional<ParsedExpression> expression = Parse(*record.getExpression());
+    if (record.isDbgAssign()) value = record.getAddress();
+    if (expression && (IsAddress(record) || record.isDbgAssign()) && llvm::isa_and_nonnull<llvm::AllocaInst>(value))
+      for (const auto& [bit, stored] : StoreFinder(layout_, declared_).Run(*value))
+        Set(*stored.argument, expression->fragment + bit, *record.getVariable(), expression->deref);
+  }
+
+  // False when the value is not made of arguments.
+  bool ReadValue(const llvm::DbgVariableRecord& record, const llvm::Value* value) {
     const llvm::DILocalVariable& variable = *record.getVariable();
     const std::optional<ParsedExpression> expression = Parse(*record.getExpression());
-    if (!expression || record.getNumVariableLocationOps() != 1) return;
-    const llvm::Value* value = record.getVariableLocationOp(0);
     const llvm::SmallVector<PlacedArgument, 2> placed = Decompose(value);
-    if (!placed.empty()) {
-      if (!seen_.insert({&variable, expression->fragment}).second) return;
-      const bool in_memory = IsAddress(record) || expression->deref;
-      for (const PlacedArgument& argument : placed)
-        Set(*argument.argument, in_memory ? 0 : expression->fragment - expression->shift + argument.position, variable,
-            in_memory && !argument.argument->hasByValAttr());
-      return;
-    }
-    if (record.isDbgAssign()) value = record.getAddress();
-    if ((IsAddress(record) || record.isDbgAssign()) && llvm::isa_and_nonnull<llvm::AllocaInst>(value))
-      for (const auto& [bit, stored] : StoreFinder(layout_, declared_).Run(*value))
-        Set(*stored.argument, expression->fragment + bit, variable, expression->deref);
+    if (!expression || placed.empty()) return false;
+    if (!seen_.insert({&variable, expression->fragment}).second) return true;
+    const bool in_memory = IsAddress(record) || expression->deref;
+    for (const PlacedArgument& argument : placed)
+      Set(*argument.argument, in_memory ? 0 : expression->fragment - expression->shift + argument.position, variable,
+          in_memory && !argument.argument->hasByValAttr());
+    return true;
   }
 
   void Set(const llvm::Argument& argument, int64_t offset_bits, const llvm::DILocalVariable& variable, bool indirect) {
