@@ -108,6 +108,7 @@ std::unique_ptr<CodeInfo> CodeReader::Read(uint64_t address) {
     LiveFunction function;
     function.linkage_name = std::string(info->range->names.front());
     function.function = ReadableName(function.linkage_name);
+    if (info->module->debug != nullptr) function.at = info->module->debug->LineAt(offset).value_or(SourceLine{});
     info->live.push_back(std::move(function));
   }
   if (info->range)

@@ -9,20 +9,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
-#include <iostream>
 #include <sstream>
+#include <stdexcept>
 
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
+#include "testgen/symbols/elf_file.h"
 
 namespace recrash {
 namespace {
 
-[[noreturn]] void Die(const std::string& why) {
-  std::cerr << why << std::endl;
-  abort();
-}
+// GoogleTest makes a failed test of it, and folders are removed on the way.
+[[noreturn]] void Die(const std::string& why) { throw std::runtime_error(why); }
 
 std::string ReadText(const std::string& path) {
   std::ifstream stream(path);
@@ -51,25 +51,6 @@ pid_t Start(const std::string& program, const std::vector<std::string>& argument
   return pid;
 }
 
-// Leaves the process stopped at its fatal signal. With `skip` handled ones before it, for programs with handlers.
-siginfo_t RunToCrash(pid_t pid) {
-  int status = 0;
-  waitpid(pid, &status, 0);
-  ptrace(PTRACE_SETOPTIONS, pid, nullptr, PTRACE_O_EXITKILL);
-  int signal = 0;
-  for (;;) {
-    ptrace(PTRACE_CONT, pid, nullptr, signal);
-    if (waitpid(pid, &status, 0) != pid || WIFEXITED(status) || WIFSIGNALED(status))
-      Die("the program ended without a crash, status " + std::to_string(status));
-    signal = WSTOPSIG(status);
-    if (IsFatal(signal)) break;
-    if (signal == SIGTRAP) signal = 0;
-  }
-  siginfo_t info{};
-  ptrace(PTRACE_GETSIGINFO, pid, nullptr, &info);
-  return info;
-}
-
 Registers ReadRegisters(pid_t pid) {
   user_regs_struct user{};
   user_fpregs_struct fp{};
@@ -83,6 +64,71 @@ Registers ReadRegisters(pid_t pid) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&fp);
   registers.fxsave.assign(bytes, bytes + sizeof(fp));
   return registers;
+}
+
+std::vector<Mapping> ReadMappings(pid_t pid) { return ParseMaps(ReadText("/proc/" + std::to_string(pid) + "/maps")); }
+
+uint64_t AddressOf(std::span<const Module> modules, const std::string& library, const std::string& symbol) {
+  for (const Module& module : modules) {
+    if (module.path.find(library) == std::string::npos) continue;
+    auto file = ElfFile::Open(module.path);
+    const ElfSymbol* found = file ? (*file)->SymbolNamed(symbol) : nullptr;
+    if (found != nullptr) return found->address + module.bias;
+  }
+  Die("no " + symbol + " in " + library);
+}
+
+// From a stop before the throw to __cxa_throw's first instruction, where the stack is what the agent's hook sees.
+ThrownStack RunToThrow(pid_t pid, const std::string& program) {
+  const std::vector<Mapping> mappings = ReadMappings(pid);
+  const uint64_t address = AddressOf(ModulesFromMappings(mappings, program), "libstdc++", "__cxa_throw");
+  const long code = ptrace(PTRACE_PEEKTEXT, pid, address, nullptr);
+  ptrace(PTRACE_POKETEXT, pid, address, (code & ~0xffl) | 0xcc);
+  ptrace(PTRACE_CONT, pid, nullptr, 0);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (!WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP) Die("the program did not throw");
+  ptrace(PTRACE_POKETEXT, pid, address, code);
+  user_regs_struct user{};
+  ptrace(PTRACE_GETREGS, pid, nullptr, &user);
+  user.rip = address;
+  ptrace(PTRACE_SETREGS, pid, nullptr, &user);
+
+  ThrownStack thrown;
+  thrown.registers = ReadRegisters(pid);
+  thrown.address = {user.rsp};
+  thrown.bytes.resize(4096);
+  const int memory = open(("/proc/" + std::to_string(pid) + "/mem").c_str(), O_RDONLY);
+  const ssize_t count = pread(memory, thrown.bytes.data(), thrown.bytes.size(), static_cast<off_t>(user.rsp));
+  close(memory);
+  thrown.bytes.resize(static_cast<size_t>(std::max<ssize_t>(count, 0)));
+  // Just after the call, in the caller.
+  memcpy(&thrown.registers.dwarf[16], thrown.bytes.data(), 8);
+  thrown.registers.dwarf[7] += 8;
+  return thrown;
+}
+
+// Leaves the process stopped at its fatal signal.
+siginfo_t RunToCrash(pid_t pid, const std::string& program, std::optional<ThrownStack>* thrown) {
+  int status = 0;
+  waitpid(pid, &status, 0);
+  ptrace(PTRACE_SETOPTIONS, pid, nullptr, PTRACE_O_EXITKILL);
+  int signal = 0;
+  for (;;) {
+    ptrace(PTRACE_CONT, pid, nullptr, signal);
+    if (waitpid(pid, &status, 0) != pid || WIFEXITED(status) || WIFSIGNALED(status))
+      Die("the program ended without a crash, status " + std::to_string(status));
+    signal = WSTOPSIG(status);
+    if (IsFatal(signal)) break;
+    if (signal == SIGTRAP) signal = 0;
+    if (signal == SIGUSR2 && thrown != nullptr) {
+      *thrown = RunToThrow(pid, program);
+      signal = 0;
+    }
+  }
+  siginfo_t info{};
+  ptrace(PTRACE_GETSIGINFO, pid, nullptr, &info);
+  return info;
 }
 
 // Whole private writable mappings: tests need no more economy than this.
@@ -112,11 +158,14 @@ void Fixture::Run(const std::string& command) const {
   if (system(line.c_str()) != 0) Die("failed: " + line);
 }
 
-Report Fixture::Crash(const std::vector<std::string>& arguments) const {
-  const pid_t pid = Start(path(), arguments);
-  const siginfo_t info = RunToCrash(pid);
-  const std::string proc = "/proc/" + std::to_string(pid);
+Report Fixture::Crash(const std::vector<std::string>& arguments) const { return Capture(arguments, false); }
+
+Report Fixture::CrashWithThrow(const std::vector<std::string>& arguments) const { return Capture(arguments, true); }
+
+Report Fixture::Capture(const std::vector<std::string>& arguments, bool with_throw) const {
   Report report;
+  const pid_t pid = Start(path(), arguments);
+  const siginfo_t info = RunToCrash(pid, path(), with_throw ? &report.thrown : nullptr);
   report.process.pid = pid;
   report.process.program = path();
   report.failure.signal = info.si_signo;
@@ -124,7 +173,7 @@ Report Fixture::Crash(const std::vector<std::string>& arguments) const {
   report.failure.address = {reinterpret_cast<uint64_t>(info.si_addr)};
   report.threads.push_back({pid, "program", true, ReadRegisters(pid)});
   report.failure.pc = {report.threads[0].registers.pc()};
-  report.mappings = ParseMaps(ReadText(proc + "/maps"));
+  report.mappings = ReadMappings(pid);
   report.modules = ModulesFromMappings(report.mappings, path());
   ReadMemory(pid, report);
   kill(pid, SIGKILL);

@@ -20,12 +20,17 @@ class Fixture {
   // Runs the program until it gets a fatal signal, and captures it there. Ends the test when it does not.
   Report Crash(const std::vector<std::string>& arguments = {}) const;
 
+  // The same; the program raises SIGUSR2 before it throws, and its stack at the throw is kept as the agent would.
+  Report CrashWithThrow(const std::vector<std::string>& arguments) const;
+
   void Run(const std::string& command) const;  // in the folder; must succeed
   void Write(const std::string& name, const std::string& text) const;
   std::string path(const std::string& name = "program") const { return folder_ / name; }
   const std::string& folder() const { return folder_.path(); }
 
  private:
+  Report Capture(const std::vector<std::string>& arguments, bool with_throw) const;
+
   TemporaryDirectory folder_;
 };
 

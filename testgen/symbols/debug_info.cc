@@ -219,6 +219,15 @@ std::optional<CodeScopes> DebugInfo::ScopesAt(uint64_t address) {
   return scopes;
 }
 
+std::optional<SourceLine> DebugInfo::LineAt(uint64_t address) {
+  if (dwarf_ == nullptr) return std::nullopt;
+  IndexUnits();
+  const Range* range = Lookup(units_, address);
+  Dwarf_Die unit;
+  if (range == nullptr || dwarf_offdie(dwarf_, range->offset, &unit) == nullptr) return std::nullopt;
+  return LineAt(unit, address);
+}
+
 std::optional<SourceLine> DebugInfo::LineAt(Dwarf_Die& unit, uint64_t address) {
   Dwarf_Lines* lines = nullptr;
   size_t count = 0;

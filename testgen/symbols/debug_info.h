@@ -49,6 +49,8 @@ class DebugInfo {
   explicit DebugInfo(ElfFile& file) : file_(file), dwarf_(file.dwarf()) {}
 
   std::optional<CodeScopes> ScopesAt(uint64_t address);
+  // The same for an address whose function has no DIE (-g1 leaves out those without inlined calls).
+  std::optional<SourceLine> LineAt(uint64_t address);
   // Line 0 (code that the compiler made up) gives the last real line before it.
   std::optional<SourceLine> LineAt(Dwarf_Die& unit, uint64_t address);
   // Where `die` was declared; DW_AT_decl_file and DW_AT_decl_line.

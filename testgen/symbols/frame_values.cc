@@ -136,31 +136,59 @@ ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, int d
   return context;
 }
 
-std::optional<Location> ValueReader::LocationAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
+std::optional<Location> ValueReader::LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable,
+                                                uint64_t address, bool from_here) {
   if (code.module == nullptr || !code.scopes) return std::nullopt;
   Dwarf_Attribute attribute;
   if (dwarf_attr(&variable, DW_AT_location, &attribute) == nullptr) return std::nullopt;
   ExpressionContext context = Context(index, code, 0);
   context.attribute = &attribute;
+  Dwarf_Addr base = 0, start = 0, end = 0;
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
-  const uint64_t address = stack_.frames[index].lookup_pc() - context.bias;
-  if (dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) != 1) return std::nullopt;
-  return EvaluateLocation(ops, count, context);
+  for (ptrdiff_t at = 0; (at = dwarf_getlocations(&attribute, at, &base, &start, &end, &ops, &count)) > 0;)
+    if (from_here ? address == start : address >= start && address < end) return EvaluateLocation(ops, count, context);
+  return std::nullopt;
+}
+
+// Code after a call that does not return belongs to another path: locations there say nothing of this one.
+bool ValueReader::CallReturns(size_t index, const CodeInfo& code) {
+  const UnwoundFrame& frame = stack_.frames[index];
+  if (frame.exact || frame.is_signal_frame || index == 0 || !code.range) return false;
+  const uint64_t pc = frame.pc - code.module->bias();
+  if (pc >= code.range->start + code.range->size) return false;
+  const CodeInfo& callee = code_.At(stack_.frames[index - 1].lookup_pc());
+  if (callee.live.empty()) return false;
+  const LiveFunction& function = callee.live.back();
+  for (const char* name : {"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "abort", "exit", "__assert_fail",
+                           "__stack_chk_fail", "_ZSt9terminatev"})
+    if (function.linkage_name == name) return false;
+  if (function.linkage_name.starts_with("_ZSt") && function.linkage_name.find("__throw_") != std::string::npos)
+    return false;
+  Dwarf_Die die = function.die;
+  return !callee.scopes || !AttributeFlag(die, DW_AT_noreturn);
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable,
                                                       uint64_t size) {
   Dwarf_Attribute attribute;
-  if (size == 0 || size > kMaxValue) return std::nullopt;
+  if (code.module == nullptr || size == 0 || size > kMaxValue) return std::nullopt;
   if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
-  const auto location = LocationAtPc(index, code, variable);
-  if (!location) return std::nullopt;
-  return ReadLocation(*location, size, Context(index, code, 0));
+  const UnwoundFrame& frame = stack_.frames[index];
+  const ExpressionContext context = Context(index, code, 0);
+  if (const auto location = LocationAt(index, code, variable, frame.lookup_pc() - context.bias))
+    if (auto bytes = ReadLocation(*location, size, context)) return bytes;
+  // Up to the call the argument was in a register that the call may change; from its return on the compiler knows it
+  // in one that calls preserve, and that is what the unwinder has.
+  if (!CallReturns(index, code)) return std::nullopt;
+  const auto location = LocationAt(index, code, variable, frame.pc - context.bias, true);
+  return location ? ReadLocation(*location, size, context) : std::nullopt;
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
-  const auto location = LocationAtPc(index, code, variable);
+  if (code.module == nullptr) return std::nullopt;
+  const uint64_t address = stack_.frames[index].lookup_pc() - code.module->bias();
+  const auto location = LocationAt(index, code, variable, address);
   if (!location || location->pieces.size() != 1 || location->pieces[0].kind != Piece::Kind::kMemory)
     return std::nullopt;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&location->pieces[0].number);

@@ -60,7 +60,10 @@ class ValueReader {
 
  private:
   std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth);
-  std::optional<Location> LocationAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
+  // The variable's location at `address` of the file. `from_here` asks for one that begins there.
+  std::optional<Location> LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t address,
+                                     bool from_here = false);
+  bool CallReturns(size_t index, const CodeInfo& code);
   ExpressionContext Context(size_t index, const CodeInfo& code, int depth);
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);

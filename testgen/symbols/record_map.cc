@@ -80,8 +80,8 @@ RecordMap::RecordMap(std::span<const uint8_t> section, uint64_t address) {
   while (section.size() - offset >= sizeof(abi::MapEntry)) {
     Cursor cursor(section, offset);
     const auto header = cursor.Read<abi::MapEntry>();
-    // The linker fills gaps between objects' contributions with zeros.
-    if (header.size == 0 && header.label == 0) {
+    // The linker fills gaps between objects' contributions with zeros; no label stands where its own distance does.
+    if (header.label == 0) {
       offset += 4;
       continue;
     }

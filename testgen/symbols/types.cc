@@ -94,7 +94,20 @@ class Speller {
     const std::optional<Dwarf_Die> owner = AttributeDie(type, DW_AT_containing_type);
     const std::string inner = (owner ? Spell(owner, "", "", depth + 1) : "?") + "::*" + rest;
     if (!target || dwarf_tag(&*target) != DW_TAG_subroutine_type) return Spell(target, " " + inner, "", depth + 1);
-    return Spell(TypeOf(*target), " (" + inner + ")" + ParameterList(*target, true, depth), "", depth + 1);
+    const std::string suffix = IsOfConstObject(*target) ? " const" : "";
+    return Spell(TypeOf(*target), " (" + inner + ")" + ParameterList(*target, true, depth) + suffix, "", depth + 1);
+  }
+
+  // The receiver of a const method points to a const object.
+  static bool IsOfConstObject(Dwarf_Die& method) {
+    for (Dwarf_Die& child : ChildrenWithTag(method, DW_TAG_formal_parameter)) {
+      const auto type = TypeOf(child);
+      if (!type || !AttributeFlag(child, DW_AT_artificial)) return false;
+      Dwarf_Die pointer = StripType(*type);
+      const auto target = TypeOf(pointer);
+      return target && IsConstType(*target);
+    }
+    return false;
   }
 
   std::string ParameterList(Dwarf_Die& function, bool skip_receiver, int depth) {

@@ -1,0 +1,88 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "testgen/symbols/crashed_process.h"
+
+namespace recrash {
+namespace {
+
+constexpr char kProgram[] = R"(
+struct Counter { int unread; int count; int* target; };
+static int hidden_table[4] = {1, 2, 3, 4};
+__attribute__((noinline)) static int Step(Counter* counter, int by) {
+  counter->count += by;
+  hidden_table[0] = by;
+  return *counter->target + hidden_table[counter->count & 3];
+}
+__attribute__((noinline)) int Run(Counter* counter, int by) { return Step(counter, by) + counter->unread; }
+int main(int argc, char**) {
+  Counter counter{5, 6, nullptr};
+  return Run(&counter, argc + 1) + 1;
+}
+)";
+
+class ReplayDataOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(ReplayDataOf, HoldsFramesPlaceAndImage) {
+  const Fixture fixture(kProgram, Monitored(GetParam()));
+  const Report report = fixture.Crash();
+  const Backtrace backtrace = MustRead(report);
+  const auto made = MakeReplayData(report, backtrace, {});
+  ASSERT_TRUE(made);
+  ASSERT_GE(made->frames.size(), 2u);
+
+  const ReplayFrame& step = made->frames[0];
+  EXPECT_EQ(step.index, 0u);
+  EXPECT_TRUE(step.function.starts_with("Step(Counter*, int)")) << step.function;
+  EXPECT_EQ(step.line, 4u);
+  ASSERT_EQ(step.words.size(), 2u);
+  EXPECT_EQ(step.words[0].location, abi::Location::kRdi);
+  EXPECT_EQ(step.words[1].location, abi::Location::kRsi);
+  EXPECT_EQ(step.words[1].bytes[0], 2);
+  // The return address into Run lies where the replay will put it again.
+  const auto return_address = report.ReadWord(step.entry_sp);
+  ASSERT_TRUE(return_address);
+  EXPECT_EQ(*return_address, backtrace.frames[1].pc.value + 1);
+
+  EXPECT_EQ(made->place.function_start, step.entry);
+  EXPECT_EQ(made->place.pc, report.failure.pc);
+
+  const ProgramImage& image = made->image;
+  ASSERT_FALSE(image.read_only.empty());
+  EXPECT_TRUE(std::ranges::is_sorted(image.read_only, {}, &Region::address));
+  const bool holds_code = std::ranges::any_of(image.read_only, [&](const Region& region) {
+    return step.entry >= region.address && step.entry.value < region.address.value + region.bytes.size();
+  });
+  EXPECT_TRUE(holds_code);
+  EXPECT_TRUE(std::ranges::is_sorted(image.symbols, {}, &Symbol::offset));
+  const auto symbol = std::ranges::find(image.symbols, "_ZL12hidden_table@program.cc", &Symbol::name);
+  ASSERT_NE(symbol, image.symbols.end());
+  EXPECT_EQ(symbol->size, 16u);
+  EXPECT_FALSE(symbol->is_function);
+  uint8_t table[16];
+  ASSERT_TRUE(report.Read({report.program()->base.value + symbol->offset}, table));
+  EXPECT_EQ(table[0], 2);
+  EXPECT_EQ(table[4], 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Builds, ReplayDataOf, testing::Values("-O0 -g", "-O2 -g", "-O2 -g -no-pie -fno-pie"));
+
+// Depth 1: what Step read and wrote through `counter` as it was on entry, before `count` changed.
+TEST(RecordedFields, AreTheBytesOnEntry) {
+  const Fixture fixture(kProgram, Monitored("-O2 -g", "full"));
+  const Report report = fixture.Crash();
+  const Backtrace backtrace = MustRead(report);
+  const Frame& step = FrameOf(backtrace, "Step(");
+  uint64_t counter = ValueOf(ParameterOf(step, "counter"));
+  const auto field = std::ranges::find(step.fields, TargetAddress{counter + 4}, &ReplayField::address);
+  ASSERT_NE(field, step.fields.end());
+  EXPECT_EQ(field->bytes[0], 6);
+  uint8_t now = 0;
+  ASSERT_TRUE(report.Read({counter + 4}, {&now, 1}));
+  EXPECT_EQ(now, 8);
+}
+
+}  // namespace
+}  // namespace recrash
