@@ -181,7 +181,7 @@ struct Header {
   uint64_t stack_end;
   uint32_t mxcsr;  // 0: not known
   uint32_t fcw;
-  uint64_t main_arena;  // recorded address of glibc's main_arena, or 0
+  uint64_t main_arena;         // recorded address of glibc's main_arena, or 0
   uint64_t recorded_tls_size;  // of the recorded program's own thread-local segment; kRebuilt only
   uint64_t new_program_size;
 

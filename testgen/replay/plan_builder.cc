@@ -16,6 +16,7 @@
 #include <span>
 
 #include "testgen/replay/glibc_state.h"
+#include "testgen/replay/left_out.h"
 #include "testgen/replay/plan.h"
 #include "testgen/replay/translation.h"
 
@@ -228,6 +229,7 @@ void Builder::AddPatches() {
   if (report_.thrown) AddPatch(&patches_, report_.thrown->address, report_.thrown->bytes);
   const GlibcState glibc = FindGlibcState(report_);
   header_.main_arena = glibc.main_arena.value;
+  if (LeftOut("arena_mutexes")) return;
   const std::array<uint8_t, 4> unlocked{};
   for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&patches_, mutex, unlocked);
 }
@@ -364,7 +366,7 @@ void Builder::AddProcess() {
       if (planned.end != mapping.end.value) continue;
       const bool overflowed = header_.flags & plan::kStackOverflow;
       const uint64_t low = (mapping.end.value - limit + kPage - 1) & ~(kPage - 1);
-      if (!overflowed && low < planned.start) planned.start = low;
+      if (!overflowed && !LeftOut("stack_room") && low < planned.start) planned.start = low;
     }
   }
   for (const plan::Mapping& mapping : mappings_) {
@@ -458,7 +460,7 @@ Result<PlanFile> Builder::Build() {
   header_.magic = plan::kMagic;
   header_.version = plan::kVersion;
   header_.flags = options_.flags;
-  if (recorded->build_id != program_.build_id) header_.flags |= plan::kRebuilt;
+  if (!IsSameBuild(report_, program_)) header_.flags |= plan::kRebuilt;
   header_.recorded_tls_size = TlsSizeOf(report_.replay->image, recorded->base);
   header_.new_program_size = program_.size;
   header_.test_library = AddText(options_.test_library);

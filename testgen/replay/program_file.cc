@@ -121,6 +121,26 @@ std::string ReadFileBuildId(int descriptor) {
   return "";
 }
 
+bool IsSameBuild(const Report& report, const ProgramFile& file) {
+  const Module* recorded = report.program();
+  if (!recorded || recorded->build_id != file.build_id) return false;
+  if (!file.build_id.empty() || !report.replay) return true;
+  const Descriptor descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  Elf64_Ehdr header;
+  if (descriptor.get() < 0 || !ReadHeader(descriptor.get(), &header)) return false;
+  for (const Elf64_Phdr& segment : ReadSegments(descriptor.get(), header)) {
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W)) continue;
+    const TargetAddress address = recorded->base + (segment.p_vaddr - file.base_vaddr);
+    for (const Region& region : report.replay->image.read_only) {
+      if (region.address != address) continue;
+      const auto now = ReadTable<uint8_t>(descriptor.get(), segment.p_offset, segment.p_filesz);
+      const size_t common = std::min(now.size(), region.bytes.size());
+      if (memcmp(now.data(), region.bytes.data(), common) != 0) return false;
+    }
+  }
+  return true;
+}
+
 Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols) {
   const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (descriptor.get() < 0) return Error{Errc::kMissing, path + ": " + strerror(errno)};

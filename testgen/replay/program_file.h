@@ -25,6 +25,9 @@ struct ProgramFile {
 // Without symbols, when they are not wanted, only the program headers are read.
 Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols);
 
+// Whether `file` is the build that the report is of: by build-id, else by the contents of what cannot be written.
+bool IsSameBuild(const Report& report, const ProgramFile& file);
+
 // The build-id of what `descriptor` is open on; empty when it has none or is no ELF file.
 std::string ReadFileBuildId(int descriptor);
 

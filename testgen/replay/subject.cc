@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "testgen/replay/left_out.h"
 #include "testgen/replay/plan.h"
 #include "testgen/replay/same_bases.h"
 
@@ -88,8 +89,7 @@ std::vector<std::string> Environment(const Subject& subject, const PlanFile& pla
     environment.push_back(text);
   }
   // The frames nearest to an overflow have no stack left for the loader to bind a function on its first call.
-  const char* without = getenv("RECRASH_REPLAY_WITHOUT");
-  if (!without || strcmp(without, "bind_now") != 0) environment.push_back("LD_BIND_NOW=1");
+  if (!LeftOut("bind_now")) environment.push_back("LD_BIND_NOW=1");
   environment.push_back(std::string(plan::kReplayVariable) + "=1");
   environment.push_back(std::string(plan::kPlanVariable) + "=" + std::to_string(plan.descriptor()));
   if (!through_loader) environment.push_back("LD_PRELOAD=" + PreloadList(subject));
@@ -119,6 +119,7 @@ CommandLine MakeCommandLine(const Subject& subject, const PlanFile& plan, bool t
 
 // With randomisation off the recorded addresses and ours would be the same ones, and collide at each start.
 void TurnRandomisationOn() {
+  if (LeftOut("randomisation")) return;
   const int current = personality(0xffffffff);
   if (current != -1) personality(static_cast<unsigned long>(current) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
 }
@@ -216,8 +217,7 @@ Result<Subject> PrepareSubject(const Report& report, const std::string& program,
 
 Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
                        const std::function<void()>& tick) {
-  const Module* recorded = report.program();
-  const bool same_program = recorded && recorded->build_id == subject.program.build_id;
+  const bool same_program = IsSameBuild(report, subject.program);
   bool traced = subject.allow_same_bases;
   for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
     plan.SetAttempt(attempt);

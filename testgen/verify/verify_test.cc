@@ -124,6 +124,32 @@ TEST(Verify, ReproducesAnUncaughtExceptionAlsoFromWithinACatch) {
   EXPECT_THAT(verdict.note, HasSubstr("uncaught std::out_of_range: vector::_M_range_check"));
 }
 
+// noexcept unwinds before std::terminate is called: the frames below it are only in the copy made at the throw.
+TEST(Verify, ReproducesAnExceptionThatNoexceptStopped) {
+  for (const bool same_bases : {true, false}) {
+    const ReplayedProgram program(R"(
+#include <stdexcept>
+#include <string>
+#include <cstdio>
+struct Parser { std::string text; int line; };
+__attribute__((noinline)) int Parse(Parser* parser, int at) {
+  if (at > 2) throw std::runtime_error("bad line in " + parser->text);
+  return parser->line + at;
+}
+__attribute__((noinline)) int Load(Parser* parser, int at) { return Parse(parser, at + 1) + 1; }
+__attribute__((noinline)) int Run(Parser* parser, int at) noexcept { return Load(parser, at + 1) + 1; }
+int main(int argc, char**) { Parser parser{"a file with a long name", argc}; std::printf("%d\n", Run(&parser, argc)); }
+)");
+    ASSERT_EQ(program.report().failure.kind, FailureKind::kException);
+    ASSERT_TRUE(program.report().thrown);
+    VerifyOptions options;
+    options.allow_same_bases = same_bases;
+    EXPECT_EQ(program.Verify("Parse", options).verdict, Verdict::kReproduced) << program.text();
+    EXPECT_EQ(program.Verify("Load", options).verdict, Verdict::kReproduced) << program.text();
+    EXPECT_EQ(program.Verify("Run", options).verdict, Verdict::kReproduced) << program.text();
+  }
+}
+
 TEST(Verify, ReproducesAnExceptionOfAStaticRuntime) {
   ReplayedProgram program(kException, "-O2 -g -static-libstdc++ -static-libgcc");
   // With this runtime the agent may have seen no more than a SIGABRT.
@@ -320,6 +346,16 @@ TEST(Verify, ReproducesInARebuiltProgramAndNotInAFixedOne) {
     options.allow_same_bases = false;
     EXPECT_EQ(program.Verify("Count", options).verdict, Verdict::kReturned) << flags << "\n" << program.text();
   }
+}
+
+// Without build-ids the code itself tells one build from another.
+TEST(Verify, TellsABuildFromAnotherWithoutBuildIds) {
+  const std::string flags = "-O2 -g -Wl,--build-id=none";
+  ReplayedProgram program(Shape("", kCrashing), flags);
+  EXPECT_EQ(program.Verify("Count").verdict, Verdict::kReproduced) << program.text();
+  VerifyOptions options;
+  options.program = program.Rebuild(Shape(kMore, kFixed), flags);
+  EXPECT_EQ(program.Verify("Count", options).verdict, Verdict::kReturned) << program.text();
 }
 
 TEST(Verify, SaysThatAFunctionIsGone) {

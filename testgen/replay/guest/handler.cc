@@ -12,6 +12,7 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 namespace recrash::replay {
 namespace {
@@ -54,7 +55,7 @@ void InstallHandlers(Observed* where, void (*leave)()) {
   stack_t stack{};
   stack.ss_sp = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   stack.ss_size = kHandlerStack;
-  sigaltstack(&stack, nullptr);
+  if (!LeftOut("alternate_stack")) sigaltstack(&stack, nullptr);
   struct sigaction action{};
   action.sa_sigaction = OnSignal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

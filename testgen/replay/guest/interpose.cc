@@ -12,6 +12,7 @@
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 #define RECRASH_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -38,7 +39,7 @@ bool IsAlive(int32_t thread) {
 }
 
 void Steal(pthread_mutex_t* mutex) {
-  if (!world.restored || Without("mutexes")) return;
+  if (!world.restored || LeftOut("mutexes")) return;
   if (mutex->__data.__lock == 0 || mutex->__data.__owner == 0 || IsAlive(mutex->__data.__owner)) return;
   mutex->__data.__lock = 0;
   mutex->__data.__owner = 0;
@@ -49,7 +50,7 @@ void Steal(pthread_mutex_t* mutex) {
 // glibc's rwlock: bit 0 of __readers is the phase, bit 1 says that a writer holds it, the rest counts readers. A reader
 // leaves no name, so readers of the dead process cannot be told from live ones; a replay has one thread, mostly.
 void Steal(pthread_rwlock_t* lock) {
-  if (!world.restored || Without("mutexes")) return;
+  if (!world.restored || LeftOut("mutexes")) return;
   if (lock->__data.__readers == 0) return;
   const int32_t writer = lock->__data.__cur_writer;
   const bool write_locked = writer != 0;

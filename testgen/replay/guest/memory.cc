@@ -10,6 +10,7 @@
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 namespace recrash::replay {
 namespace {
@@ -27,7 +28,7 @@ bool MapAt(const plan::Mapping& mapping, int protection, int flags, int file, ui
 void MapFile(const plan::Mapping& mapping) {
   const int file = open(TextOf(mapping.path), O_RDONLY | O_CLOEXEC);
   struct stat status;
-  const bool fits = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+  const bool fits = !LeftOut("mapped_files") && file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
                     static_cast<uint64_t>(status.st_size) > mapping.file_offset;
   if (!fits || !MapAt(mapping, static_cast<int>(mapping.protection), 0, file, mapping.file_offset)) {
     MapAt(mapping, PROT_NONE, MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

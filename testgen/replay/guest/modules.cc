@@ -12,6 +12,7 @@
 
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 namespace recrash::replay {
 namespace {
@@ -175,7 +176,7 @@ bool IsFunctionStart(const LiveModule& module, uint64_t live) {
 }
 
 bool MayBePointer(const LiveModule& module, uint64_t live) {
-  if (Without("filter")) return true;
+  if (LeftOut("filter")) return true;
   for (int i = 0; i < module.opaque_count; ++i) {
     if (module.opaque[i].Contains(live)) return false;
   }
@@ -297,7 +298,7 @@ uint64_t Translate(uint64_t word) {
   // Jump buffers and exit handlers hold code addresses mixed with the pointer guard. That a random word comes out
   // inside a module is as likely as the modules' share of 2^64.
   const uint64_t clear = Demangle(word);
-  if (clear < lowest || clear >= highest || Without("mangled")) return word;
+  if (clear < lowest || clear >= highest || LeftOut("mangled")) return word;
   return Mangle(TranslatePlain(clear, false));
 }
 

@@ -22,6 +22,7 @@
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 // gdb scripts break here: `function` is what will be called next.
 extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {
@@ -125,7 +126,7 @@ void PrepareModuleRuns() {
   for (const plan::Run& run : all) {
     if (run.module < 0) continue;
     const LiveModule* module = ModuleOf(&modules[static_cast<size_t>(run.module)]);
-    if (!IsRestored(module)) continue;
+    if (!IsRestored(module) || (LeftOut("library_data") && module != ProgramModule())) continue;
     const uint64_t live = run.address - module->recorded_range.start + module->live.start;
     // The first and the last page decide: a run is cut from one mapping, all of which could be written.
     if (!IsWritable(*module, live) || !IsWritable(*module, live + run.size - 1)) continue;
@@ -143,7 +144,7 @@ void Keep(uint64_t address) {
 void PrepareKeptWords() {
   for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
     const LiveModule* module = ModuleOf(&recorded);
-    if (!IsRestored(module) || Without("got_plt")) continue;
+    if (!IsRestored(module) || LeftOut("got_plt")) continue;
     for (uint64_t at = module->got_plt.start; at < module->got_plt.end; at += sizeof(uint64_t)) Keep(at);
   }
   for (int i = 0; i < kept_range_count; ++i) {
@@ -240,7 +241,7 @@ void CheckThread() {
 // ---- In the child ------------------------------------------------------------------------------------------------
 
 bool RestoreBreak() {
-  if (world.plan->brk_start == 0 || Without("brk")) return false;
+  if (world.plan->brk_start == 0 || LeftOut("brk")) return false;
   return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&memory_map), sizeof memory_map, 0) == 0;
 }
 
@@ -265,7 +266,7 @@ void RestoreRebuiltProgram() {
 // Where the kernel refuses to move the break, malloc must not take the live one for the end of its heap.
 void DetachBreak(uint64_t live_break) {
   if (current_break) *current_break = live_break;
-  if (world.plan->main_arena == 0) return;
+  if (world.plan->main_arena == 0 || LeftOut("noncontiguous")) return;
   *Pointer<uint32_t>(ToLive(world.plan->main_arena) + kArenaFlags) |= kNonContiguous;
 }
 
@@ -277,6 +278,7 @@ void ApplyPatches(const plan::Patch* patches, uint64_t count) {
 
 void EnterRecordedThread() {
   uint64_t thread = world.plan->fs_base;
+  if (LeftOut("thread")) return;
   if (tls_moved) {
     thread = GetFs();
     for (int i = 0; i < tls_copy_count; ++i) Copy(tls_copies[i].live, tls_copies[i].recorded, tls_copies[i].size);
@@ -317,6 +319,9 @@ bool ReadRecorded(uint64_t address, void* out, uint64_t size) {
 
 void PrepareRestore() {
   CheckThread();
+  for (const plan::Patch& patch : TableOf<plan::Patch>(world.plan->patches)) {
+    if (patch.address % sizeof(uint64_t) == 0) TranslateRange(Number(world.bytes + patch.offset), patch.size);
+  }
   PrepareModuleRuns();
   PrepareKeptWords();
   PrepareBreak();

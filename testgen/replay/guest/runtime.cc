@@ -10,6 +10,7 @@
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 namespace recrash::replay {
 
@@ -140,7 +141,7 @@ void FindRuntime() {
 
 void RestoreExceptionState() {
   constexpr uint32_t kException = 2;
-  if (!get_globals || Without("exception_state")) return;
+  if (!get_globals || LeftOut("exception_state")) return;
   ExceptionGlobals* globals = get_globals();
   if (world.plan->failure_kind == kException && globals->caught) {
     globals->caught = *Pointer<uint64_t>(globals->caught + kNextException);

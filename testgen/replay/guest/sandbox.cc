@@ -17,6 +17,7 @@
 
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
 
 namespace recrash::replay {
 namespace {
@@ -175,7 +176,7 @@ void SetLimits() {
 }
 
 void ReopenFiles() {
-  if (Without("files")) return;
+  if (LeftOut("files")) return;
   for (const plan::OpenFile& file : TableOf<plan::OpenFile>(world.plan->files)) {
     const bool is_output = file.descriptor == 1 || file.descriptor == 2;
     if (is_output && Has(plan::kShowOutput)) continue;

@@ -111,13 +111,6 @@ void Problem(const char* format, ...) {
   _exit(plan::kProblemStatus);
 }
 
-#ifdef RECRASH_REPLAY_TESTING
-bool Without(const char* remedy) {
-  static const char* const left_out = getenv("RECRASH_REPLAY_WITHOUT");
-  return left_out && strcmp(left_out, remedy) == 0;
-}
-#endif
-
 }  // namespace recrash::replay
 
 // The agent in the program calls this when RECRASH_REPORT is reached.

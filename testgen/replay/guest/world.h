@@ -41,13 +41,6 @@ Table<T> TableOf(const plan::Array& array) {
 // Says why there is no replay (to the verifying tool, or on stderr) and ends the subject.
 [[noreturn]] void Problem(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
-// True when the named remedy is to be left out (RECRASH_REPLAY_WITHOUT). Only the build for tests knows of it.
-#ifdef RECRASH_REPLAY_TESTING
-bool Without(const char* remedy);
-#else
-constexpr bool Without(const char*) { return false; }
-#endif
-
 }  // namespace recrash::replay
 
 #endif  // RECRASH_TESTGEN_REPLAY_GUEST_WORLD_H_
