@@ -35,8 +35,10 @@ Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> 
   Place place;
   for (const Frame& frame : frames) {
     if (!frame.own || frame.inlined) continue;
-    // Lines are of the innermost call inlined here: that is where people look.
-    const auto first = std::find_if(frames.begin(), frames.end(), [&](const Frame& f) { return f.pc == frame.pc; });
+    // Lines are of the innermost call inlined here, the system's headers aside: that is where people look.
+    const auto first = std::find_if(frames.begin(), frames.end(), [&](const Frame& f) {
+      return f.pc == frame.pc && (!f.inlined || !f.file.starts_with("/usr/"));
+    });
     place.function = frame.linkage_name;
     place.file = first->file;
     place.line = first->line;
@@ -83,7 +85,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
   for (size_t i = 0; i < backtrace.frames.size(); ++i)
     backtrace.frames[i].index = static_cast<uint32_t>(i) + (i < inner_count ? 0 : backtrace.skipped);
 
-  for (Frame& frame : backtrace.frames) frame.holds_bad_value = HoldsBadValue(report, frame);
+  MarkBadValues(report, backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, code);
   backtrace.notes = (*modules)->notes();
   for (const std::string& note : unwound.notes) backtrace.notes.push_back(note);

@@ -29,6 +29,13 @@ uint32_t AccessOf(const Parameter& parameter) {
   return !pointee.empty() && pointee[0].kind == TypeKind::kFunction ? kMapExecute : kMapRead;
 }
 
+// Templates of the standard library are compiled into the program: std::vector<T>::at throws for its caller.
+bool IsStandard(const Frame& frame) {
+  for (const char* prefix : {"_ZSt", "_ZNSt", "_ZNKSt", "_ZN9__gnu_cxx", "_ZNK9__gnu_cxx"})
+    if (frame.linkage_name.starts_with(prefix)) return true;
+  return false;
+}
+
 }  // namespace
 
 bool HoldsBadValue(const Report& report, const Frame& frame) {
@@ -43,6 +50,19 @@ bool HoldsBadValue(const Report& report, const Frame& frame) {
     if (failure.code == kFromKernel ? !IsCanonical(value) : failure.address.value - value < kPage) return true;
   }
   return false;
+}
+
+void MarkBadValues(const Report& report, std::vector<Frame>& frames) {
+  for (Frame& frame : frames) frame.holds_bad_value = HoldsBadValue(report, frame);
+  const Failure& failure = report.failure;
+  const bool refused = failure.kind == FailureKind::kException ||
+                       (failure.signal == SIGABRT && failure.abort_message.find("Assertion") != std::string::npos);
+  if (!refused) return;
+  for (Frame& frame : frames) {
+    if (!frame.own || frame.inlined || IsStandard(frame)) continue;
+    for (const Parameter& parameter : frame.parameters) frame.holds_bad_value |= parameter.complete;
+    return;
+  }
 }
 
 }  // namespace recrash

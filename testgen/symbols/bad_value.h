@@ -2,15 +2,21 @@
 #ifndef RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_
 #define RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_
 
+#include <vector>
+
 #include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
 
-// Told for SIGSEGV and SIGBUS only: a pointer or reference among the parameters that leads to no mapped memory, and the
-// failing access lay at it or less than a page above it (a member of the object). A bad index, a zero divisor or a
-// wrong enumerator is not told from a good one.
+// Does what the frame was given make it fail, whatever its callers do? Told from its arguments for SIGSEGV and SIGBUS:
+// a pointer or reference that leads to no mapped memory, and the failing access lay at it or less than a page above it
+// (a member of the object). A bad index, a zero divisor or a wrong enumerator is not told from a good one.
 bool HoldsBadValue(const Report& report, const Frame& frame);
+
+// The same for all frames. A function that throws, or whose assertion fails, has refused what it was given: it is the
+// innermost of the program's own.
+void MarkBadValues(const Report& report, std::vector<Frame>& frames);
 
 }  // namespace recrash
 

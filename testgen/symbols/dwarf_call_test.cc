@@ -56,7 +56,8 @@ TEST_P(Uninstrumented, FramesAreCandidatesWhenDwarfHasAllArguments) {
   EXPECT_EQ(ValueOf(ParameterOf(outer, "count")), 7u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Builds, Uninstrumented, testing::Values("-O0 -g", "-O0 -g -gdwarf-4", "-O0 -g -no-pie -fno-pie"));
+INSTANTIATE_TEST_SUITE_P(Builds, Uninstrumented,
+                         testing::Values("-O0 -g", "-O0 -g -gdwarf-4", "-O0 -g -no-pie -fno-pie"));
 
 // At -O2 a dead argument is in no register any more; what its caller says it passed brings it back.
 TEST(CallSites, GiveWhatTheCalleeDropped) {

@@ -284,6 +284,8 @@ bool Renderer::Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int dept
   if (is("map<") || is("set<") || is("multimap<") || is("multiset<"))
     return StandardSize(type, bytes, {"_M_node_count", 40}, depth);
   if (is("unordered_")) return StandardSize(type, bytes, {"_M_element_count", 24}, depth);
+  if (is("variant<")) return StandardVariant(type, bytes, depth);
+  if (is("optional<")) return StandardOptional(type, bytes, depth);
   if (is("list<")) return StandardSize(type, bytes, {"_M_size", 16}, depth);
   return false;
 }
@@ -333,6 +335,38 @@ bool Renderer::StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, S
     Pointee(*target, *address, depth);
   else
     Add(HexNumber(*address));
+  return true;
+}
+
+// The alternatives lie at the start, one over the other; the index of the one that is there, in a byte or two, behind.
+bool Renderer::StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
+  const auto offset = MemberOffset(*debug_, type, "_M_index");
+  if (!offset || *offset >= bytes.size()) return false;
+  std::vector<Dwarf_Die> alternatives;
+  for (Dwarf_Die& pack : ChildrenWithTag(type, DW_TAG_GNU_template_parameter_pack))
+    alternatives = ChildrenWithTag(pack, DW_TAG_template_type_parameter);
+  const uint8_t index = bytes[*offset];
+  const auto alternative = index < alternatives.size() ? TypeOf(alternatives[index]) : std::nullopt;
+  if (!alternative) {
+    Add(index == 0xff ? "valueless" : "alternative " + std::to_string(index));
+    return true;
+  }
+  const uint64_t size = TypeSize(*debug_, *alternative);
+  if (size > bytes.size()) return false;
+  if (depth == 0) Add(SpellType(*debug_, type) + " ");
+  Value(*alternative, bytes.first(size), depth + 1);
+  return true;
+}
+
+bool Renderer::StandardOptional(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
+  const auto offset = MemberOffset(*debug_, type, "_M_engaged");
+  const auto target = TemplateArgument(type, 0);
+  const uint64_t size = target ? TypeSize(*debug_, *target) : 0;
+  if (!offset || *offset >= bytes.size() || size > bytes.size() || size == 0) return false;
+  if (bytes[*offset] == 0)
+    Add("std::nullopt");
+  else
+    Value(*target, bytes.first(size), depth);
   return true;
 }
 

@@ -46,6 +46,8 @@ class Renderer {
   bool StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   bool StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth);
   bool StandardSize(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth);
+  bool StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  bool StandardOptional(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   std::optional<uint64_t> MemberWord(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member);
   void Elements(Dwarf_Die element, uint64_t address, uint64_t count, int depth);
   bool Fields(Dwarf_Die type, std::span<const uint8_t> bytes, int depth, bool& first);

@@ -13,9 +13,11 @@ constexpr char kProgram[] = R"(
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <variant>
 #include <vector>
 namespace app {
 enum class Kind { kLeaf, kInner };
@@ -39,8 +41,10 @@ typedef std::map<int, int> Map;
 typedef std::unordered_map<int, int> Hash;
 CASE(22, const Map&) CASE(23, const Hash&) CASE(24, const std::list<int>&) CASE(25, __int128) CASE(26, char16_t)
 typedef int (*Function)(int);
+typedef std::variant<long, std::string> Choice;
 CASE(27, Function) CASE(28, std::nullptr_t) CASE(29, long double) CASE(30, void*) CASE(31, const std::string*)
-CASE(32, const Point*)
+CASE(32, const Point*) CASE(33, const Choice&) CASE(34, const Choice&) CASE(35, std::optional<int>)
+CASE(36, std::optional<int>)
 int Twice(int n) { return 2 * n; }
 int Run(int which) {
   int* bad = nullptr;
@@ -79,6 +83,10 @@ int Run(int which) {
     case 29: return Case29(2.5L, bad);
     case 30: return Case30((void*)0x1234, bad);
     case 31: return Case31((std::string*)0x123456789000, bad);
+    case 33: return Case33(5L, bad);
+    case 34: return Case34("five", bad);
+    case 35: return Case35(6, bad);
+    case 36: return Case36({}, bad);
     default: return Case32(nullptr, bad);
   }
 }
@@ -145,6 +153,10 @@ TEST_F(Rendered, TheStandardLibrary) {
   EXPECT_EQ(Text(22), "std::map<int, int> of 2");
   EXPECT_EQ(Text(23), "std::unordered_map<int, int> of 1");
   EXPECT_EQ(Text(24), "std::list<int> of 3");
+  EXPECT_EQ(Text(33), "std::variant<long, std::string> 5");
+  EXPECT_EQ(Text(34), "std::variant<long, std::string> \"five\"");
+  EXPECT_EQ(Text(35), "6");
+  EXPECT_EQ(Text(36), "std::nullopt");
 }
 
 TEST_F(Rendered, WithoutEnd) {

@@ -149,6 +149,9 @@ TEST_P(Unwinding, StartsAtTheThrowWhenNoexceptUnwound) {
   EXPECT_EQ(ValueOf(ParameterOf(backtrace.frames[0], "k")), 5u);
   EXPECT_EQ(ValueOf(ParameterOf(backtrace.frames[1], "k")), 3u);
   EXPECT_EQ(backtrace.place.function, "_Z6Throwsi");
+  // It refused what it was given.
+  EXPECT_TRUE(backtrace.frames[0].holds_bad_value);
+  EXPECT_FALSE(backtrace.frames[1].holds_bad_value);
 }
 
 TEST_P(Unwinding, ShowsInlinedCallsWithTheirArguments) {
