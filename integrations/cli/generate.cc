@@ -7,6 +7,7 @@
 #include "integrations/cli/pipeline.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
+#include "testgen/emit/failure_text.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;
@@ -47,6 +48,7 @@ Result<Suite> Generate(const GenerateArguments& arguments) {
   suite.report = std::move(material.report);
   suite.report.replay = *std::move(replay);
   suite.backtrace = std::move(material.backtrace);
+  suite.failure = FailureText(suite.report, suite.backtrace);
   std::ranges::sort(suite.report.replay->frames, {}, &ReplayFrame::index);
 
   if (const Status status = PrepareDirectory(suite.directory, arguments.force); !status) return status.error();

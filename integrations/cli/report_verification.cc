@@ -120,7 +120,7 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
 }  // namespace
 
 int ReportVerification(const Suite& suite, const Verification& verification, const VerifyOptionsGiven& options) {
-  const std::string failure = FailureText(suite.report, suite.backtrace);
+  const std::string& failure = suite.failure;
   const bool any = !verification.kept.empty();
   if (options.json != "-") {
     PrintTable(suite, verification);

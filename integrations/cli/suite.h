@@ -21,6 +21,7 @@ struct Suite {
   std::filesystem::path directory;
   std::string report_path;  // the original, for --json
   std::string report_name;
+  std::string failure;  // "SIGSEGV in FormatName at greeter.cc:41"
   std::string program;  // absolute path of the build that the tests are run against
   SymbolOptions symbols;
   Report report;  // with `replay`

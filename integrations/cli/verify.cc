@@ -119,6 +119,22 @@ std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<Fram
   return frames;
 }
 
+// What the tests' own report says of the frames: enough for the table, when the build that crashed is not there any
+// more.
+Backtrace FramesOfTests(const Report& report) {
+  Backtrace backtrace;
+  for (const ReplayFrame& replay : report.replay->frames) {
+    Frame& frame = backtrace.frames.emplace_back();
+    frame.index = replay.index;
+    frame.function = replay.function;
+    frame.linkage_name = replay.linkage_name;
+    frame.file = replay.file;
+    frame.line = replay.line;
+    frame.own = true;
+  }
+  return backtrace;
+}
+
 }  // namespace
 
 Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options) {
@@ -161,8 +177,8 @@ int VerifyCommand(const VerifyArguments& arguments) {
   Result<Suite> suite = ReadSuite(arguments.directory, arguments.program);
   if (!suite) return Fail(suite.error());
   Result<Backtrace> backtrace = ReadBacktrace(suite->report, suite->symbols);
-  if (!backtrace) return Fail(backtrace.error());
-  suite->backtrace = *std::move(backtrace);
+  if (!backtrace && IsBuildThatCrashed(suite->report, suite->program)) return Fail(backtrace.error());
+  suite->backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(suite->report);
   const Result<Verification> verification = Verify(&*suite, arguments.options);
   if (!verification) return Fail(verification.error());
   return ReportVerification(*suite, *verification, arguments.options);

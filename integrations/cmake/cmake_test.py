@@ -91,6 +91,12 @@ class Instrument(Project):
         self.assertNotIn("__recrash_client_anchor", symbols)
         self.assertIn("recrash_map", self.run_command("readelf", "-SW", "build/libpart.so").stdout)
 
+    def test_a_static_runtime_has_the_agent_too(self):
+        self.write("target_link_options(greeter PRIVATE -static-libstdc++)\nrecrash_instrument(greeter)\n")
+        self.configure()
+        self.crash(self.build(), died_of=signal.SIGSEGV)
+        self.assertIn("static_link_options.rsp", (self.path / "build/build.ninja").read_text())
+
     def test_our_own_compiler_does_not_run_the_pass_twice(self):
         self.write("recrash_instrument(greeter VERSION 3)\n")
         self.configure(compiler=harness.PREFIX / "bin/recrash-clang++")

@@ -49,8 +49,8 @@ def after_prologue(entry):
 def main():
     for setting in SETTINGS:
         gdb.execute(f"set {setting}", to_string=True)
-    before_call = gdb.Breakpoint("__recrash_before_call", temporary=True)
-    before_call.silent = True
+    gdb.execute("tbreak __recrash_before_call", to_string=True)
+    gdb.breakpoints()[-1].silent = True
     gdb.execute("run", to_string=True)
     if not any(thread.is_valid() for thread in gdb.selected_inferior().threads()):
         print("recrash: the test ended before its call; run it without a debugger to see why")
