@@ -17,9 +17,11 @@ __attribute__((weak)) void __recrash_report(const char *why);
 }
 #endif
 
+/* The empty asm keeps the call from being a tail call, which would take the function that noticed off the stack. */
 #define RECRASH_REPORT(why)                          \
   do {                                               \
     if (__recrash_report) __recrash_report((why));   \
+    __asm__ volatile("");                            \
   } while (0)
 
 #endif /* RECRASH_RECRASH_H_ */

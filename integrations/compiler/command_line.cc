@@ -212,6 +212,12 @@ std::string Complaint(std::string_view word) {
   return std::string(word) + ": no such option; see --recrash-help";
 }
 
+bool LinksRuntimeStatically(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-static" || word == "-static-pie" || word == "-static-libstdc++";
+  });
+}
+
 std::optional<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -310,8 +316,9 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   if (result.uses_client) {
     // Behind everything else: its hooks then come before the C++ runtime but after the program. Through -Xlinker, since
     // under -x c clang would take the archive for C.
-    const std::vector<std::string> link = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", paths.client, "-lpthread",
-                                           "-ldl"};
+    std::vector<std::string> link = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", paths.client, "-lpthread", "-ldl"};
+    // Where the C or C++ runtime is an archive, nothing can be looked up behind the hooks: they wrap it at link time.
+    if (LinksRuntimeStatically(words)) link = {"@" + paths.static_options, "-Xlinker", paths.static_client};
     out.insert(std::find(out.begin(), out.end(), "--"), link.begin(), link.end());
   }
   return result;

@@ -11,9 +11,11 @@
 namespace recrash::compiler {
 
 struct Paths {
-  std::string plugin;   // recrash-pass.so
-  std::string client;   // librecrash_client.a
-  std::string include;  // of recrash/recrash.h; empty when there is none
+  std::string plugin;          // recrash-pass.so
+  std::string client;          // librecrash_client.a
+  std::string include;         // of recrash/recrash.h; empty when there is none
+  std::string static_client;   // librecrash_client_static.a, for a runtime that is linked statically
+  std::string static_options;  // a response file with what goes before it
 };
 
 // What the driver will do, as far as it matters here.

@@ -19,7 +19,7 @@ using ::testing::Not;
 
 using Words = std::vector<std::string>;
 
-const Paths kPaths = {"/p/pass.so", "/p/client.a", ""};
+const Paths kPaths = {"/p/pass.so", "/p/client.a", "", "/p/static.a", "/p/static.rsp"};
 const Words kPlugin = {"-fplugin=/p/pass.so", "-fpass-plugin=/p/pass.so"};
 const Words kAgent = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", "/p/client.a", "-lpthread", "-ldl"};
 
@@ -73,6 +73,13 @@ TEST(CommandLine, DoesNotTakeAValueForAnInput) {
   EXPECT_FALSE(Rewritten({"-o", "x.c", "x.o"}).uses_plugin);
   EXPECT_FALSE(Rewritten({"-MF", "x.c", "--version"}).uses_plugin);
   EXPECT_TRUE(Rewritten({"-include", "x.h", "x.o"}).uses_client);
+}
+
+// With the runtime in an archive there is nothing that the hooks could look up behind themselves.
+TEST(CommandLine, WrapsAStaticRuntimeAtLinkTime) {
+  for (const char* word : {"-static", "-static-pie", "-static-libstdc++"})
+    EXPECT_THAT(Rewritten({word, "x.o"}).arguments,
+                ElementsAre(word, "x.o", "@/p/static.rsp", "-Xlinker", "/p/static.a"));
 }
 
 TEST(CommandLine, HandsItsOptionsToThePassOnlyWhenCompiling) {

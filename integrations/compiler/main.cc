@@ -61,6 +61,8 @@ Paths FindPaths() {
   Paths paths;
   paths.plugin = (support / "recrash-pass.so").string();
   paths.client = (support / "librecrash_client.a").string();
+  paths.static_client = (support / "librecrash_client_static.a").string();
+  paths.static_options = (support / "static_link_options.rsp").string();
   if (std::filesystem::exists(include / "recrash" / "recrash.h", error)) paths.include = include.string();
   return paths;
 }

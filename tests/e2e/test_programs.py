@@ -255,6 +255,21 @@ class C(harness.Workspace):
         self.assert_reproduced(self.reproduce(program, report=report), "total", "main")
 
 
+class Static(harness.Workspace):
+    def test_the_runtime_in_the_program(self):
+        program = self.compile_text(Exceptions.SOURCE, flags=("-O2", "-g", "-DNOEXCEPT=", "-static-libstdc++",
+                                                              "-static-libgcc"))
+        report = self.crash(program, died_of=signal.SIGABRT)
+        self.assert_reproduced(self.reproduce(program, report=report), "Sell", "Serve")
+
+    def test_a_static_program_has_a_report_but_no_replay(self):
+        program = self.compile_text(Exceptions.SOURCE, flags=("-O2", "-g", "-DNOEXCEPT=", "-static"))
+        report = self.crash(program, died_of=signal.SIGABRT)
+        self.assertIn("Sell", self.run_command("recrash", "show", report).stdout)
+        result = self.run_command("recrash", "reproduce", report, "--program", program, "--no-build", expect=4)
+        self.assertIn("static", result.stderr)
+
+
 class Tests(harness.Workspace):
     """What the generated tests are to those who run them."""
 
