@@ -50,7 +50,7 @@ TEST(GlibcState, FindsMainArenaAndThoseOfThreads) {
 
 TEST(GlibcState, TakesNoOtherDataForAnArena) {
   LibcData data;
-  for (uint64_t at = 0; at < 0x2000; at += 64) data.Put(at, kLibc + at - 16);
+  for (uint64_t at = 0; at < 0x2000; at += 128) data.Put(at, kLibc + at - 16);
   EXPECT_THAT(FindGlibcState(data.MakeReport()).arena_mutexes, IsEmpty());
 }
 
