@@ -24,7 +24,8 @@ class TargetMemory {
   }
 
   bool Read(uint64_t address, std::span<uint8_t> out) const {
-    if (address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&
+    if (out.empty()) return true;
+    if (!overlay_.empty() && address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&
         out.size() <= overlay_.size() - (address - overlay_address_)) {
       std::memcpy(out.data(), overlay_.data() + (address - overlay_address_), out.size());
       return true;

@@ -1,0 +1,107 @@
+// A report comes from elsewhere: whatever its registers, modules and memory say, reading it ends, and ends soon.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "testgen/symbols/crashed_process.h"
+
+namespace recrash {
+namespace {
+
+constexpr char kProgram[] = R"(
+#include <string>
+#include <vector>
+struct Node { Node* next; std::string name; std::vector<Node> children; virtual ~Node() {} };
+__attribute__((noinline)) int Walk(Node* node, std::string by_value, double weight, int depth) {
+  if (depth == 0) return *(volatile int*)node->next + weight + by_value.size();
+  return Walk(node, by_value + "x", weight * 2, depth - 1) + 1;
+}
+int main(int argc, char**) {
+  Node node;
+  node.next = nullptr;
+  node.name = "root";
+  return Walk(&node, "a", 1.5, argc + 3) + 1;
+}
+)";
+
+class Mutator {
+ public:
+  explicit Mutator(uint32_t seed) : random_(seed) {}
+
+  // Addresses near to real ones find more than any numbers do.
+  uint64_t Number(const Report& report) {
+    switch (random_() % 4) {
+      case 0:
+        return 0;
+      case 1:
+        return ~uint64_t{0} - random_() % 64;
+      case 2:
+        return report.modules[random_() % report.modules.size()].base.value + random_() % 0x4000;
+      default:
+        return report.threads[0].registers.sp() + random_() % 512;
+    }
+  }
+
+  void Damage(Report& report) {
+    switch (random_() % 5) {
+      case 0:
+        report.threads[0].registers.dwarf[random_() % 17] = Number(report);
+        break;
+      case 1: {
+        Module& module = report.modules[random_() % report.modules.size()];
+        uint64_t* fields[] = {&module.base.value, &module.size, &module.bias};
+        *fields[random_() % 3] = Number(report);
+        break;
+      }
+      case 2: {
+        Region& region = report.memory[random_() % report.memory.size()];
+        for (int i = 0; i < 64; ++i) region.bytes[random_() % region.bytes.size()] = static_cast<uint8_t>(random_());
+        break;
+      }
+      case 3: {  // the stack, word by word
+        const uint64_t sp = report.threads[0].registers.sp();
+        for (Region& region : report.memory)
+          for (int i = 0; i < 8; ++i) {
+            const uint64_t at = sp - region.address.value + random_() % 128 * 8;
+            const uint64_t value = Number(report);
+            if (region.bytes.size() > 8 && at < region.bytes.size() - 8)
+              std::copy_n(reinterpret_cast<const uint8_t*>(&value), 8,
+                          region.bytes.begin() + static_cast<ptrdiff_t>(at));
+          }
+        break;
+      }
+      default:
+        report.memory.erase(report.memory.begin() + static_cast<ptrdiff_t>(random_() % report.memory.size()));
+        if (report.memory.empty()) report.memory.push_back({{4096}, std::vector<uint8_t>(16)});
+    }
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+class Hostile : public testing::TestWithParam<const char*> {};
+
+TEST_P(Hostile, ReportsEndInFramesOrAnError) {
+  const Fixture fixture(kProgram, std::string(GetParam()).empty() ? "-O2 -g" : Monitored(GetParam(), "full"));
+  const Report report = fixture.Crash();
+  size_t frames = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    Report damaged = report;
+    Mutator mutator(seed);
+    for (uint32_t i = 0; i <= seed % 4; ++i) mutator.Damage(damaged);
+    const auto backtrace = ReadBacktrace(damaged, {});
+    if (!backtrace) continue;
+    frames += backtrace->frames.size();
+    for (const Frame& frame : backtrace->frames)
+      for (const Parameter& parameter : frame.parameters)
+        for (const char c : parameter.rendered) ASSERT_FALSE(c >= 0 && c < 0x20) << parameter.rendered;
+    ASSERT_TRUE(MakeReplayData(damaged, *backtrace, {}));
+  }
+  EXPECT_GT(frames, 60u);  // most damage leaves something to show
+}
+
+INSTANTIATE_TEST_SUITE_P(Builds, Hostile, testing::Values("-O2 -g", "-O0 -g", ""));
+
+}  // namespace
+}  // namespace recrash
