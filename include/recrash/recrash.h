@@ -11,17 +11,17 @@ extern "C" {
 #endif
 
 /* Takes the registers of its caller, so the report shows the function that calls it. Returns at once in a replay. */
-__attribute__((weak)) void __recrash_report(const char *why);
+__attribute__((weak)) void __recrash_report(const char* why);
 
 #ifdef __cplusplus
 }
 #endif
 
 /* The empty asm keeps the call from being a tail call, which would take the function that noticed off the stack. */
-#define RECRASH_REPORT(why)                          \
-  do {                                               \
-    if (__recrash_report) __recrash_report((why));   \
-    __asm__ volatile("");                            \
+#define RECRASH_REPORT(why)                        \
+  do {                                             \
+    if (__recrash_report) __recrash_report((why)); \
+    __asm__ volatile("");                          \
   } while (0)
 
 #endif /* RECRASH_RECRASH_H_ */

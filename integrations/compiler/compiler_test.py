@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs recrash-clang and recrash-clang++ from an installed tree that lies anywhere, as builds do.
 
-compiler_test.py --bin DIR --plugin FILE --client FILE --plain-cc CLANG [unittest arguments]
+RECRASH_PREFIX=PREFIX compiler_test.py --plain-cc CLANG [unittest arguments]
 """
 import argparse
 import os
@@ -32,13 +32,7 @@ class Installed(unittest.TestCase):
         cls.directory = tempfile.TemporaryDirectory(prefix="recrash compiler ")  # a space: nothing may split on it
         root = pathlib.Path(cls.directory.name)
         cls.prefix = root / "prefix"
-        (cls.prefix / "bin").mkdir(parents=True)
-        (cls.prefix / "lib/recrash").mkdir(parents=True)
-        (cls.prefix / "include/recrash").mkdir(parents=True)
-        for name in ("recrash-clang", "recrash-clang++"):
-            shutil.copy2(pathlib.Path(options.bin) / name, cls.prefix / "bin" / name)
-        shutil.copy2(options.plugin, cls.prefix / "lib/recrash/recrash-pass.so")
-        shutil.copy2(options.client, cls.prefix / "lib/recrash/librecrash_client.a")
+        shutil.copytree(os.environ["RECRASH_PREFIX"], cls.prefix)
         (cls.prefix / "include/recrash/recrash.h").write_text("#define FROM_THE_PREFIX 1\n")
         cls.cc = str(cls.prefix / "bin/recrash-clang")
         cls.cxx = str(cls.prefix / "bin/recrash-clang++")
@@ -224,8 +218,7 @@ target_link_libraries(main part shared)
 def main():
     global options
     parser = argparse.ArgumentParser()
-    for name in ("--bin", "--plugin", "--client", "--plain-cc"):
-        parser.add_argument(name, required=True)
+    parser.add_argument("--plain-cc", required=True)
     options, rest = parser.parse_known_args()
     unittest.main(argv=[sys.argv[0], *rest])
 
