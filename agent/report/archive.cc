@@ -36,6 +36,7 @@ RECRASH_PLAIN(recrash::ThrownStack)
 RECRASH_PLAIN(recrash::Process)
 RECRASH_PLAIN(recrash::ReplayWord)
 RECRASH_PLAIN(recrash::ReplayField)
+RECRASH_PLAIN(recrash::ReplayStream)
 RECRASH_PLAIN(recrash::ReplayFrame)
 RECRASH_PLAIN(recrash::Symbol)
 RECRASH_PLAIN(recrash::Place)
@@ -309,8 +310,13 @@ void serialize(Archive& ar, ReplayField& f, unsigned) {
   ar & f.address & f.bytes;
 }
 template <typename Archive>
+void serialize(Archive& ar, ReplayStream& s, unsigned) {
+  ar & s.parameter & s.kind & s.offset;
+}
+template <typename Archive>
 void serialize(Archive& ar, ReplayFrame& f, unsigned) {
-  ar & f.index & f.linkage_name & f.function & f.file & f.line & f.entry & f.entry_sp & f.words & f.fields & f.depth;
+  ar & f.index & f.linkage_name & f.function & f.file & f.line & f.entry & f.entry_sp & f.words & f.fields & f.streams;
+  ar & f.depth & f.rewound;
 }
 template <typename Archive>
 void serialize(Archive& ar, Symbol& s, unsigned) {
@@ -357,6 +363,8 @@ Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
       }
       for (const ReplayField& field : frame.fields)
         Check(field.address.value <= UINT64_MAX - field.bytes.size(), "a field is larger than the address space");
+      for (const ReplayStream& stream : frame.streams)
+        Check(stream.kind >= StreamKind::kIstream && stream.kind <= StreamKind::kFile, "unknown kind of stream");
     }
   });
 }

@@ -144,6 +144,15 @@ struct ReplayField {
   std::vector<uint8_t> bytes;
 };
 
+enum class StreamKind : uint8_t { kIstream = 1, kFile = 2 };  // std::istream, FILE
+
+// A parameter that points to a stream which the function may read, so that a replay may have to rewind it.
+struct ReplayStream {
+  uint8_t parameter = 0;  // DWARF number from 1
+  StreamKind kind = StreamKind::kIstream;
+  uint16_t offset = 0;  // of the std::istream in what the parameter points to
+};
+
 // A frame that can be called again.
 struct ReplayFrame {
   uint32_t index = 0;  // in the back-trace, inlined frames counted
@@ -155,7 +164,9 @@ struct ReplayFrame {
   TargetAddress entry_sp;  // stack pointer at that instruction: the return address lies there
   std::vector<ReplayWord> words;
   std::vector<ReplayField> fields;
-  uint8_t depth = 0;  // that reproduced; set by verification
+  std::vector<ReplayStream> streams;
+  uint8_t depth = 0;     // that reproduced; set by verification
+  bool rewound = false;  // it took the streams rewound to reproduce; set by verification
 };
 
 struct Symbol {

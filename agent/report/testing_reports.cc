@@ -46,7 +46,9 @@ ReplayData SomeReplay() {
   frame.entry_sp = {0x7ffe00001000};
   frame.words = {word, {.location = abi::Location::kRdi, .size = 8, .source = ValueSource::kRecord}};
   frame.fields = {{{0x602000}, {9, 8, 7}}};
+  frame.streams = {{.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 4, .offset = 16}};
   frame.depth = 1;
+  frame.rewound = true;
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
@@ -101,9 +103,10 @@ class Dumper {
     *this << w.location << w.stack_offset << w.size << w.bytes << w.parameter << w.source_offset << w.source;
   }
   void Fields(const ReplayField& f) { *this << f.address << f.bytes; }
+  void Fields(const ReplayStream& s) { *this << s.parameter << s.kind << s.offset; }
   void Fields(const ReplayFrame& f) {
     *this << f.index << f.linkage_name << f.function << f.file << f.line << f.entry << f.entry_sp << f.words << f.fields
-          << f.depth;
+          << f.streams << f.depth << f.rewound;
   }
   void Fields(const Symbol& s) { *this << s.offset << s.size << s.is_function << s.name; }
   void Fields(const Place& p) {

@@ -81,8 +81,10 @@ struct Frame {
   std::vector<Parameter> parameters;
   std::vector<ReplayWord> words;    // what a call needs; empty for inlined frames
   std::vector<ReplayField> fields;  // depth 1
-  bool candidate = false;           // every word that the call needs is known
-  std::string why_not;              // else one sentence: "the argument `count` was not kept"
+  // Parameters that point to streams, where words has the address.
+  std::vector<ReplayStream> streams;
+  bool candidate = false;        // every word that the call needs is known
+  std::string why_not;           // else one sentence: "the argument `count` was not kept"
   bool holds_bad_value = false;  // an argument of this frame is itself the value that crashes (labelled when generated)
 };
 

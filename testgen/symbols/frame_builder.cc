@@ -5,6 +5,7 @@
 
 #include "testgen/symbols/dwarf_call.h"
 #include "testgen/symbols/recorded_call.h"
+#include "testgen/symbols/streams.h"
 
 namespace recrash {
 namespace {
@@ -151,6 +152,25 @@ void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInf
   }
 }
 
+void FrameBuilder::AddStreams(const CodeInfo& code, const LiveFunction& live, Frame& frame) {
+  if (code.module == nullptr || code.module->debug == nullptr) return;
+  for (size_t i = 0; i < frame.parameters.size() && i < live.parameters.size(); ++i) {
+    const Parameter& parameter = frame.parameters[i];
+    const ParameterInfo& info = live.parameters[i];
+    if (!info.type || parameter.number == 0 || parameter.indirect) continue;
+    const auto word = std::find_if(frame.words.begin(), frame.words.end(), [&](const ReplayWord& candidate) {
+      return candidate.parameter == parameter.number && candidate.source_offset == 0 && candidate.size == 8;
+    });
+    if (word == frame.words.end()) continue;
+    uint64_t address = 0;
+    std::memcpy(&address, word->bytes.data(), sizeof address);
+    if (auto stream = StreamOf(*code.module->debug, *info.type, address, memory_)) {
+      stream->parameter = parameter.number;
+      frame.streams.push_back(*stream);
+    }
+  }
+}
+
 void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
                            Frame& frame) {
   const Recorded recorded = values.ReadRecord(index, code);
@@ -159,6 +179,7 @@ void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& co
     AddRecordedCall(values, index, code, live, recorded, frame);
   else
     AddDwarfCall(values, index, code, live, frame);
+  AddStreams(code, live, frame);
   if (frame.entry_sp.value == 0 || frame.entry.value == 0 || frame.is_signal_frame) {
     frame.candidate = false;
     frame.why_not = "where it was entered is not known";

@@ -26,6 +26,7 @@ class FrameBuilder {
 
   void AddRecordedCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
                        const Recorded& recorded, Frame& frame);
+  void AddStreams(const CodeInfo& code, const LiveFunction& live, Frame& frame);
   void AddDwarfCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
   void Render(const CodeInfo& code, const ParameterInfo& info, Parameter& parameter);
 

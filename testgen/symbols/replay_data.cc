@@ -22,6 +22,7 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   replay.entry_sp = frame.entry_sp;
   replay.words = frame.words;
   replay.fields = frame.fields;
+  replay.streams = frame.streams;
   return replay;
 }
 
