@@ -2,7 +2,7 @@
 # The main job on random_crash: crash, report, tests, their red run, the fix, their green run. Works in a folder of its
 # own below the temporary directory and removes it at the end.
 set -euo pipefail
-prefix=${1:?usage: demo.sh PREFIX}
+prefix=$(readlink -f "${1:?usage: demo.sh PREFIX}")
 sample=$(dirname "$(readlink -f "$0")")/random_crash
 export PATH=$prefix/bin:$PATH
 work=$(mktemp -d "${TMPDIR:-/tmp}/recrash-demo.XXXXXX")

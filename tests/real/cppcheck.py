@@ -2,6 +2,7 @@
 """cppcheck 2.10 built from Debian's source with recrash-clang++ at -O2, run into its crashes, each made into tests.
 
   tests/real/cppcheck.py --work DIR --corpus DIR [--mode references|full] [--only NAME]
+  tests/real/cppcheck.py --work DIR --instructions    # plain, references, full: instructions and .text, by callgrind
 
 DIR of --work keeps the source and the build between runs; --corpus is the folder with cppcheck/*.cpp. Prints a line a
 crash and the totals, and writes DIR/results-MODE.json. Frames that are not candidates (inlined, libc) do not count;
@@ -84,15 +85,40 @@ def reproduce(program, report, folder):
     return frames, seconds, result.stdout.decode(errors="replace")
 
 
+def instructions(work):
+    """Instructions of cppcheck on one of its own sources, by callgrind on stripped copies, and the size of .text."""
+    tree = source(work)
+    plain = None
+    for mode in ("plain", "references", "full"):
+        program = build(work, mode)
+        stripped = program.with_name("cppcheck.stripped")  # it looks for its configuration beside itself
+        subprocess.run(["eu-strip", "-o", stripped, program], check=True)
+        out = subprocess.run(
+            ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", stripped, "-q", "--enable=all",
+             tree / "lib/timer.cpp", tree / "lib/path.cpp"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True)
+        count = int(out.stderr.decode().split("Collected :")[1].split()[0])
+        sections = subprocess.run(["readelf", "-SW", stripped], stdout=subprocess.PIPE, check=True).stdout.decode()
+        sizes = {name: int(line.split(f" {name} ")[1].split()[3], 16) for line in sections.splitlines()
+                 for name in (".text", "recrash_map") if f" {name} " in line}
+        plain = plain or (count, sizes[".text"])
+        print(f"{mode:11} {count:13,} instructions ({count / plain[0]:.3f}), .text {sizes['.text']:9,} "
+              f"({sizes['.text'] / plain[1]:.3f}), recrash_map {sizes.get('recrash_map', 0):9,}", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, required=True)
-    parser.add_argument("--corpus", type=pathlib.Path, required=True)
+    parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("--instructions", action="store_true")
     parser.add_argument("--mode", default="references")
     parser.add_argument("--only")
     options = parser.parse_args()
     options.work = options.work.resolve()
     options.work.mkdir(parents=True, exist_ok=True)
+    if options.instructions:
+        return instructions(options.work)
+    if not options.corpus:
+        parser.error("--corpus is needed")
     program = build(options.work, options.mode)
 
     cases, others = [], collections.Counter()
