@@ -24,6 +24,7 @@
 #include <ostream>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "recrash/verdict.h"
 
@@ -45,6 +46,9 @@ struct ReplayInterface {
   bool expect_failure;                        // --expect=fail: the recorded failure must happen
   const char* (*frame_name)(uint32_t frame);  // "Greeter::Greet(char const*)"
   const char* (*report_path)();               // "" when it is not known
+  // The stream that parameter `number` points to stands at its beginning in the next call of the frame; false when the
+  // report knows of no stream there.
+  bool (*rewind)(uint32_t frame, uint32_t number);
 };
 
 // Any pointer whose type the test does not need to name.
@@ -170,6 +174,13 @@ class Frame {
     return *this;
   }
 
+  // The stream that parameter `number` points to (a std::istream or what derives from it, a FILE) is put back to its
+  // beginning before the call. At the crash it had been read; that it began there on entry is an assumption.
+  Frame& Rewind(uint32_t number) {
+    rewound_.push_back(number);
+    return *this;
+  }
+
   // Parameter `number`, from 1 (`this` is 1), as it was on entry.
   template <typename T>
   T Load(uint32_t number) {
@@ -187,6 +198,11 @@ class Frame {
   Outcome Call(Arguments... arguments) {
     uint32_t number = 0;
     (Store(++number, arguments), ...);
+    for (const uint32_t stream : rewound_) {
+      if (problem_.empty() && !internal::replay->rewind(index_, stream)) {
+        problem_ = "parameter " + std::to_string(stream) + " is no stream that can be rewound";
+      }
+    }
     if (!problem_.empty()) return {Verdict::kCannotReplay, problem_, index_};
     char text[2048] = "";
     const auto verdict = static_cast<Verdict>(internal::replay->call(index_, depth_, text, sizeof text));
@@ -204,6 +220,7 @@ class Frame {
 
   uint32_t index_;
   uint32_t depth_ = 0;
+  std::vector<uint32_t> rewound_;
   std::string problem_;
 };
 

@@ -57,6 +57,7 @@ Result<Suite> Generate(const GenerateArguments& arguments) {
   for (const ReplayFrame& frame : suite.report.replay->frames) {
     tests.frames.push_back(frame.index);
     tests.depths.push_back(frame.depth);
+    tests.rewound.push_back(frame.rewound);
   }
   if (const Status status = WriteSuite(suite, tests); !status) return status.error();
   for (const std::string& note : suite.backtrace.notes) Note(note);

@@ -50,6 +50,7 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
   std::string text = VerdictText(verdict->verdict);
   if (verdict->verdict == Verdict::kReproduced) {
     text = Coloured(Colour::kGood, text);
+    if (verdict->rewound) text += " (streams rewound)";
     return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
   }
   const bool says_more = !verdict->note.empty() && verdict->note != text;
@@ -101,10 +102,15 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
     if (verdict) {
       entry.update({{"verdict", VerdictText(verdict->verdict)},
                     {"depth", verdict->depth},
+                    {"rewound", verdict->rewound},
                     {"seconds", verdict->seconds},
                     {"note", verdict->note}});
     } else {
-      entry.update({{"verdict", nullptr}, {"depth", nullptr}, {"seconds", nullptr}, {"note", frame.why_not}});
+      entry.update({{"verdict", nullptr},
+                    {"depth", nullptr},
+                    {"rewound", nullptr},
+                    {"seconds", nullptr},
+                    {"note", frame.why_not}});
     }
     entry["own"] = frame.own;
     frames.push_back(entry);

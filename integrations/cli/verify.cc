@@ -31,7 +31,11 @@ class TestFiles {
   Status Write() {
     tests_.frames = result_->kept;
     tests_.depths.clear();
-    for (const ReplayFrame& frame : suite_->report.replay->frames) tests_.depths.push_back(frame.depth);
+    tests_.rewound.clear();
+    for (const ReplayFrame& frame : suite_->report.replay->frames) {
+      tests_.depths.push_back(frame.depth);
+      tests_.rewound.push_back(frame.rewound);
+    }
     return WriteSuite(*suite_, tests_);
   }
 
@@ -106,7 +110,7 @@ Status BuildAndCheck(TestFiles* files, Suite* suite, Verification* result) {
   return files->Build();
 }
 
-// The frames that reproduced, with the depth that did it.
+// The frames that reproduced, with the depth or the rewinding that did it.
 std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<FrameVerdict>& verdicts) {
   std::vector<ReplayFrame> frames;
   for (const FrameVerdict& verdict : verdicts) {
@@ -115,6 +119,7 @@ std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<Fram
     if (found == report.replay->frames.end()) continue;
     frames.push_back(*found);
     frames.back().depth = verdict.depth;
+    frames.back().rewound = verdict.rewound;
   }
   return frames;
 }

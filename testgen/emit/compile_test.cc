@@ -56,6 +56,7 @@ std::string EmitAll(const Backtrace& backtrace, Report report = testing_frames::
   EmitOptions options;
   for (const Frame& frame : backtrace.frames) options.frames.push_back(frame.index);
   options.depths.assign(options.frames.size(), 1);
+  options.rewound.assign(options.frames.size(), 1);
   options.report_name = report.process.program;
   return EmitTests(report, backtrace, options);
 }
@@ -78,6 +79,7 @@ TEST_P(Compiler, TakesHostileTexts) {
     parameters.push_back(MakeParameter(hostile, Enum("Kind", {{hostile, 0}}), BytesOf(uint32_t{0}), hostile));
     parameters.push_back(MakeParameter(hostile, Scalar(TypeKind::kFloat, "double", 8), BytesOf(~uint64_t{0}), hostile));
     Frame frame = MakeFrame(index++, hostile, parameters);
+    frame.streams = {{.parameter = 1}, {.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 200}};
     frame.file = frame.declared_file = frame.module = "/src/" + hostile;
     frame.linkage_name = hostile;
     frame.why_not = hostile;

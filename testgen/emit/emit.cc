@@ -54,15 +54,32 @@ std::string Line(const std::string& statement, const std::string& comment) {
 
 std::string Rendered(const Parameter& parameter) { return CommentText(WithoutUnnamedNamespaces(parameter.rendered)); }
 
+std::string NameOf(const Frame& frame, const ReplayStream& stream) {
+  const auto found = std::ranges::find(frame.parameters, stream.parameter, &Parameter::number);
+  if (found == frame.parameters.end() || found->name.empty()) return fmt::format("argument {}", stream.parameter);
+  return CommentText(fmt::format("`{}`", found->name));
+}
+
+// "`in`", "`in` and `names`"
+std::string StreamNames(const Frame& frame) {
+  std::string out;
+  for (size_t i = 0; i < frame.streams.size(); ++i) {
+    const char* before = i == 0 ? "" : i + 1 < frame.streams.size() ? ", " : " and ";
+    out += before + NameOf(frame, frame.streams[i]);
+  }
+  return out;
+}
+
 class TestWriter {
  public:
   TestWriter(const Report& report, const Backtrace& backtrace, const EmitOptions& options, const TypeSpeller& speller)
       : report_(report), backtrace_(backtrace), options_(options), speller_(speller) {}
 
-  std::string Write(const Frame& frame, uint8_t depth);
+  std::string Write(const Frame& frame, uint8_t depth, bool rewound);
 
  private:
-  std::string Header(const Frame& frame) const;
+  std::string Header(const Frame& frame, bool rewound) const;
+  std::string Rewind(const Frame& frame) const;
   // Declares a variable for the parameter; returns the expression that the call gets.
   std::string Argument(const Parameter& parameter);
   std::string Pointer(const Parameter& parameter, const std::string& name);
@@ -81,7 +98,7 @@ class TestWriter {
   std::string body_;
 };
 
-std::string TestWriter::Header(const Frame& frame) const {
+std::string TestWriter::Header(const Frame& frame, bool rewound) const {
   std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
   const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
   if (!file.empty()) {
@@ -92,7 +109,21 @@ std::string TestWriter::Header(const Frame& frame) const {
   std::string out = Comment(CommentText(what + ".", 400));
   std::string why;
   for (const std::string& sentence : WhyUseful(backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
+  if (rewound) {
+    why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
+                       why.empty() ? "" : " ", StreamNames(frame));
+  }
   return out + (why.empty() ? "" : Comment(CommentText(why, 800)));
+}
+
+std::string TestWriter::Rewind(const Frame& frame) const {
+  std::string out;
+  for (const ReplayStream& stream : frame.streams) {
+    out += Line(fmt::format("frame.Rewind({});", stream.parameter),
+                fmt::format("{} is put back to its beginning: an assumption that it was there on entry",
+                            NameOf(frame, stream)));
+  }
+  return out;
 }
 
 // Memory of the crash, or of the program's own read-only data, which a report leaves to the program's file.
@@ -215,7 +246,7 @@ std::string TestWriter::Call(const std::vector<std::string>& arguments) const {
   return out + line + (arguments.empty() ? "));\n" : "\n");
 }
 
-std::string TestWriter::Write(const Frame& frame, uint8_t depth) {
+std::string TestWriter::Write(const Frame& frame, uint8_t depth, bool rewound) {
   frame_ = &frame;
   names_ = LocalNames(speller_.DeclaredNames());
   enums_.clear();
@@ -233,10 +264,11 @@ std::string TestWriter::Write(const Frame& frame, uint8_t depth) {
     while (arguments.size() + 1 < parameter->number) arguments.emplace_back("recrash::AsRecorded");
     arguments.push_back(Argument(*parameter));
   }
-  std::string out = Header(frame);
+  std::string out = Header(frame, rewound);
   out += fmt::format("TEST(CrashTest, {}) {{\n  recrash::Frame frame({});\n", TestName(frame), frame.index);
   if (depth > 0)
     out += Line(fmt::format("frame.Depth({});", depth), "what its arguments point to is put back as it was on entry");
+  if (rewound) out += Rewind(frame);
   return out + body_ + Call(arguments) + "}\n";
 }
 
@@ -280,7 +312,8 @@ std::string EmitTests(const Report& report, const Backtrace& backtrace, const Em
   for (size_t i = 0; i < options.frames.size(); ++i) {
     const Frame* frame = FindFrame(backtrace, options.frames[i]);
     if (!frame) continue;
-    out += "\n" + writer.Write(*frame, i < options.depths.size() ? options.depths[i] : 0);
+    out += "\n" + writer.Write(*frame, i < options.depths.size() ? options.depths[i] : 0,
+                               i < options.rewound.size() && options.rewound[i] != 0);
   }
   return out;
 }

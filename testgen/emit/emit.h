@@ -15,6 +15,7 @@ struct EmitOptions {
   std::string report_name = {};          // for the head comment
   std::vector<uint32_t> frames = {};     // Frame::index of those that get a TEST, innermost first
   std::vector<uint8_t> depths = {};      // beside `frames`
+  std::vector<uint8_t> rewound = {};     // beside `frames`: 1 where the streams have to be rewound
   std::vector<uint32_t> load_only = {};  // of `frames`: no string literals, every pointer comes from the report
   bool opaque_types = false;             // no forward declarations: every class pointer is a recrash::Address
 };

@@ -63,6 +63,38 @@ TEST(CrashTest, Frame1_Greeter_Greet) {
 )");
 }
 
+// A function that is handed a stream, which at the crash had been read: what the replay assumes is said twice.
+TEST(EmitTests, OfRewoundStreams) {
+  const Type stream = PointerTo(Class("std::istream"), TypeKind::kReference);
+  Frame frame = MakeFrame(3, "Check(std::istream&, FILE*, int)",
+                          {MakeParameter("in", stream, BytesOf(uint64_t{0x7ffe1000}), "std::istream at 0x7ffe1000"),
+                           MakeParameter("", PointerTo(Class("FILE")), BytesOf(uint64_t{0x602010}), "FILE {}"),
+                           MakeParameter("most", Scalar(TypeKind::kSigned, "int", 4), BytesOf(7), "7")});
+  frame.streams = {{.parameter = 1}, {.parameter = 2, .kind = StreamKind::kFile}};
+  Backtrace backtrace;
+  backtrace.frames.push_back(frame);
+  EmitOptions options;
+  options.frames = {3};
+  options.rewound = {1};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  EXPECT_EQ(text.substr(text.find("// Frame 3")), R"(// Frame 3: Check, greeter.cc:0.
+// The function that failed: what it was given and what it made of it are both here. Reproduces with `in` and argument 2
+// rewound: that nothing had been read before the call is an assumption.
+TEST(CrashTest, Frame3_Check) {
+  recrash::Frame frame(3);
+  frame.Rewind(1);  // `in` is put back to its beginning: an assumption that it was there on entry
+  frame.Rewind(2);  // argument 2 is put back to its beginning: an assumption that it was there on entry
+  auto in = frame.Load<recrash::Address>(1);  // std::istream&: std::istream at 0x7ffe1000
+  auto argument2 = frame.Load<recrash::Address>(2);  // FILE*: FILE {}
+  const int most = 7;
+  RECRASH_EXPECT_FIXED(frame.Call(in, argument2, most));
+}
+)");
+
+  options.rewound = {0};
+  EXPECT_THAT(EmitTests(testing_frames::GreeterReport(), backtrace, options), Not(HasSubstr("ew")));
+}
+
 // The part of a file that a test is about: the body of frame 0's TEST.
 std::string BodyOf(const Frame& frame, const Report& report = testing_frames::GreeterReport(),
                    EmitOptions options = {}) {

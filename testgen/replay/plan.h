@@ -110,6 +110,13 @@ struct Word {
   uint8_t bytes[16];
 };
 
+// A parameter that points to a stream.
+struct Stream {
+  uint8_t parameter;
+  uint8_t kind;  // StreamKind of report.h
+  uint16_t offset;
+};
+
 struct Frame {
   uint32_t index;
   Text name;
@@ -119,6 +126,7 @@ struct Frame {
   Text problem;  // why it cannot be called, else empty
   Array words;
   Array fields;  // of Patch
+  Array streams;
 };
 
 enum SymbolFlags : uint32_t {
@@ -145,7 +153,8 @@ struct RuntimeSymbol {
   uint64_t offset;
 };
 
-// A frame to verify: at depth 0, then at depth 1 where that does not reproduce and there are fields.
+// A frame to verify: at depth 0, then at depth 1 where that does not reproduce and there are fields, then at depth 0
+// with its streams rewound, if there are any. When nothing reproduces, the outcome without rewinding stands.
 struct Request {
   uint32_t frame;  // index in Header::frames
 };
@@ -209,7 +218,7 @@ struct FrameResult {
   uint32_t done;
   Verdict verdict;
   uint32_t depth;  // tried last
-  uint32_t reserved;
+  uint32_t rewound;
   double seconds;
   char text[1000];
 };

@@ -67,6 +67,16 @@ bool IsToolFunction(const std::string& name) {
   return false;
 }
 
+// What the guest calls of the C++ runtime.
+bool IsRuntimeSymbol(const std::string& name) {
+  for (const char* symbol :
+       {"__cxa_get_globals", "__cxa_current_exception_type", "_ZTISt9exception", "_Unwind_Backtrace", "_Unwind_GetIP",
+        "_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate", "_ZNSi5seekgElSt12_Ios_Seekdir"}) {
+    if (name == symbol) return true;
+  }
+  return false;
+}
+
 // Collects the tables, then writes all of it out in one go.
 class Builder {
  public:
@@ -116,6 +126,7 @@ class Builder {
   std::vector<plan::Frame> frames_;
   std::vector<plan::Word> words_;
   std::vector<plan::Patch> fields_;
+  std::vector<plan::Stream> streams_;
   std::vector<plan::Symbol> symbols_;
   std::vector<plan::RuntimeSymbol> runtime_symbols_;
   std::vector<plan::Request> requests_;
@@ -284,6 +295,10 @@ void Builder::AddFrames() {
     }
     planned.fields = {fields_.size(), frame.fields.size()};
     for (const ReplayField& field : frame.fields) AddPatch(&fields_, field.address, field.bytes);
+    planned.streams = {streams_.size(), frame.streams.size()};
+    for (const ReplayStream& stream : frame.streams) {
+      streams_.push_back({stream.parameter, static_cast<uint8_t>(stream.kind), stream.offset});
+    }
     frames_.push_back(planned);
   }
 }
@@ -300,8 +315,7 @@ void Builder::AddSymbols() {
   }
   // A C++ runtime that was linked statically cannot be found by dlsym.
   for (const Symbol& symbol : program_.symbols) {
-    if (symbol.name == "__cxa_get_globals" || symbol.name == "__cxa_current_exception_type" ||
-        symbol.name == "_ZTISt9exception" || symbol.name == "_Unwind_Backtrace" || symbol.name == "_Unwind_GetIP") {
+    if (IsRuntimeSymbol(symbol.name)) {
       runtime_symbols_.push_back({AddText(symbol.name), 0, symbol.offset});
     }
   }
@@ -414,6 +428,7 @@ Result<PlanFile> Builder::Write() {
   header_.frames = Reserve(frames_);
   const plan::Array words = Reserve(words_);
   const plan::Array fields = Reserve(fields_);
+  const plan::Array streams = Reserve(streams_);
   header_.symbols = Reserve(symbols_);
   header_.runtime_symbols = Reserve(runtime_symbols_);
   header_.requests = Reserve(requests_);
@@ -422,6 +437,7 @@ Result<PlanFile> Builder::Write() {
   for (plan::Frame& frame : frames_) {
     frame.words.offset = words.offset + frame.words.offset * sizeof(plan::Word);
     frame.fields.offset = fields.offset + frame.fields.offset * sizeof(plan::Patch);
+    frame.streams.offset = streams.offset + frame.streams.offset * sizeof(plan::Stream);
   }
   for (plan::Patch& patch : patches_) patch.offset += blob.offset;
   for (plan::Patch& field : fields_) field.offset += blob.offset;
@@ -440,7 +456,8 @@ Result<PlanFile> Builder::Write() {
                  WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
                  WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
                  WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
-                 WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, symbols_, header_.symbols) &&
+                 WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
+                 WriteTable(descriptor, symbols_, header_.symbols) &&
                  WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
                  WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
                  WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);

@@ -16,6 +16,7 @@ using ::testing::Not;
 constexpr char kProgram[] = R"(
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <string>
 struct Greeter {
   std::string greeting;
@@ -28,9 +29,16 @@ int Greeter::Length(const char* name, short step, double factor) {
   std::string copy = greeting + std::string(100, 'x');
   return copy.size() + name[0] + count + step + (factor > 1 ? std::atoi(name) : 0);
 }
-int main(int argc, char** argv) {
+__attribute__((noinline)) int Read(std::istream& in, Greeter* greeter, int argc) {
+  std::string word;
+  int words = 0;
+  while (in >> word) ++words;
+  return words == 3 ? greeter->Length(argc > 5 ? word.c_str() : nullptr, argc - 7, argc * 0.5) + 1 : words;
+}
+int main(int argc, char**) {
   Greeter greeter{"hello, this is a long greeting"};
-  std::printf("%d\n", greeter.Length(argc > 5 ? argv[1] : nullptr, argc - 7, argc * 0.5));
+  std::istringstream in("one two three");
+  std::printf("%d\n", Read(in, &greeter, argc));
 }
 )";
 
@@ -59,6 +67,24 @@ TEST(Crash, Exits) {
 }
 TEST(Crash, Missing) {
   recrash::Frame frame(40);
+  RECRASH_EXPECT_FIXED(frame.Call());
+}
+TEST(Stream, Rewound) {
+  recrash::Frame frame(1);
+  RECRASH_EXPECT_FIXED(frame.Rewind(1).Call());
+}
+TEST(Stream, Damaged) {
+  recrash::Frame frame(1);
+  frame.Rewind(1);
+  RECRASH_EXPECT_FIXED(frame.Call(recrash::Address(16)));
+}
+TEST(Stream, None) {
+  recrash::Frame frame(1);
+  frame.Rewind(2);
+  RECRASH_EXPECT_FIXED(frame.Call());
+}
+TEST(Stream, AtItsEnd) {
+  recrash::Frame frame(1);
   RECRASH_EXPECT_FIXED(frame.Call());
 }
 )";
@@ -143,13 +169,33 @@ TEST_F(TestLibrary, FailsForAFrameThatTheReportDoesNotHave) {
   EXPECT_THAT(ran.output, HasSubstr("the report has no frame 40"));
 }
 
+TEST_F(TestLibrary, RewindsAStreamWhereTheTestSaysSo) {
+  const Ran ran = Run("--gtest_filter=Stream.Rewound");
+  EXPECT_EQ(ran.status, 1) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("SIGSEGV in Greeter::Length(char const*, short, double)"));
+  EXPECT_THAT(ran.output, HasSubstr("happens again when frame 1"));
+  EXPECT_EQ(Run("--gtest_filter=Stream.AtItsEnd").status, 0);
+}
+
+// In a child and in place alike, and the test after it starts afresh.
+TEST_F(TestLibrary, SaysWhyAStreamCannotBeRewound) {
+  for (const char* option : {"", "--recrash-in-process "}) {
+    const Ran ran = Run(option + std::string("--gtest_filter=Stream.*"));
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.output, HasSubstr("cannot be replayed: a stream could not be rewound: SIGSEGV in "));
+    EXPECT_THAT(ran.output, HasSubstr("cannot be replayed: parameter 2 is no stream that can be rewound"));
+    EXPECT_THAT(ran.output, HasSubstr("[  FAILED  ] Stream.Rewound"));
+    EXPECT_THAT(ran.output, HasSubstr("[       OK ] Stream.AtItsEnd"));
+  }
+}
+
 TEST_F(TestLibrary, IsAnOrdinaryGoogleTestExecutable) {
   const Ran list = Run("--gtest_list_tests");
   EXPECT_EQ(list.status, 0);
   EXPECT_THAT(list.output, HasSubstr("Crash.\n  Recorded\n"));
   Run("--gtest_output=xml:" + Path("out.xml"));
   const Ran xml = RunCommand("grep -c '<testcase' " + Path("out.xml"));
-  EXPECT_EQ(xml.output, "4\n");
+  EXPECT_EQ(xml.output, "8\n");
 }
 
 TEST_F(TestLibrary, RunsInPlaceForADebugger) {

@@ -25,12 +25,15 @@ struct VerifyOptions {
 struct FrameVerdict {
   uint32_t index = 0;  // ReplayFrame::index
   Verdict verdict = Verdict::kCannotReplay;
-  uint8_t depth = 0;  // that was tried last
+  uint8_t depth = 0;     // that was tried last
+  bool rewound = false;  // the frame's streams were: that they stood at their beginning on entry is an assumption
   double seconds = 0;
   std::string note;  // what happened instead, one line
 };
 
-// Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields. report.replay must be there.
+// Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields, then depth 0 with the frame's
+// streams rewound, where it has any; if that does not reproduce, the verdict is the one before. report.replay must be
+// there.
 // `progress` is called with (done, all).
 Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress);

@@ -75,6 +75,10 @@ bool IsFailureSignal(int signal) {
   return false;
 }
 
+void NoteRewinding(bool rewinding) { observed->rewinding = rewinding; }
+
+bool HasEnded() { return observed->ending != Ending::kNone; }
+
 void NoteExit(int status) {
   observed->status = status;
   if (observed->ending == Ending::kNone) observed->ending = Ending::kExited;

@@ -17,6 +17,12 @@ void NoteReported(const char* reason);
 
 bool IsFailureSignal(int signal);
 
+// From here on (or no longer) an ending is one of rewinding a stream.
+void NoteRewinding(bool rewinding);
+
+// In process a handler comes back: has the replay ended?
+bool HasEnded();
+
 }  // namespace recrash::replay
 
 #endif  // RECRASH_TESTGEN_REPLAY_GUEST_HANDLER_H_

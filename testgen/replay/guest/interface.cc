@@ -75,6 +75,11 @@ uint32_t Call(uint32_t index, uint32_t depth, char* text, size_t size) {
   return static_cast<uint32_t>(RunFrame(*frame, depth, text, size));
 }
 
+bool Rewind(uint32_t index, uint32_t number) {
+  const plan::Frame* frame = FindFrame(index);
+  return frame && RewindNext(*frame, number);
+}
+
 const char* FailureText() { return TextOf(world.plan->failure_text); }
 
 const char* FrameName(uint32_t index) {
@@ -84,7 +89,7 @@ const char* FrameName(uint32_t index) {
 
 const char* ReportPath() { return TextOf(world.plan->report_path); }
 
-const ReplayInterface kInterface = {1, HasFrame, Load, Store, Call, FailureText, false, FrameName, ReportPath};
+const ReplayInterface kInterface = {1, HasFrame, Load, Store, Call, FailureText, false, FrameName, ReportPath, Rewind};
 
 }  // namespace
 

@@ -17,6 +17,7 @@ struct ReplayInterface {
   bool expect_failure;
   const char* (*frame_name)(uint32_t frame);
   const char* (*report_path)();
+  bool (*rewind)(uint32_t frame, uint32_t number);
 };
 
 }  // namespace recrash::replay

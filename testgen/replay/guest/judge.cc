@@ -158,6 +158,12 @@ void Describe(const Observed& observed, char* text, size_t size) {
 
 Verdict Judge(const Observed& observed, char* text, size_t size) {
   Describe(observed, text, size);
+  if (observed.rewinding) {
+    char how[1000];
+    snprintf(how, sizeof how, "%s", text);
+    snprintf(text, size, "a stream could not be rewound: %s", how);
+    return Verdict::kCannotReplay;
+  }
   if (SameFailure(observed)) return Verdict::kReproduced;
   switch (observed.ending) {
     case Ending::kReturned:

@@ -22,7 +22,8 @@ struct Observed {
   uint64_t sp;
   int32_t status;  // kExited: exit status; kKilled: signal
   uint32_t stolen_locks;
-  bool searched;  // own_pc has been looked for
+  bool searched;   // own_pc has been looked for
+  bool rewinding;  // a stream was being rewound: the function has not been called
   char abort_message[1024];
   char exception_type[512];
   char exception_what[1024];

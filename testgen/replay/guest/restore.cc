@@ -369,6 +369,7 @@ void PutLiveBack() {
 void RestoreAndCall(const PreparedCall& call) {
   RestoreMemory(call);
   world.restored = true;
+  if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
   recrash_call(&call.state);
 }

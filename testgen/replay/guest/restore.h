@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "testgen/replay/guest/call.h"
+#include "testgen/replay/guest/rewind.h"
 #include "testgen/replay/plan.h"
 
 namespace recrash::replay {
@@ -23,6 +24,8 @@ struct PreparedCall {
   int stack_count;
   const plan::Patch* fields;  // of depth 1
   uint64_t field_count;
+  StreamPlace streams[kMostStreams];  // to rewind
+  int stream_count;
 };
 
 // Recorded memory takes the place of ours, the function is called. Comes back when the function returns, into a

@@ -27,6 +27,8 @@ namespace {
 
 Observed* observed;  // shared with the child
 PreparedCall prepared;
+StreamPlace to_rewind[kMostStreams];
+int to_rewind_count;
 
 Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
@@ -59,6 +61,9 @@ void Prepare(const plan::Frame& frame, uint32_t depth) {
     prepared.fields = TableOf<plan::Patch>(frame.fields).first;
     prepared.field_count = frame.fields.count;
   }
+  for (int i = 0; i < to_rewind_count; ++i) prepared.streams[i] = to_rewind[i];
+  prepared.stream_count = to_rewind_count;
+  to_rewind_count = 0;
 }
 
 void EndChild() { ExitNow(0); }
@@ -182,6 +187,20 @@ void PrepareFrames() {
   }
 }
 
+bool RewindNext(const plan::Frame& frame, uint32_t number) {
+  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
+    if (stream.parameter != number || !CanRewind(stream.kind) || to_rewind_count == kMostStreams) continue;
+    for (const plan::Word& word : WordsOf(frame)) {
+      if (word.parameter != number || word.source_offset != 0 || word.size != sizeof(uint64_t)) continue;
+      uint64_t address = 0;
+      memcpy(&address, word.bytes, sizeof address);
+      to_rewind[to_rewind_count++] = {address + stream.offset, stream.kind};
+      return true;
+    }
+  }
+  return false;
+}
+
 Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
@@ -197,6 +216,35 @@ Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t si
   return Judge(*observed, text, size);
 }
 
+namespace {
+
+bool RewindAll(const plan::Frame& frame) {
+  bool any = false;
+  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) any |= RewindNext(frame, stream.parameter);
+  return any;
+}
+
+bool MayTryAgain(const plan::FrameResult& result) {
+  return result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay;
+}
+
+void RunRequest(const plan::Frame& frame, plan::FrameResult* result) {
+  result->verdict = RunFrame(frame, 0, result->text, sizeof result->text);
+  if (MayTryAgain(*result) && frame.fields.count) {
+    result->depth = 1;
+    result->verdict = RunFrame(frame, 1, result->text, sizeof result->text);
+  }
+  if (!MayTryAgain(*result) || !RewindAll(frame)) return;
+  char text[sizeof result->text];
+  if (RunFrame(frame, 0, text, sizeof text) != Verdict::kReproduced) return;
+  result->verdict = Verdict::kReproduced;
+  result->depth = 0;
+  result->rewound = 1;
+  memcpy(result->text, text, sizeof text);
+}
+
+}  // namespace
+
 void RunRequests() {
   const auto requests = TableOf<plan::Request>(world.plan->requests);
   const size_t bytes = sizeof(plan::SharedResults) + requests.count * sizeof(plan::FrameResult);
@@ -211,11 +259,7 @@ void RunRequests() {
     timespec start;
     timespec end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    result.verdict = RunFrame(frame, 0, result.text, sizeof result.text);
-    if (result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay && frame.fields.count) {
-      result.depth = 1;
-      result.verdict = RunFrame(frame, 1, result.text, sizeof result.text);
-    }
+    RunRequest(frame, &result);
     clock_gettime(CLOCK_MONOTONIC, &end);
     result.seconds =
         static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;

@@ -15,6 +15,10 @@ const plan::Frame* FindFrame(uint32_t index);
 // Translates the frames' argument words; once.
 void PrepareFrames();
 
+// Rewinds the stream that parameter `number` points to in the next run of the frame; false when it is none, or when the
+// subject has not the functions for it.
+bool RewindNext(const plan::Frame& frame, uint32_t number);
+
 Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size);
 
 // Works off the plan's requests into the shared results.

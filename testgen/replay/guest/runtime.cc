@@ -58,12 +58,9 @@ void* FindInProgram(const char* name) {
   return nullptr;
 }
 
-// The program's own copy first: with -static-libstdc++ another one may come in with the test library.
 template <typename T>
 T Find(const char* name) {
-  void* found = FindInProgram(name);
-  if (!found) found = dlsym(RTLD_DEFAULT, name);
-  return reinterpret_cast<T>(found);
+  return reinterpret_cast<T>(FindInRuntime(name));
 }
 
 struct Walk {
@@ -119,6 +116,11 @@ const char* WhatOf(const void* type, uint64_t object) {
 }
 
 }  // namespace
+
+void* FindInRuntime(const char* name) {
+  void* found = FindInProgram(name);
+  return found ? found : dlsym(RTLD_DEFAULT, name);
+}
 
 void FindRuntime() {
   program = ProgramModule();

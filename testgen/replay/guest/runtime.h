@@ -12,6 +12,10 @@ namespace recrash::replay {
 // Before memory is restored: needs dlsym.
 void FindRuntime();
 
+// A function or object of the C++ runtime: the program's own copy first, since with -static-libstdc++ another one may
+// come in with the test library. Needs dlsym.
+void* FindInRuntime(const char* name);
+
 // In the child, with recorded memory back: the exception that is the failure itself must not count as being handled.
 void RestoreExceptionState();
 

@@ -18,6 +18,7 @@
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/restore.h"
+#include "testgen/replay/guest/rewind.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
@@ -80,6 +81,7 @@ int ReplayMain(int argc, char** argv, char**) {
   if (PlaceMemory() == Placement::kCollision) StartAnew(argv);
   if (Has(plan::kRebuilt)) PlaceGhost();
   FindRuntime();
+  FindStreamFunctions();
   FindInterposed();
   PrepareRestore();
   PrepareFrames();
