@@ -27,8 +27,10 @@ Error NotElf(const std::string& name, const std::string& why) {
   return Error{Errc::kDamaged, name + ": not an ELF file that can be loaded: " + why};
 }
 
+constexpr char kGnu[] = "GNU";  // owners are compared with their NUL
+
 void TakeNote(const std::string_view owner, uint32_t type, std::string_view text, ElfFacts* facts) {
-  if (owner == std::string_view("GNU", 4) && type == NT_GNU_BUILD_ID && facts->build_id.empty()) {
+  if (owner == std::string_view(kGnu, sizeof kGnu) && type == NT_GNU_BUILD_ID && facts->build_id.empty()) {
     for (const char byte : text.substr(0, 64)) {
       constexpr char kDigits[] = "0123456789abcdef";
       facts->build_id += kDigits[static_cast<uint8_t>(byte) >> 4];
