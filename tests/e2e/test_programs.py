@@ -270,6 +270,71 @@ class Static(harness.Workspace):
         self.assertIn("static", result.stderr)
 
 
+class Streams(harness.Workspace):
+    """A parser that has read its input to the end: it fails again only with its stream rewound."""
+
+    SOURCE = """
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string>
+struct Section { std::string name; int lines; };
+bool ReadWord(FILE* in, std::string& word) {
+  char text[80];
+  const bool found = std::fscanf(in, "%79s", text) == 1;
+  word = found ? text : "";
+  return found;
+}
+__attribute__((noinline)) int Finish(Section* section, int lines) { GUARD return section->lines = lines; }
+__attribute__((noinline)) int Parse(STREAM in, const std::string& file) {
+  Section top{file, 0};
+  Section* section = &top;
+  int lines = 0;
+  std::string line;
+  while (READ) {
+    ++lines;
+    if (line == "end") section = nullptr;
+  }
+  return Finish(section, lines) + static_cast<int>(top.name.size());
+}
+int main() {
+  OPEN
+  return Parse(in, "the only file") + 1;
+}
+"""
+
+    def compile_parser(self, **words):
+        (self.path / "input").write_text("first\nend\n")
+        text = self.SOURCE
+        for word, replacement in words.items():
+            text = text.replace(word, replacement)
+        return self.compile_text(text)
+
+    def check(self, **words):
+        program = self.compile_parser(GUARD="", **words)
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, report=report, build=True)
+        self.assert_reproduced(result, "Finish", "Parse")
+        rewound = {harness.short_name(frame["function"]): frame["rewound"] for frame in result["frames"]}
+        self.assertEqual((rewound["Finish"], rewound["Parse"]), (False, True))
+        self.assertRegex(self.output.stdout, r"Parse +program.cc:\d+ +reproduced \(streams rewound\)")
+        text = (self.path / "tests/crash_test.cc").read_text()
+        self.assertIn("frame.Rewind(1);  // `in` is put back to its beginning: an assumption", text)
+        red = self.run_tests("--gtest_filter=*Parse*", expect=1)
+        self.assertIn("SIGSEGV in Finish", red.stdout)
+        self.compile_parser(GUARD="if (!section) return lines;", **words)
+        self.assertIn("[       OK ]", self.run_tests("--gtest_filter=*Parse*").stdout)
+
+    def test_a_file_stream(self):
+        self.check(STREAM="std::istream&", READ="std::getline(in, line)", OPEN='std::ifstream in("input");')
+
+    def test_a_string_stream(self):
+        self.check(STREAM="std::istringstream&", READ="in >> line", OPEN='std::istringstream in("first end");')
+
+    def test_a_file_of_c(self):
+        self.check(STREAM="FILE*", READ="ReadWord(in, line)", OPEN='FILE* in = std::fopen("input", "r");')
+
+
 class Tests(harness.Workspace):
     """What the generated tests are to those who run them."""
 
