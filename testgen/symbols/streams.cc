@@ -9,7 +9,7 @@
 namespace recrash {
 namespace {
 
-constexpr int kMaxNesting = 16;
+constexpr int kMaxClasses = 256;  // that are looked at: a damaged file's bases may go round in circles
 constexpr uint64_t kMaxOffset = 1 << 12;
 constexpr uint64_t kNoReads = 4;  // _IO_NO_READS in _flags, the first word of glibc's FILE
 
@@ -24,9 +24,9 @@ bool IsStandardIstream(DebugInfo& debug, Dwarf_Die& type) {
 }
 
 // Where the std::istream lies in an object of class `type`.
-std::optional<uint64_t> IstreamOffset(DebugInfo& debug, Dwarf_Die type, int depth) {
+std::optional<uint64_t> IstreamOffset(DebugInfo& debug, Dwarf_Die type, int& classes_left) {
   type = StripType(type);
-  if (depth > kMaxNesting || KindOf(type) != TypeKind::kClass) return std::nullopt;
+  if (--classes_left < 0 || KindOf(type) != TypeKind::kClass) return std::nullopt;
   if (IsStandardIstream(debug, type)) return 0;
   type = ResolveType(debug, type);
   for (Dwarf_Die& base : ChildrenWithTag(type, DW_TAG_inheritance)) {
@@ -35,7 +35,7 @@ std::optional<uint64_t> IstreamOffset(DebugInfo& debug, Dwarf_Die type, int dept
     const auto offset = AttributeNumber(base, DW_AT_data_member_location);
     const auto of = TypeOf(base);
     if (!offset || *offset > kMaxOffset || !of) continue;
-    if (const auto inner = IstreamOffset(debug, *of, depth + 1)) return *offset + *inner;
+    if (const auto inner = IstreamOffset(debug, *of, classes_left)) return *offset + *inner;
   }
   return std::nullopt;
 }
@@ -60,7 +60,8 @@ std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t 
     const auto flags = memory.ReadNumber(address, 4);
     return flags && (*flags & kNoReads) == 0 ? std::optional(stream) : std::nullopt;
   }
-  const auto offset = IstreamOffset(debug, *target, 0);
+  int classes_left = kMaxClasses;
+  const auto offset = IstreamOffset(debug, *target, classes_left);
   if (!offset || *offset > kMaxOffset) return std::nullopt;
   stream.offset = static_cast<uint16_t>(*offset);
   return stream;
