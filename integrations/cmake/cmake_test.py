@@ -41,7 +41,7 @@ class Project(harness.Workspace):
         (self.path / "CMakeLists.txt").write_text(PROJECT + lists)
         (self.path / "greeter.cc").write_text(source)
 
-    def configure(self, *options, compiler="clang++-19", prefix=harness.PREFIX, expect=0):
+    def configure(self, *options, compiler=f"clang++-{harness.LLVM}", prefix=harness.PREFIX, expect=0):
         return self.run_command("cmake", "-G", "Ninja", "-S", ".", "-B", "build", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
                                 f"-DCMAKE_CXX_COMPILER={compiler}", f"-DCMAKE_PREFIX_PATH={prefix}", *options,
                                 expect=expect)
@@ -74,7 +74,7 @@ class Instrument(Project):
     def test_says_which_compiler_is_needed(self):
         self.write("recrash_instrument(greeter)\n")
         error = self.configure(compiler="g++", expect=1).stderr
-        self.assertIn("recrash_instrument needs Clang 19", " ".join(error.split()))
+        self.assertIn(f"recrash_instrument needs Clang {harness.LLVM}", " ".join(error.split()))
         self.assertIn("found GNU", " ".join(error.split()))
 
     def test_does_not_guess(self):

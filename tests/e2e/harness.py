@@ -16,6 +16,7 @@ import unittest
 PREFIX = pathlib.Path(os.environ.get("RECRASH_PREFIX", "build/prefix")).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = SOURCE / "samples"
+LLVM = os.environ.get("RECRASH_LLVM_VERSION", "19")  # that the pass was built for
 TIMEOUT = 120
 
 
