@@ -105,6 +105,12 @@ def instructions(work):
               f"({sizes['.text'] / plain[1]:.3f}), recrash_map {sizes.get('recrash_map', 0):9,}", flush=True)
 
 
+def collected(report):
+    """Milliseconds from the handler's first instruction until the report was complete, as the report says."""
+    shown = subprocess.run([PREFIX / "bin/recrash", "show", report], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    return float(shown.stdout.decode().split("collected in ")[1].split()[0])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=pathlib.Path, required=True)
@@ -136,7 +142,7 @@ def main():
         tried = [frame for frame in frames if frame.get("verdict") not in (None, "", "not tried")]
         good = [frame for frame in tried if frame["verdict"] == "reproduced"]
         case = {"name": name, "overflow": overflow, "frames": frames, "tried": len(tried), "reproduced": len(good),
-                "seconds": seconds, "report_bytes": report.stat().st_size}
+                "seconds": seconds, "report_bytes": report.stat().st_size, "collect_ms": collected(report)}
         cases.append(case)
         print(f"{name:14} {len(good):3} of {len(tried):3} frames reproduce, {seconds:6.2f} s, "
               f"report {report.stat().st_size / 1024:.0f} KiB", flush=True)
@@ -158,7 +164,8 @@ def main():
               f"{f' ({100 * good / tried:.0f} %)' if tried else ''}")
     print("the other frames of `all others`:", dict(others))
     if cases:
-        print(f"report, median: {statistics.median(c['report_bytes'] for c in cases) / 1024:.0f} KiB; "
+        print(f"report, median: {statistics.median(c['report_bytes'] for c in cases) / 1024:.0f} KiB in "
+              f"{statistics.median(c['collect_ms'] for c in cases):.1f} ms; "
               f"reproduce, median: {statistics.median(c['seconds'] for c in cases):.2f} s")
     (options.work / f"results-{options.mode}.json").write_text(json.dumps(cases, indent=1))
     return 0 if cases and all(case["reproduced"] for case in cases) else 1
