@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/save_registers.h"
 #include "agent/client/text.h"
 #include "agent/client/type_info.h"
 
@@ -195,27 +196,7 @@ asm(R"(
   .type __cxa_throw,@function
 __cxa_throw:
   .cfi_startproc
-  subq $136, %rsp
-  .cfi_adjust_cfa_offset 136
-  movq %rax, 0(%rsp)
-  movq %rdx, 8(%rsp)
-  movq %rcx, 16(%rsp)
-  movq %rbx, 24(%rsp)
-  movq %rsi, 32(%rsp)
-  movq %rdi, 40(%rsp)
-  movq %rbp, 48(%rsp)
-  leaq 144(%rsp), %rax
-  movq %rax, 56(%rsp)
-  movq %r8, 64(%rsp)
-  movq %r9, 72(%rsp)
-  movq %r10, 80(%rsp)
-  movq %r11, 88(%rsp)
-  movq %r12, 96(%rsp)
-  movq %r13, 104(%rsp)
-  movq %r14, 112(%rsp)
-  movq %r15, 120(%rsp)
-  movq 136(%rsp), %rax
-  movq %rax, 128(%rsp)
+)" RECRASH_SAVE_CALLER_REGISTERS R"(
   movq %rsp, %rcx
   call RecrashNoteThrow
   movq 8(%rsp), %rdx

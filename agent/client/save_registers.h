@@ -1,0 +1,32 @@
+// The registers of a function's caller, stored in the order of abi.h (DWARF's, then rip), as the first thing that the
+// function does. Text of an asm block, since the compiler's own use of the registers would show in C++; afterwards they
+// lie at %rsp, and `addq $136, %rsp` takes them off again.
+#ifndef RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
+#define RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
+
+#define RECRASH_SAVE_CALLER_REGISTERS \
+  R"(
+  subq $136, %rsp
+  .cfi_adjust_cfa_offset 136
+  movq %rax, 0(%rsp)
+  movq %rdx, 8(%rsp)
+  movq %rcx, 16(%rsp)
+  movq %rbx, 24(%rsp)
+  movq %rsi, 32(%rsp)
+  movq %rdi, 40(%rsp)
+  movq %rbp, 48(%rsp)
+  leaq 144(%rsp), %rax
+  movq %rax, 56(%rsp)
+  movq %r8, 64(%rsp)
+  movq %r9, 72(%rsp)
+  movq %r10, 80(%rsp)
+  movq %r11, 88(%rsp)
+  movq %r12, 96(%rsp)
+  movq %r13, 104(%rsp)
+  movq %r14, 112(%rsp)
+  movq %r15, 120(%rsp)
+  movq 136(%rsp), %rax
+  movq %rax, 128(%rsp)
+)"
+
+#endif  // RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
