@@ -39,6 +39,7 @@ RECRASH_PLAIN(recrash::ReplayField)
 RECRASH_PLAIN(recrash::ReplayStream)
 RECRASH_PLAIN(recrash::ReplayFrame)
 RECRASH_PLAIN(recrash::Symbol)
+RECRASH_PLAIN(recrash::ModuleImage)
 RECRASH_PLAIN(recrash::Place)
 #undef RECRASH_PLAIN
 
@@ -252,7 +253,7 @@ void Metadata(Archive& ar, R& r) {
 
 template <typename Archive, typename R>
 void Replay(Archive& ar, R& r) {
-  ar & r.frames & r.place & r.image.base_vaddr & r.image.symbols;
+  ar & r.frames & r.place & r.images;
 }
 
 constexpr size_t kFxsaveSize = 512;
@@ -323,6 +324,10 @@ void serialize(Archive& ar, Symbol& s, unsigned) {
   ar & s.offset & s.size & s.is_function & s.name;
 }
 template <typename Archive>
+void serialize(Archive& ar, ModuleImage& i, unsigned) {
+  ar & i.base & i.symbols;
+}
+template <typename Archive>
 void serialize(Archive& ar, Place& p, unsigned) {
   ar & p.function & p.file & p.line & p.pc & p.function_start & p.function_size;
 }
@@ -366,6 +371,8 @@ Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
       for (const ReplayStream& stream : frame.streams)
         Check(stream.kind >= StreamKind::kIstream && stream.kind <= StreamKind::kFile, "unknown kind of stream");
     }
+    for (size_t i = 1; i < replay->images.size(); ++i)
+      Check(replay->images[i - 1].base < replay->images[i].base, "the images of modules are out of order");
   });
 }
 

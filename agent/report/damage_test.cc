@@ -311,6 +311,26 @@ TEST_F(HostileMemory, WithRunsThatAreNone) {
   }
 }
 
+// Images tell whose a run is: by their order, and by lying below it.
+TEST_F(Damage, IsAnImageOutOfPlace) {
+  const auto file = [](const std::vector<ModuleImage>& images, const Bytes& runs) {
+    ReplayData replay;
+    replay.images = images;
+    return Container({Plain(SectionKind::kMetadata, Metadata()), Plain(SectionKind::kMemory, NoMemory()),
+                      Plain(SectionKind::kReplay, *EncodeReplay(replay), format::kOptional),
+                      Plain(SectionKind::kImage, runs, format::kOptional)});
+  };
+  ExpectDamaged(file({{{0x2000}, {}, {}}, {{0x1000}, {}, {}}}, Runs({}, 0)), "images of modules are out of order");
+  ExpectDamaged(file({{{0x1000}, {}, {}}, {{0x1000}, {}, {}}}, Runs({}, 0)), "images of modules are out of order");
+  ExpectDamaged(file({{{0x2000}, {}, {}}}, Runs({{0x1ff0, 2}}, 2)), "a run below the first module's image");
+  ExpectDamaged(file({}, Runs({{0x1ff0, 2}}, 2)), "a run below the first module's image");
+  const Result<Report> report =
+      Read(file({{{0x1000}, {}, {}}, {{0x2000}, {}, {}}}, Runs({{0x1ff0, 2}, {0x2000, 2}}, 4)));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->replay->images[0].read_only.size(), 1u);
+  EXPECT_EQ(report->replay->images[1].read_only.size(), 1u);
+}
+
 Part Packed(uint64_t length, Bytes stored) { return {2, std::move(stored), length, Compression::kZstdChunks}; }
 
 Bytes OneChunk(format::Chunk chunk, const Bytes& packed) {
@@ -433,7 +453,10 @@ class Mutants : public Damage {
 TEST_F(Mutants, OfPlainSections) {
   Report full = FullReport();
   for (Region& region : full.memory) region.bytes.resize(100);
-  full.replay->image.read_only.front().bytes.resize(100);
+  std::vector<Region> image;
+  for (const ModuleImage& module : full.replay->images)
+    for (const Region& region : module.read_only) image.push_back(region);
+  for (Region& region : image) region.bytes.resize(100);
   const auto runs = [](const std::vector<Region>& regions) {
     std::vector<format::Run> table;
     for (const Region& region : regions) table.push_back({region.address.value, region.bytes.size()});
@@ -443,7 +466,7 @@ TEST_F(Mutants, OfPlainSections) {
   };
   Mutate({Plain(SectionKind::kMetadata, *EncodeMetadata(full)), Plain(SectionKind::kMemory, runs(full.memory)),
           Plain(SectionKind::kReplay, *EncodeReplay(*full.replay), format::kOptional),
-          Plain(SectionKind::kImage, runs(full.replay->image.read_only), format::kOptional)},
+          Plain(SectionKind::kImage, runs(image), format::kOptional)},
          6000);
 }
 

@@ -1,5 +1,6 @@
 #include "agent/report/reader.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 #include <vector>
@@ -180,8 +181,17 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
     if (Status status = ReadRecords(file, *section, [&](const auto& bytes) { return DecodeReplay(bytes, &replay); });
         !status)
       return status.error();
-    if (const Section* image = Find(*sections, SectionKind::kImage))
-      if (Status status = ReadRuns(file, *image, &replay.image.read_only); !status) return status.error();
+    if (const Section* image = Find(*sections, SectionKind::kImage)) {
+      std::vector<Region> runs;
+      if (Status status = ReadRuns(file, *image, &runs); !status) return status.error();
+      for (Region& run : runs) {
+        // The images are in order: the run belongs to the last one that begins before it.
+        const auto after = std::ranges::upper_bound(replay.images, run.address, {}, &ModuleImage::base);
+        if (after == replay.images.begin())
+          return file.Damaged(Describe(*image) + ": a run below the first module's image");
+        after[-1].read_only.push_back(std::move(run));
+      }
+    }
   }
   return report;
 }

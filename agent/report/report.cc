@@ -48,4 +48,10 @@ std::optional<uint64_t> Report::ReadWord(TargetAddress address) const {
   return word;
 }
 
+const ModuleImage* ReplayData::FindImage(const Module& module) const {
+  for (const ModuleImage& image : images)
+    if (image.base == module.base) return &image;
+  return nullptr;
+}
+
 }  // namespace recrash

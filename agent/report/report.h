@@ -176,9 +176,9 @@ struct Symbol {
   std::string name;  // locals as name@file
 };
 
-// What a replay against a rebuilt program needs of the one that crashed.
-struct ProgramImage {
-  uint64_t base_vaddr = 0;        // page-aligned p_vaddr of its first PT_LOAD
+// What a replay against another build of a module needs of the one that crashed: the program, or a library of its own.
+struct ModuleImage {
+  TargetAddress base;             // the module's
   std::vector<Region> read_only;  // contents of its segments that cannot be written, at recorded addresses
   std::vector<Symbol> symbols;    // sorted by offset
 };
@@ -196,7 +196,9 @@ struct Place {
 struct ReplayData {
   std::vector<ReplayFrame> frames;
   Place place;
-  ProgramImage image;
+  std::vector<ModuleImage> images;  // sorted by base
+
+  const ModuleImage* FindImage(const Module& module) const;
 };
 
 // --------------------------------------------------------------------------------------------------------------------

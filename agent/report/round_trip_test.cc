@@ -40,10 +40,10 @@ TEST_F(RoundTrip, KeepsWhatIsAbsentAbsent) {
   EXPECT_FALSE(back.thrown);
 }
 
-// The image lies in a section of its own, and replay data need not have one.
-TEST_F(RoundTrip, KeepsReplayDataWithoutImage) {
+// What the images hold lies in a section of its own, and replay data need not have one.
+TEST_F(RoundTrip, KeepsReplayDataWithoutImages) {
   Report report = FullReport();
-  report.replay->image = {};
+  report.replay->images = {};
   EXPECT_EQ(Dump(There(report)), Dump(report));
 }
 

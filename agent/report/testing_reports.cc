@@ -52,9 +52,11 @@ ReplayData SomeReplay() {
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
-  replay.image.base_vaddr = 0x400000;
-  replay.image.read_only = {{{0x400000}, Pattern(4096, 3)}, {{0x403000}, Pattern(100, 4)}};
-  replay.image.symbols = {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}};
+  replay.images = {{{0x400000},
+                    {{{0x400000}, Pattern(4096, 3)}, {{0x403000}, Pattern(100, 4)}},
+                    {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},
+                   {{0x500000}, {}, {}},
+                   {{0x600000}, {{{0x600800}, Pattern(50, 7)}}, {{0x20, 4, true, "leaf"}}}};
   return replay;
 }
 
@@ -112,9 +114,8 @@ class Dumper {
   void Fields(const Place& p) {
     *this << p.function << p.file << p.line << p.pc << p.function_start << p.function_size;
   }
-  void Fields(const ReplayData& r) {
-    *this << r.frames << r.place << r.image.base_vaddr << r.image.read_only << r.image.symbols;
-  }
+  void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images; }
+  void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
   void Fields(const Report& r) {
     *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.thrown << r.memory
           << r.memory_complete << r.losses << r.replay;
@@ -173,7 +174,7 @@ Report SmallReport() {
   report.failure.signal = 11;
   report.threads = {{7, "x", true, {}}};
   report.memory = {{{0x1000}, Pattern(40, 1)}, {{0x2000}, std::vector<uint8_t>(300, 0)}};
-  report.replay.emplace().image.read_only = {{{0x400000}, Pattern(20, 3)}};
+  report.replay.emplace().images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
   report.replay->place.function = "main";
   return report;
 }

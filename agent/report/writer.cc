@@ -15,6 +15,9 @@ namespace {
 using format::Section;
 using format::SectionKind;
 
+using Regions = std::vector<const Region*>;
+constexpr char kImagesOutOfOrder[] = "images of modules are not in order or overlap";
+
 Error NotWritten(const std::string& path, const std::string& why) {
   return Error{Errc::kRefused, path + ": report not written: " + why};
 }
@@ -37,17 +40,31 @@ Status CheckOrder(const std::vector<Region>& regions, const std::string& path) {
   return Ok{};
 }
 
-Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset,
-                          const std::vector<Region>& regions) {
+// One section holds the runs of all images; where each image begins tells them apart again.
+Status CheckImages(const std::vector<ModuleImage>& images, const std::string& path) {
+  TargetAddress end;
+  for (size_t i = 0; i < images.size(); ++i) {
+    if (Status status = CheckOrder(images[i].read_only, path); !status) return status;
+    for (const Region& region : images[i].read_only) {
+      if (region.address < images[i].base) return NotWritten(path, kImagesOutOfOrder);
+      end = region.address + region.bytes.size();
+    }
+    if (i + 1 == images.size()) break;
+    if (images[i + 1].base <= images[i].base || end > images[i + 1].base) return NotWritten(path, kImagesOutOfOrder);
+  }
+  return Ok{};
+}
+
+Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset, const Regions& regions) {
   SectionWriter writer(file, kind, flags, offset);
   std::vector<format::Run> runs;
-  for (const Region& region : regions)
-    if (!region.bytes.empty()) runs.push_back({region.address.value, region.bytes.size()});
+  for (const Region* region : regions)
+    if (!region->bytes.empty()) runs.push_back({region->address.value, region->bytes.size()});
   const uint64_t count = runs.size();
   if (Status status = writer.Append(&count, sizeof count); !status) return status.error();
   if (Status status = writer.Append(runs.data(), runs.size() * sizeof(format::Run)); !status) return status.error();
-  for (const Region& region : regions)
-    if (Status status = writer.Append(region.bytes.data(), region.bytes.size()); !status) return status.error();
+  for (const Region* region : regions)
+    if (Status status = writer.Append(region->bytes.data(), region->bytes.size()); !status) return status.error();
   return writer.Finish();
 }
 
@@ -71,10 +88,17 @@ Status WriteReport(const Report& report, const std::string& path) {
   if (!metadata) return NotWritten(path, metadata.error().message);
   Result<std::vector<uint8_t>> replay = std::vector<uint8_t>();
   if (report.replay) {
-    if (Status status = CheckOrder(report.replay->image.read_only, path); !status) return status;
+    if (Status status = CheckImages(report.replay->images, path); !status) return status;
     replay = EncodeReplay(*report.replay);
     if (!replay) return NotWritten(path, replay.error().message);
   }
+
+  Regions image;
+  if (report.replay)
+    for (const ModuleImage& module : report.replay->images)
+      for (const Region& region : module.read_only) image.push_back(&region);
+  Regions memory;
+  for (const Region& region : report.memory) memory.push_back(&region);
 
   Result<OutputFile> file = OutputFile::Create(path);
   if (!file) return file.error();
@@ -88,13 +112,10 @@ Status WriteReport(const Report& report, const std::string& path) {
     return Ok{};
   };
   if (Status s = add(WriteRecords(&*file, SectionKind::kMetadata, 0, offset, *metadata)); !s) return s;
-  if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, report.memory)); !s) return s;
+  if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, memory)); !s) return s;
   if (report.replay) {
     if (Status s = add(WriteRecords(&*file, SectionKind::kReplay, format::kOptional, offset, *replay)); !s) return s;
-    if (Status s =
-            add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, report.replay->image.read_only));
-        !s)
-      return s;
+    if (Status s = add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, image)); !s) return s;
   }
   if (Status status = WriteHeader(&*file, sections); !status) return status;
   return file->Keep();

@@ -114,8 +114,14 @@ TEST_F(FailedWrite, IsBetterThanAReportThatCannotBeRead) {
   report.memory = {{{UINT64_MAX - 1}, {1, 2}}};
   ExpectRefused(WriteReport(report, path_), "not in order or overlap");
   report.memory = {};
-  report.replay.emplace().image.read_only = {{{0x2000}, {1}}, {{0x1000}, {2}}};
+  std::vector<ModuleImage>& images = report.replay.emplace().images;
+  images = {{{0x1000}, {{{0x2000}, {1}}, {{0x1000}, {2}}}, {}}};
   ExpectRefused(WriteReport(report, path_), "not in order or overlap");
+  // A run would come back as another module's.
+  images = {{{0x1000}, {{{0x3000}, {1}}}, {}}, {{0x2000}, {}, {}}};
+  ExpectRefused(WriteReport(report, path_), "images of modules are not in order");
+  images = {{{0x1000}, {{{0x800}, {1}}}, {}}};
+  ExpectRefused(WriteReport(report, path_), "images of modules are not in order");
   EXPECT_THAT(directory_.names(), IsEmpty());
 }
 

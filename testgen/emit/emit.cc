@@ -126,14 +126,16 @@ std::string TestWriter::Rewind(const Frame& frame) const {
   return out;
 }
 
-// Memory of the crash, or of the program's own read-only data, which a report leaves to the program's file.
+// Memory of the crash, or read-only data of the program and its libraries, which a report leaves to their files.
 bool ReadByte(const Report& report, TargetAddress address, uint8_t* byte) {
   if (report.Read(address, {byte, 1})) return true;
   if (!report.replay) return false;
-  for (const Region& region : report.replay->image.read_only) {
-    if (address < region.address || address - region.address >= region.bytes.size()) continue;
-    *byte = region.bytes[address - region.address];
-    return true;
+  for (const ModuleImage& image : report.replay->images) {
+    for (const Region& region : image.read_only) {
+      if (address < region.address || address - region.address >= region.bytes.size()) continue;
+      *byte = region.bytes[address - region.address];
+      return true;
+    }
   }
   return false;
 }

@@ -144,7 +144,7 @@ TEST(EmitTests, WritesShortStringsAsLiterals) {
 
   // A literal of the program's own lies in its file.
   Report read_only = testing_frames::GreeterReport();
-  read_only.replay.emplace().image.read_only = report.memory;
+  read_only.replay.emplace().images = {{{0x1000}, report.memory, {}}};
   EXPECT_THAT(BodyOf(frame, read_only), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
 
   // Not where the tests must not rely on it, nor when it is long, unprintable, unterminated or not there.

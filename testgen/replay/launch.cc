@@ -35,7 +35,7 @@ Result<int> Launch(const Report& report, const LaunchOptions& options) {
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : plan::kSandbox;
   if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
-  Result<PlanFile> plan = BuildPlan(report, subject->program, plan_options);
+  Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   if (in_process) return ExecSubject(*subject, *plan);
   return RunSubject(report, *subject, *plan, nullptr);

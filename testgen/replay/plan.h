@@ -39,7 +39,7 @@ struct Array {
 };
 
 enum Flags : uint32_t {
-  kRebuilt = 1,         // the program is another build than the one that crashed
+  kRebuilt = 1,         // the program, or a library of its own, is another build than the one that crashed
   kInProcess = 2,       // no fork: under a debugger
   kVerify = 4,          // run the requests, write SharedResults; no test library
   kTraced = 8,          // the launcher forces bases and waits for the marker
@@ -52,13 +52,16 @@ enum ModuleFlags : uint32_t {
   kProgram = 1,
   kLoader = 2,  // ld.so: its data stays live
   kVdso = 4,
+  kOtherBuild = 8,  // the file is another build now; set only with Flags::kRebuilt
 };
 
 struct Module {
   uint64_t base;
   uint64_t size;
+  uint64_t tls_size;  // of the recorded build's thread-local segment; kOtherBuild only
   uint32_t flags;
   Text path;
+  Array symbols;  // of Symbol; of the program, and where kOtherBuild
 };
 
 enum class MappingKind : uint32_t {
@@ -120,10 +123,10 @@ struct Stream {
 struct Frame {
   uint32_t index;
   Text name;
-  uint64_t entry;  // recorded; in a rebuilt program an offset from the new program's base
+  uint64_t entry;  // recorded; in a rebuilt module an offset from the new one's base
   uint64_t entry_sp;
-  uint32_t entry_is_offset;
-  Text problem;  // why it cannot be called, else empty
+  int32_t rebuilt_module;  // index of the module that `entry` is an offset in, or -1
+  Text problem;            // why it cannot be called, else empty
   Array words;
   Array fields;  // of Patch
   Array streams;
@@ -131,12 +134,12 @@ struct Frame {
 
 enum SymbolFlags : uint32_t {
   kFunction = 1,
-  kTranslated = 2,  // the new program has it too
-  kCopied = 4,      // an object of equal size: its contents move to the new program
+  kTranslated = 2,  // the new build has it too
+  kCopied = 4,      // an object of equal size: its contents move to the new build
   kTool = 8,        // recrash's own code in the program: no place of a failure
 };
 
-// A symbol of the recorded program, by offset from its base, and where the program under test has it.
+// A symbol of a recorded module, by offset from its base, and where the file under test has it.
 struct Symbol {
   uint64_t offset;
   uint64_t size;
@@ -176,7 +179,7 @@ struct Header {
   Text exception_what;
   Text reason;
 
-  // The failing place. place_start and place_end in a rebuilt program: offsets from the new program's base.
+  // The failing place. place_start and place_end in a rebuilt module: offsets from the new one's base.
   uint64_t place_pc;
   uint64_t place_start;
   uint64_t place_end;
@@ -190,9 +193,7 @@ struct Header {
   uint64_t stack_end;
   uint32_t mxcsr;  // 0: not known
   uint32_t fcw;
-  uint64_t main_arena;         // recorded address of glibc's main_arena, or 0
-  uint64_t recorded_tls_size;  // of the recorded program's own thread-local segment; kRebuilt only
-  uint64_t new_program_size;
+  uint64_t main_arena;  // recorded address of glibc's main_arena, or 0
 
   Text working_directory;
   Text test_library;
@@ -207,7 +208,6 @@ struct Header {
   Array patches;
   Array files;
   Array frames;
-  Array symbols;
   Array runtime_symbols;
   Array requests;
   Array text;

@@ -41,11 +41,11 @@ bool IsLoader(const Module& module) {
 
 bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
 
-// p_memsz of the PT_TLS of the program whose image this is; its headers lie at the start of the first segment.
-uint64_t TlsSizeOf(const ProgramImage& image, TargetAddress base) {
+// p_memsz of the PT_TLS of the module whose image this is; its headers lie at the start of the first segment.
+uint64_t TlsSizeOf(const ModuleImage& image) {
   for (const Region& region : image.read_only) {
     Elf64_Ehdr header;
-    if (region.address != base || region.bytes.size() < sizeof header) continue;
+    if (region.address != image.base || region.bytes.size() < sizeof header) continue;
     memcpy(&header, region.bytes.data(), sizeof header);
     for (uint64_t i = 0; i < header.e_phnum; ++i) {
       Elf64_Phdr segment;
@@ -80,8 +80,8 @@ bool IsRuntimeSymbol(const std::string& name) {
 // Collects the tables, then writes all of it out in one go.
 class Builder {
  public:
-  Builder(const Report& report, const ProgramFile& program, const PlanOptions& options)
-      : report_(report), program_(program), options_(options) {}
+  Builder(const Report& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+          const PlanOptions& options);
 
   Result<PlanFile> Build();
 
@@ -103,6 +103,7 @@ class Builder {
   void AddFiles();
   void AddFrames();
   void AddSymbols();
+  void AddSymbols(const ModuleTranslation& translation, plan::Module* module);
   void AddFailure();
   void AddProcess();
   int ModuleAt(uint64_t address) const;
@@ -113,7 +114,8 @@ class Builder {
   const Report& report_;
   const ProgramFile& program_;
   const PlanOptions& options_;
-  ProgramTranslation translation_;
+  std::vector<const ProgramFile*> rebuilt_;  // for each module the file that is another build now, or null
+  std::map<size_t, ModuleTranslation> translations_;
   plan::Header header_{};
   std::string texts_ = std::string(1, '\0');
   std::vector<uint8_t> blob_;  // bytes of patches and fields; offsets into it until Write
@@ -131,6 +133,16 @@ class Builder {
   std::vector<plan::RuntimeSymbol> runtime_symbols_;
   std::vector<plan::Request> requests_;
 };
+
+Builder::Builder(const Report& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+                 const PlanOptions& options)
+    : report_(report), program_(program), options_(options), rebuilt_(report.modules.size()) {
+  for (const RebuiltLibrary& library : libraries) rebuilt_[library.module] = &library.file;
+  for (size_t i = 0; i < rebuilt_.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program && !IsSameBuild(report, module, program)) rebuilt_[i] = &program;
+  }
+}
 
 plan::Text Builder::AddText(const std::string& text) {
   if (text.empty()) return 0;
@@ -155,12 +167,23 @@ int Builder::ModuleAt(uint64_t address) const {
 }
 
 void Builder::AddModules() {
-  for (const Module& module : report_.modules) {
+  for (size_t i = 0; i < rebuilt_.size(); ++i) {
+    const Module& module = report_.modules[i];
+    const ModuleImage* image = report_.replay->FindImage(module);
     uint32_t flags = 0;
     if (module.is_program) flags |= plan::kProgram;
     if (IsLoader(module)) flags |= plan::kLoader;
     if (IsVdso(module)) flags |= plan::kVdso;
-    modules_.push_back({module.base.value, module.size, flags, AddText(module.path)});
+    if (rebuilt_[i]) flags |= plan::kOtherBuild;
+    if (rebuilt_[i]) header_.flags |= plan::kRebuilt;
+    const uint64_t tls_size = rebuilt_[i] && image ? TlsSizeOf(*image) : 0;
+    modules_.push_back({module.base.value, module.size, tls_size, flags, AddText(module.path), {}});
+    if (!rebuilt_[i] && !module.is_program) continue;
+    const std::vector<Symbol>& now = rebuilt_[i] ? rebuilt_[i]->symbols : program_.symbols;
+    const bool has_symbols = image && !image->symbols.empty();
+    // Where the report brings no symbols of its own, those of the same build name the places.
+    const std::vector<Symbol> none;
+    translations_.emplace(i, ModuleTranslation(has_symbols ? image->symbols : rebuilt_[i] ? none : now, now));
   }
 }
 
@@ -228,8 +251,11 @@ void Builder::AddRuns() {
     if (region.address.value % kPage || region.bytes.size() % kPage) continue;
     AddRun(region.address, region.bytes);
   }
-  if (!(header_.flags & plan::kRebuilt)) return;
-  for (const Region& region : report_.replay->image.read_only) AddRun(region.address, region.bytes);
+  for (size_t i = 0; i < rebuilt_.size(); ++i) {
+    const ModuleImage* image = rebuilt_[i] ? report_.replay->FindImage(report_.modules[i]) : nullptr;
+    if (!image) continue;
+    for (const Region& region : image->read_only) AddRun(region.address, region.bytes);
+  }
 }
 
 void Builder::AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes) {
@@ -266,16 +292,19 @@ void Builder::AddFrames() {
     planned.name = AddText(frame.function.empty() ? ReadableSymbol(frame.linkage_name) : frame.function);
     planned.entry = frame.entry.value;
     planned.entry_sp = frame.entry_sp.value;
+    planned.rebuilt_module = -1;
     const int module = ModuleAt(frame.entry.value);
-    if ((header_.flags & plan::kRebuilt) && module >= 0 && (modules_[module].flags & plan::kProgram)) {
+    if (module >= 0 && rebuilt_[module]) {
       const std::optional<uint64_t> entry =
-          translation_.FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
+          translations_.at(module).FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
       planned.entry = entry.value_or(0);
-      planned.entry_is_offset = 1;
+      planned.rebuilt_module = module;
       if (!entry) {
-        planned.problem = AddText((frame.function.empty() ? frame.linkage_name : frame.function) +
-                                  " is not in this build of the program: removed, renamed, inlined, or its signature "
-                                  "has changed");
+        const Module& rebuilt = report_.modules[module];
+        planned.problem =
+            AddText((frame.function.empty() ? frame.linkage_name : frame.function) + " is not in this build of " +
+                    (rebuilt.is_program ? "the program" : rebuilt.path.substr(rebuilt.path.rfind('/') + 1)) +
+                    ": removed, renamed, inlined, or its signature has changed");
       }
     }
     if (planned.entry == 0 && planned.problem == 0) planned.problem = AddText("the function's address is not known");
@@ -303,8 +332,9 @@ void Builder::AddFrames() {
   }
 }
 
-void Builder::AddSymbols() {
-  for (const TranslatedSymbol& symbol : translation_.symbols()) {
+void Builder::AddSymbols(const ModuleTranslation& translation, plan::Module* module) {
+  module->symbols = {symbols_.size(), translation.symbols().size()};
+  for (const TranslatedSymbol& symbol : translation.symbols()) {
     uint32_t flags = 0;
     if (symbol.is_function) flags |= plan::kFunction;
     if (symbol.found) flags |= plan::kTranslated;
@@ -313,6 +343,10 @@ void Builder::AddSymbols() {
     symbols_.push_back(
         {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, AddText(ReadableSymbol(symbol.name)), flags});
   }
+}
+
+void Builder::AddSymbols() {
+  for (const auto& [module, translation] : translations_) AddSymbols(translation, &modules_[module]);
   // A C++ runtime that was linked statically cannot be found by dlsym.
   for (const Symbol& symbol : program_.symbols) {
     if (IsRuntimeSymbol(symbol.name)) {
@@ -339,10 +373,10 @@ void Builder::AddFailure() {
   header_.place_start = place.function_start.value;
   header_.place_end = place.function_start.value + place.function_size;
   header_.place_function = AddText(ReadableSymbol(place.function));
-  if (!(header_.flags & plan::kRebuilt)) return;
   const int module = ModuleAt(place.pc.value);
-  if (module < 0 || !(modules_[module].flags & plan::kProgram)) return;
-  const auto range = translation_.FindRange(place.function_start.value - modules_[module].base, place.function);
+  if (module < 0 || !rebuilt_[module]) return;
+  const auto range =
+      translations_.at(module).FindRange(place.function_start.value - modules_[module].base, place.function);
   header_.place_start = range ? range->first : 0;
   header_.place_end = range ? range->second : 0;
 }
@@ -429,7 +463,7 @@ Result<PlanFile> Builder::Write() {
   const plan::Array words = Reserve(words_);
   const plan::Array fields = Reserve(fields_);
   const plan::Array streams = Reserve(streams_);
-  header_.symbols = Reserve(symbols_);
+  const plan::Array symbols = Reserve(symbols_);
   header_.runtime_symbols = Reserve(runtime_symbols_);
   header_.requests = Reserve(requests_);
   const plan::Array blob = Reserve(blob_);
@@ -438,6 +472,9 @@ Result<PlanFile> Builder::Write() {
     frame.words.offset = words.offset + frame.words.offset * sizeof(plan::Word);
     frame.fields.offset = fields.offset + frame.fields.offset * sizeof(plan::Patch);
     frame.streams.offset = streams.offset + frame.streams.offset * sizeof(plan::Stream);
+  }
+  for (plan::Module& module : modules_) {
+    module.symbols.offset = symbols.offset + module.symbols.offset * sizeof(plan::Symbol);
   }
   for (plan::Patch& patch : patches_) patch.offset += blob.offset;
   for (plan::Patch& field : fields_) field.offset += blob.offset;
@@ -450,17 +487,16 @@ Result<PlanFile> Builder::Write() {
 
   const int descriptor = MoveHigh(memfd_create("recrash-plan", 0));
   PlanFile file(descriptor);
-  bool written = descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(header_.size)) == 0 &&
-                 WriteAt(descriptor, &header_, sizeof header_, 0) &&
-                 WriteTable(descriptor, modules_, header_.modules) &&
-                 WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
-                 WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
-                 WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
-                 WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
-                 WriteTable(descriptor, symbols_, header_.symbols) &&
-                 WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
-                 WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
-                 WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
+  bool written =
+      descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(header_.size)) == 0 &&
+      WriteAt(descriptor, &header_, sizeof header_, 0) && WriteTable(descriptor, modules_, header_.modules) &&
+      WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
+      WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
+      WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
+      WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
+      WriteTable(descriptor, symbols_, symbols) && WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
+      WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
+      WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
   for (const Content& content : contents_) {
     written = written && WriteAt(descriptor, content.bytes.data(), content.bytes.size(), runs_[content.place].offset);
   }
@@ -472,22 +508,14 @@ Result<PlanFile> Builder::Write() {
 }
 
 Result<PlanFile> Builder::Build() {
-  const Module* recorded = report_.program();
-  if (!recorded) return Error{Errc::kMissing, "the report does not say which module is the program"};
+  if (!report_.program()) return Error{Errc::kMissing, "the report does not say which module is the program"};
   header_.magic = plan::kMagic;
   header_.version = plan::kVersion;
   header_.flags = options_.flags;
-  if (!IsSameBuild(report_, program_)) header_.flags |= plan::kRebuilt;
-  header_.recorded_tls_size = TlsSizeOf(report_.replay->image, recorded->base);
-  header_.new_program_size = program_.size;
   header_.test_library = AddText(options_.test_library);
   header_.seconds_per_frame = options_.seconds_per_frame;
   header_.memory_limit = options_.memory_limit;
   header_.results_fd = options_.results_fd;
-  // Where the report brings no symbols of its own, those of the same build name the places.
-  const std::vector<Symbol>& recorded_symbols = report_.replay->image.symbols;
-  const bool use_own = recorded_symbols.empty() && !(header_.flags & plan::kRebuilt);
-  translation_ = ProgramTranslation(use_own ? program_.symbols : recorded_symbols, program_.symbols);
   for (const uint32_t frame : options_.requests) requests_.push_back({frame});
   AddModules();
   AddMappings();
@@ -528,8 +556,9 @@ void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
   WriteAt(descriptor_, &all, sizeof all, offsetof(plan::Header, flags));
 }
 
-Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program, const PlanOptions& options) {
-  return Builder(report, program, options).Build();
+Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
+                           const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options) {
+  return Builder(report, program, libraries, options).Build();
 }
 
 int MoveHigh(int descriptor) {

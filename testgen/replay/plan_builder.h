@@ -39,8 +39,10 @@ class PlanFile {
   int descriptor_ = -1;
 };
 
-// `program` is the file that will run; it decides whether symbols have to translate. report.replay must be there.
-Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program, const PlanOptions& options);
+// `program` is the file that will run, `libraries` are those of its own that are other builds; they decide which
+// symbols have to translate. report.replay must be there.
+Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
+                           const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
 
 // Moves `descriptor` above the numbers that programs use.
 int MoveHigh(int descriptor);

@@ -121,17 +121,17 @@ std::string ReadFileBuildId(int descriptor) {
   return "";
 }
 
-bool IsSameBuild(const Report& report, const ProgramFile& file) {
-  const Module* recorded = report.program();
-  if (!recorded || recorded->build_id != file.build_id) return false;
-  if (!file.build_id.empty() || !report.replay) return true;
+bool IsSameBuild(const Report& report, const Module& module, const ProgramFile& file) {
+  if (module.build_id != file.build_id) return false;
+  const ModuleImage* image = report.replay ? report.replay->FindImage(module) : nullptr;
+  if (!file.build_id.empty() || !image) return true;
   const Descriptor descriptor(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   Elf64_Ehdr header;
   if (descriptor.get() < 0 || !ReadHeader(descriptor.get(), &header)) return false;
   for (const Elf64_Phdr& segment : ReadSegments(descriptor.get(), header)) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W)) continue;
-    const TargetAddress address = recorded->base + (segment.p_vaddr - file.base_vaddr);
-    for (const Region& region : report.replay->image.read_only) {
+    const TargetAddress address = module.base + (segment.p_vaddr - file.base_vaddr);
+    for (const Region& region : image->read_only) {
       if (region.address != address) continue;
       const auto now = ReadTable<uint8_t>(descriptor.get(), segment.p_offset, segment.p_filesz);
       const size_t common = std::min(now.size(), region.bytes.size());

@@ -2,6 +2,7 @@
 #ifndef RECRASH_TESTGEN_REPLAY_PROGRAM_FILE_H_
 #define RECRASH_TESTGEN_REPLAY_PROGRAM_FILE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,8 +26,15 @@ struct ProgramFile {
 // Without symbols, when they are not wanted, only the program headers are read.
 Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols);
 
-// Whether `file` is the build that the report is of: by build-id, else by the contents of what cannot be written.
-bool IsSameBuild(const Report& report, const ProgramFile& file);
+// Whether `file` is the build that `module` of the report was: by build-id, else by the contents of what cannot be
+// written.
+bool IsSameBuild(const Report& report, const Module& module, const ProgramFile& file);
+
+// A library of the report's program that is another build now.
+struct RebuiltLibrary {
+  size_t module = 0;  // index in Report::modules
+  ProgramFile file;
+};
 
 // The build-id of what `descriptor` is open on; empty when it has none or is no ELF file.
 std::string ReadFileBuildId(int descriptor);

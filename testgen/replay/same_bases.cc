@@ -28,12 +28,10 @@ std::string Resolve(const std::string& path) {
 
 class Tracer {
  public:
-  Tracer(pid_t subject, const Report& report, const std::string& program, bool same_program)
-      : subject_(subject),
-        report_(report),
-        program_(Resolve(program)),
-        same_program_(same_program),
-        used_(report.modules.size()) {}
+  Tracer(pid_t subject, const Report& report, const std::string& program, const std::vector<size_t>& rebuilt)
+      : subject_(subject), report_(report), program_(Resolve(program)), used_(report.modules.size()) {
+    for (const size_t module : rebuilt) used_[module] = true;
+  }
 
   ForcedBases Run();
 
@@ -46,8 +44,7 @@ class Tracer {
   pid_t subject_;
   const Report& report_;
   std::string program_;
-  bool same_program_;
-  std::vector<bool> used_;
+  std::vector<bool> used_;  // of the report's modules: mapped already, or not to be forced
   int status_ = 0;
   bool redirected_ = false;
   user_regs_struct original_{};
@@ -61,7 +58,6 @@ const Module* Tracer::FindModule(int descriptor) {
   if (length <= 0) return nullptr;
   const std::string path(target, static_cast<size_t>(length));
   const bool is_program = path == program_;
-  if (is_program && !same_program_) return nullptr;
   std::optional<std::string> build_id;
   for (size_t i = 0; i < report_.modules.size(); ++i) {
     const Module& module = report_.modules[i];
@@ -146,8 +142,9 @@ ForcedBases Tracer::Run() {
 
 }  // namespace
 
-ForcedBases ForceBases(pid_t subject, const Report& report, const std::string& program, bool same_program) {
-  return Tracer(subject, report, program, same_program).Run();
+ForcedBases ForceBases(pid_t subject, const Report& report, const std::string& program,
+                       const std::vector<size_t>& rebuilt) {
+  return Tracer(subject, report, program, rebuilt).Run();
 }
 
 }  // namespace recrash

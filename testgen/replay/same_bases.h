@@ -28,8 +28,9 @@ struct ForcedBases {
 };
 
 // `subject` has called PTRACE_TRACEME and is about to exec. `program` is the path under which the program is opened,
-// `same_program` whether it is the build that was recorded.
-ForcedBases ForceBases(pid_t subject, const Report& report, const std::string& program, bool same_program);
+// `rebuilt` has the indices of modules that are other builds now: where they were, their recorded images go.
+ForcedBases ForceBases(pid_t subject, const Report& report, const std::string& program,
+                       const std::vector<size_t>& rebuilt);
 
 }  // namespace recrash
 

@@ -14,9 +14,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
+#include <sstream>
 
 #include "testgen/replay/left_out.h"
 #include "testgen/replay/plan.h"
@@ -43,9 +46,73 @@ std::vector<std::string> RecordedPreload(const Report& report) {
   return preload;
 }
 
+// What ld.so would load with the program at its start; nothing of it runs. Empty where that cannot be found out.
+std::vector<std::string> ListLibraries(const ProgramFile& program) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    unsetenv("LD_PRELOAD");
+    dup2(ends[1], STDOUT_FILENO);
+    execl(program.interpreter.c_str(), program.interpreter.c_str(), "--list", program.path.c_str(), nullptr);
+    _exit(kCannotExec);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t size; (size = read(ends[0], buffer, sizeof buffer)) != 0;) {
+    if (size < 0 && errno != EINTR) break;
+    if (size > 0) text.append(buffer, static_cast<size_t>(size));
+  }
+  close(ends[0]);
+  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  // A line is "\tlibwalk.so => /opt/app/lib/libwalk.so (0x00007f…)".
+  std::vector<std::string> libraries;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t start = line.find(" => /");
+    const size_t end = line.rfind(" (0x");
+    if (start == std::string::npos || end == std::string::npos || end < start + 4) continue;
+    std::error_code error;
+    const std::string path = line.substr(start + 4, end - start - 4);
+    libraries.push_back(std::filesystem::canonical(path, error).string());
+  }
+  return libraries;
+}
+
+// The file that takes a library's place now: by path, else by name, as the replay pairs them.
+std::string FileNow(const Module& module, const std::vector<std::string>& loaded) {
+  if (std::ranges::find(loaded, module.path) != loaded.end()) return module.path;
+  const auto moved = std::ranges::find(loaded, BaseName(module.path), BaseName);
+  return moved == loaded.end() ? module.path : *moved;
+}
+
+// Of the libraries of the program's own those that are other builds than the report's.
+Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const Report& report, const ProgramFile& program) {
+  std::vector<RebuiltLibrary> rebuilt;
+  std::optional<std::vector<std::string>> loaded;
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program || !report.replay->FindImage(module)) continue;
+    if (!loaded) loaded = ListLibraries(program);
+    const std::string path = FileNow(module, *loaded);
+    if (access(path.c_str(), R_OK) != 0) continue;
+    Result<ProgramFile> file = ReadProgramFile(path, false);
+    if (!file) return file.error();
+    if (IsSameBuild(report, module, *file)) continue;
+    file = ReadProgramFile(path, true);
+    if (!file) return file.error();
+    rebuilt.push_back({i, std::move(*file)});
+  }
+  return rebuilt;
+}
+
+// Of all others only the build of the crash will do.
 Status CheckLibraries(const Report& report) {
   for (const Module& module : report.modules) {
     if (module.is_program || module.build_id.empty() || !module.path.starts_with('/')) continue;
+    if (report.replay->FindImage(module)) continue;
     const int file = open(module.path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) continue;
     const std::string found = ReadFileBuildId(file);
@@ -202,8 +269,11 @@ Result<Subject> PrepareSubject(const Report& report, const std::string& program,
   }
   const Status libraries = CheckLibraries(report);
   if (!libraries) return libraries.error();
+  Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, *elf);
+  if (!rebuilt) return rebuilt.error();
   Subject subject;
   subject.program = std::move(*elf);
+  subject.rebuilt_libraries = std::move(*rebuilt);
   if (replay_library.empty()) {
     Result<std::string> found = FindSupportFile("librecrash_replay.so");
     if (!found) return found.error();
@@ -217,7 +287,12 @@ Result<Subject> PrepareSubject(const Report& report, const std::string& program,
 
 Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
                        const std::function<void()>& tick) {
-  const bool same_program = IsSameBuild(report, subject.program);
+  std::vector<size_t> rebuilt;
+  for (const RebuiltLibrary& library : subject.rebuilt_libraries) rebuilt.push_back(library.module);
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program && !IsSameBuild(report, module, subject.program)) rebuilt.push_back(i);
+  }
   bool traced = subject.allow_same_bases;
   for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
     plan.SetAttempt(attempt);
@@ -226,7 +301,7 @@ Result<int> RunSubject(const Report& report, const Subject& subject, const PlanF
     if (child < 0) return Error{Errc::kRefused, std::string("cannot start a process: ") + strerror(errno)};
     int status = 0;
     if (traced) {
-      const ForcedBases forced = ForceBases(child, report, subject.program.path, same_program);
+      const ForcedBases forced = ForceBases(child, report, subject.program.path, rebuilt);
       if (forced.outcome == Forced::kOccupied) continue;
       if (forced.outcome == Forced::kRefused || ExitedWith(forced.status, kCannotTrace)) {
         traced = false;

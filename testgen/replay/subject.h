@@ -15,6 +15,7 @@ namespace recrash {
 
 struct Subject {
   ProgramFile program;  // path resolved
+  std::vector<RebuiltLibrary> rebuilt_libraries;
   std::string replay_library;
   std::vector<std::string> preload;  // beside the replay library: what was preloaded into the recorded process
   bool allow_same_bases = true;
@@ -22,8 +23,8 @@ struct Subject {
   std::string argv0;
 };
 
-// Checks that the program is one that can be replayed, and that the libraries are those of the report: they cannot be
-// replayed against others.
+// Checks that the program is one that can be replayed, and that the libraries are those of the report, but for the
+// program's own: of these it says which are other builds.
 Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library);
 
 // Runs it to its end, again where addresses collide; gives its wait status. `tick` is called every few hundredths of a

@@ -19,7 +19,7 @@ std::vector<const Symbol*> SortedByName(const std::vector<Symbol>& symbols) {
 
 }  // namespace
 
-ProgramTranslation::ProgramTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt)
+ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt)
     : rebuilt_(rebuilt) {
   const std::vector<const Symbol*> old_names = SortedByName(recorded);
   const std::vector<const Symbol*> new_names = SortedByName(rebuilt_);
@@ -47,7 +47,7 @@ ProgramTranslation::ProgramTranslation(const std::vector<Symbol>& recorded, cons
 
 // A source file that got another name takes its locals along: what is left over is paired where a name is the only one
 // of its kind on both sides.
-void ProgramTranslation::PairRenamedFiles() {
+void ModuleTranslation::PairRenamedFiles() {
   struct Pair {
     TranslatedSymbol* old = nullptr;
     const Symbol* found = nullptr;
@@ -80,7 +80,7 @@ void ProgramTranslation::PairRenamedFiles() {
   }
 }
 
-const TranslatedSymbol* ProgramTranslation::Find(uint64_t offset, const std::string& linkage_name) const {
+const TranslatedSymbol* ModuleTranslation::Find(uint64_t offset, const std::string& linkage_name) const {
   const TranslatedSymbol* named = nullptr;
   for (const TranslatedSymbol& symbol : symbols_) {
     if (!symbol.is_function || !symbol.found) continue;
@@ -92,7 +92,7 @@ const TranslatedSymbol* ProgramTranslation::Find(uint64_t offset, const std::str
   return named;
 }
 
-std::optional<uint64_t> ProgramTranslation::FindFunction(uint64_t offset, const std::string& linkage_name) const {
+std::optional<uint64_t> ModuleTranslation::FindFunction(uint64_t offset, const std::string& linkage_name) const {
   if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) return symbol->new_offset;
   for (const Symbol& symbol : rebuilt_) {
     if (symbol.is_function && symbol.name == linkage_name) return symbol.offset;
@@ -100,8 +100,8 @@ std::optional<uint64_t> ProgramTranslation::FindFunction(uint64_t offset, const 
   return std::nullopt;
 }
 
-std::optional<std::pair<uint64_t, uint64_t>> ProgramTranslation::FindRange(uint64_t offset,
-                                                                           const std::string& linkage_name) const {
+std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindRange(uint64_t offset,
+                                                                          const std::string& linkage_name) const {
   if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) {
     return std::pair{symbol->new_offset, symbol->new_offset + symbol->new_size};
   }

@@ -1,4 +1,4 @@
-// Where things of the recorded program lie in a rebuilt one: by symbol name.
+// Where things of a recorded module lie in a rebuilt one: by symbol name.
 //
 // On cppcheck 5617 of 5617 symbols matched between two builds. Locals carry their source file's name, and equal names
 // are paired in the order of their addresses.
@@ -17,7 +17,7 @@ namespace recrash {
 
 struct TranslatedSymbol {
   std::string name;
-  uint64_t offset = 0;  // in the recorded program
+  uint64_t offset = 0;  // in the recorded module
   uint64_t size = 0;
   bool is_function = false;
   bool found = false;
@@ -25,10 +25,10 @@ struct TranslatedSymbol {
   uint64_t new_size = 0;
 };
 
-class ProgramTranslation {
+class ModuleTranslation {
  public:
-  ProgramTranslation() = default;
-  ProgramTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt);
+  ModuleTranslation() = default;
+  ModuleTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt);
 
   // Sorted by recorded offset; larger ones first where several begin at one.
   const std::vector<TranslatedSymbol>& symbols() const { return symbols_; }

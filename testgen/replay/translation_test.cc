@@ -8,7 +8,7 @@ namespace {
 Symbol Function(uint64_t offset, const std::string& name) { return {offset, 16, true, name}; }
 Symbol Object(uint64_t offset, uint64_t size, const std::string& name) { return {offset, size, false, name}; }
 
-const TranslatedSymbol& Only(const ProgramTranslation& translation, const std::string& name) {
+const TranslatedSymbol& Only(const ModuleTranslation& translation, const std::string& name) {
   for (const TranslatedSymbol& symbol : translation.symbols()) {
     if (symbol.name == name) return symbol;
   }
@@ -16,16 +16,16 @@ const TranslatedSymbol& Only(const ProgramTranslation& translation, const std::s
   return none;
 }
 
-TEST(ProgramTranslation, FindsByName) {
-  const ProgramTranslation translation({Function(0x10, "f"), Object(0x100, 8, "counter")},
-                                       {Object(0x900, 8, "counter"), Function(0x50, "f")});
+TEST(ModuleTranslation, FindsByName) {
+  const ModuleTranslation translation({Function(0x10, "f"), Object(0x100, 8, "counter")},
+                                      {Object(0x900, 8, "counter"), Function(0x50, "f")});
   EXPECT_EQ(translation.FindFunction(0x10, "f"), 0x50u);
   EXPECT_EQ(Only(translation, "counter").new_offset, 0x900u);
 }
 
 // `static int count` in two files, and two of one name in one file (a static inside two functions).
-TEST(ProgramTranslation, TellsLocalsByFileAndThenByOrder) {
-  const ProgramTranslation translation(
+TEST(ModuleTranslation, TellsLocalsByFileAndThenByOrder) {
+  const ModuleTranslation translation(
       {Object(0x10, 4, "n@a.cc"), Object(0x20, 4, "n@b.cc"), Object(0x30, 4, "n@b.cc")},
       {Object(0x70, 4, "n@b.cc"), Object(0x80, 4, "n@b.cc"), Object(0x90, 4, "n@a.cc")});
   ASSERT_EQ(translation.symbols().size(), 3u);
@@ -34,29 +34,29 @@ TEST(ProgramTranslation, TellsLocalsByFileAndThenByOrder) {
   EXPECT_EQ(translation.symbols()[2].new_offset, 0x80u);
 }
 
-TEST(ProgramTranslation, FollowsALocalIntoARenamedFileWhenItIsTheOnlyOne) {
-  const ProgramTranslation translation(
+TEST(ModuleTranslation, FollowsALocalIntoARenamedFileWhenItIsTheOnlyOne) {
+  const ModuleTranslation translation(
       {Object(0x10, 4, "n@a.cc"), Object(0x20, 4, "m@a.cc")},
       {Object(0x50, 4, "n@c.cc"), Object(0x60, 4, "m@c.cc"), Object(0x70, 4, "m@d.cc")});
   EXPECT_TRUE(Only(translation, "n@a.cc").found);
   EXPECT_FALSE(Only(translation, "m@a.cc").found);
 }
 
-TEST(ProgramTranslation, DoesNotTakeAFunctionForAnObject) {
-  const ProgramTranslation translation({Object(0x10, 4, "x")}, {Function(0x50, "x")});
+TEST(ModuleTranslation, DoesNotTakeAFunctionForAnObject) {
+  const ModuleTranslation translation({Object(0x10, 4, "x")}, {Function(0x50, "x")});
   EXPECT_FALSE(Only(translation, "x").found);
 }
 
 // Identical code folding gives one address two names; the frame knows which of them it is.
-TEST(ProgramTranslation, PrefersTheFramesOwnNameAmongAliases) {
-  const ProgramTranslation translation({Function(0x10, "a"), Function(0x10, "b")},
-                                       {Function(0x50, "a"), Function(0x60, "b")});
+TEST(ModuleTranslation, PrefersTheFramesOwnNameAmongAliases) {
+  const ModuleTranslation translation({Function(0x10, "a"), Function(0x10, "b")},
+                                      {Function(0x50, "a"), Function(0x60, "b")});
   EXPECT_EQ(translation.FindFunction(0x10, "b"), 0x60u);
   EXPECT_EQ(translation.FindFunction(0x10, "a"), 0x50u);
 }
 
-TEST(ProgramTranslation, SaysThatAFunctionIsGone) {
-  const ProgramTranslation translation({Function(0x10, "_Z1fi")}, {Function(0x50, "_Z1fl")});
+TEST(ModuleTranslation, SaysThatAFunctionIsGone) {
+  const ModuleTranslation translation({Function(0x10, "_Z1fi")}, {Function(0x50, "_Z1fl")});
   EXPECT_FALSE(translation.FindFunction(0x10, "_Z1fi"));
   EXPECT_FALSE(translation.FindRange(0x10, "_Z1fi"));
 }

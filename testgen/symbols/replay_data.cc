@@ -8,7 +8,7 @@
 namespace recrash {
 namespace {
 
-// A stripped twin of a debug build: symbols beyond this would make the report larger than the memory it keeps.
+// Of all modules together. More would make the report larger than the memory it keeps.
 constexpr size_t kMaxSymbols = 2'000'000;
 
 ReplayFrame MakeReplayFrame(const Frame& frame) {
@@ -26,10 +26,10 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   return replay;
 }
 
-std::vector<Symbol> ProgramSymbols(ElfFile& names, uint64_t base_vaddr) {
+std::vector<Symbol> SymbolsOf(ElfFile& names, uint64_t base_vaddr, size_t most) {
   std::vector<Symbol> symbols;
   for (const ElfSymbol& symbol : names.symbols()) {
-    if (symbol.address < base_vaddr || symbols.size() >= kMaxSymbols) continue;
+    if (symbol.address < base_vaddr || symbols.size() >= most) continue;
     const std::string name = symbol.is_local ? symbol.name + "@" + symbol.file : symbol.name;
     symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function, name});
   }
@@ -38,19 +38,37 @@ std::vector<Symbol> ProgramSymbols(ElfFile& names, uint64_t base_vaddr) {
   return symbols;
 }
 
-ProgramImage MakeImage(const LoadedModule& program) {
-  ProgramImage image;
-  image.base_vaddr = program.module->base.value - program.bias();
-  for (const ElfSegment& segment : program.image->segments()) {
+ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
+  ModuleImage image;
+  image.base = module.module->base;
+  for (const ElfSegment& segment : module.image->segments()) {
     // Relocations are not applied to segments that cannot be written: the file's bytes are the process's.
     if (segment.writable || segment.bytes.empty()) continue;
     image.read_only.push_back(
-        {{segment.address + program.bias()}, std::vector<uint8_t>(segment.bytes.begin(), segment.bytes.end())});
+        {{segment.address + module.bias()}, std::vector<uint8_t>(segment.bytes.begin(), segment.bytes.end())});
   }
   std::sort(image.read_only.begin(), image.read_only.end(),
             [](const Region& a, const Region& b) { return a.address < b.address; });
-  image.symbols = ProgramSymbols(*program.names, image.base_vaddr);
+  image.symbols = SymbolsOf(*module.names, image.base.value - module.bias(), most_symbols);
   return image;
+}
+
+// Of the program first, then of the libraries of its own whose files are still those of the crash.
+std::vector<ModuleImage> MakeImages(const Report& report, ModuleSet& modules) {
+  std::vector<ModuleImage> images;
+  size_t symbols_left = kMaxSymbols;
+  const auto add = [&](const LoadedModule& module) {
+    images.push_back(MakeImage(module, symbols_left));
+    symbols_left -= images.back().symbols.size();
+  };
+  add(*modules.program());
+  for (const Module& module : report.modules) {
+    if (module.is_program || !IsOwnPath(module.path)) continue;
+    const LoadedModule* loaded = modules.Find(module.base);
+    if (loaded && loaded->module == &module) add(*loaded);
+  }
+  std::sort(images.begin(), images.end(), [](const ModuleImage& a, const ModuleImage& b) { return a.base < b.base; });
+  return images;
 }
 
 }  // namespace
@@ -62,7 +80,7 @@ Result<ReplayData> MakeReplayData(const Report& report, const Backtrace& backtra
   for (const Frame& frame : backtrace.frames)
     if (frame.candidate) data.frames.push_back(MakeReplayFrame(frame));
   data.place = backtrace.place;
-  data.image = MakeImage(*(*modules)->program());
+  data.images = MakeImages(report, **modules);
   return data;
 }
 

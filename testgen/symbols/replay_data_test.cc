@@ -49,7 +49,10 @@ TEST_P(ReplayDataOf, HoldsFramesPlaceAndImage) {
   EXPECT_EQ(made->place.function_start, step.entry);
   EXPECT_EQ(made->place.pc, report.failure.pc);
 
-  const ProgramImage& image = made->image;
+  // libc and its like are not the program's own.
+  ASSERT_EQ(made->images.size(), 1u);
+  const ModuleImage& image = made->images[0];
+  EXPECT_EQ(image.base, report.program()->base);
   ASSERT_FALSE(image.read_only.empty());
   EXPECT_TRUE(std::ranges::is_sorted(image.read_only, {}, &Region::address));
   const bool holds_code = std::ranges::any_of(image.read_only, [&](const Region& region) {

@@ -102,7 +102,7 @@ Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const Verif
   plan_options.memory_limit = options.memory_limit;
   plan_options.requests = frames;
   plan_options.results_fd = results.descriptor();
-  Result<PlanFile> plan = BuildPlan(report, subject->program, plan_options);
+  Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
 
   const auto tick = [&] {

@@ -44,21 +44,51 @@ int main(int argc, char** argv) {
 
 
 class ManyFiles(harness.Workspace):
-    def test_static_and_shared_library(self):
+    FLAGS = ("-O2", "-g", "-fPIC", "-I.")
+
+    def build(self):
         many_files(self.path)
-        flags = ("-O2", "-g", "-fPIC", "-I.")
         for i in range(20):
-            self.run_command("recrash-clang++", *flags, "-c", f"step{i}.cc", "-o", f"step{i}.o")
-        self.run_command("recrash-clang++", *flags, "-c", "walk.cc", "-o", "walk.o")
+            self.run_command("recrash-clang++", *self.FLAGS, "-c", f"step{i}.cc", "-o", f"step{i}.o")
+        self.build_library()
+        self.run_command("ar", "rc", "libsteps.a", *[f"step{i}.o" for i in range(1, 10)])
+        self.build_program()
+
+    def build_library(self):
+        self.run_command("recrash-clang++", *self.FLAGS, "-c", "walk.cc", "-o", "walk.o")
         self.run_command("recrash-clang++", "-shared", *[f"step{i}.o" for i in range(10, 20)], "walk.o", "-o",
                          "libwalk.so")
-        self.run_command("ar", "rc", "libsteps.a", *[f"step{i}.o" for i in range(1, 10)])
-        self.run_command("recrash-clang++", *flags, "main.cc", "step0.o", "libsteps.a", "-L.", "-lwalk",
+
+    def build_program(self):
+        self.run_command("recrash-clang++", *self.FLAGS, "main.cc", "step0.o", "libsteps.a", "-L.", "-lwalk",
                          "-Wl,-rpath,$ORIGIN", "-o", "program")
+
+    def test_static_and_shared_library(self):
+        self.build()
         report = self.crash(self.path / "program", died_of=signal.SIGSEGV)
         result = self.reproduce("./program", report=report)
         # Step19 ends in a tail call: its frame is gone.
         self.assert_reproduced(result, "At", "Step18", "Step12", "Step5", "Step0", "main")
+
+    def test_a_fix_in_the_shared_library(self):
+        self.build()
+        program = (self.path / "program").read_bytes()
+        report = self.crash(self.path / "program", died_of=signal.SIGSEGV)
+        self.reproduce("./program", report=report, build=True)
+        self.assertIn("SIGSEGV in Walk::At", self.run_tests(expect=1).stdout)
+        # Another build with the bug still in it.
+        walk = self.path / "walk.cc"
+        walk.write_text("int moved[500] = {1};\n" + walk.read_text())
+        self.build_library()
+        self.assertIn("SIGSEGV in Walk::At", self.run_tests(expect=1).stdout)
+        walk.write_text(walk.read_text().replace("return table[index];", "return table ? table[index] : 0;"))
+        self.build_library()
+        self.assertEqual((self.path / "program").read_bytes(), program)
+        self.assertNotIn("FAILED", self.run_tests().stdout)
+        main = self.path / "main.cc"
+        main.write_text("int moved_too[500] = {1};\n" + main.read_text())
+        self.build_program()
+        self.assertNotIn("FAILED", self.run_tests().stdout)
 
 
 class Threads(harness.Workspace):

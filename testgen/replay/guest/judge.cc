@@ -59,9 +59,10 @@ bool SamePlace(const Observed& observed) {
   if (world.plan->place_pc == 0) return ToRecorded(observed.pc) == world.plan->failure_pc;
   if (observed.own_pc == 0) return false;
   const LiveModule* module = FindLive(observed.own_pc);
-  if (Has(plan::kRebuilt) && module && module == ProgramModule()) {
+  if (module && module->rebuilt()) {
     const uint64_t offset = observed.own_pc - module->live.start;
-    return offset >= world.plan->place_start && offset <= world.plan->place_end;
+    return module->recorded_range.Contains(world.plan->place_pc) && offset >= world.plan->place_start &&
+           offset <= world.plan->place_end;
   }
   return ToRecorded(observed.own_pc) == world.plan->place_pc;
 }

@@ -88,26 +88,30 @@ void RefreshMemory() {
   }
 }
 
-void PlaceGhost() {
-  const LiveModule* program = ProgramModule();
-  if (!program || !program->recorded) return;
-  const Range recorded = program->recorded_range;
-  const uint64_t size = recorded.end - recorded.start;
-  void* ghost = mmap(Pointer<void>(recorded.start), size, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-  // A program that is not PIE lies where its predecessor lay; then the ghost goes elsewhere, with all words into it.
-  if (ghost != Pointer<void>(recorded.start)) {
-    ghost = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  }
-  if (ghost == MAP_FAILED) Problem("cannot map the recorded program's image: %s", strerror(errno));
-  SetGhost(Number(ghost));
-  for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
-    if (!recorded.Contains(run.address)) continue;
-    const uint64_t live = run.address - recorded.start + Number(ghost);
-    const uint64_t fits = run.address + run.size <= recorded.end ? run.size : recorded.end - run.address;
-    Copy(live, Number(world.bytes + run.offset), fits);
-    TranslateRange(live, fits);
-  }
+void PlaceGhosts() {
+  // All before any is filled: a word of one may point into another.
+  ForEachRebuilt([](LiveModule& module) {
+    const uint64_t size = module.recorded_range.end - module.recorded_range.start;
+    void* wanted = Pointer<void>(module.recorded_range.start);
+    void* ghost = mmap(wanted, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    // A program that is not PIE lies where its predecessor lay; then the ghost goes elsewhere, with all words into it.
+    if (ghost != wanted) {
+      ghost = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    }
+    if (ghost == MAP_FAILED) Problem("cannot map the recorded image of a rebuilt module: %s", strerror(errno));
+    module.ghost = Number(ghost);
+  });
+  ForEachRebuilt([](LiveModule& module) {
+    const Range recorded = module.recorded_range;
+    for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
+      if (!recorded.Contains(run.address)) continue;
+      const uint64_t live = run.address - recorded.start + module.ghost;
+      const uint64_t fits = run.address + run.size <= recorded.end ? run.size : recorded.end - run.address;
+      Copy(live, Number(world.bytes + run.offset), fits);
+      TranslateRange(live, fits);
+    }
+  });
 }
 
 }  // namespace recrash::replay

@@ -12,9 +12,9 @@ enum class Placement { kPlaced, kCollision };
 // saved: the process has to start anew, with other addresses.
 Placement PlaceMemory();
 
-// The recorded image of a program that has been rebuilt since, with its memory: literals and removed things still
+// The recorded images of modules that have been rebuilt since, with their memory: literals and removed things still
 // resolve there.
-void PlaceGhost();
+void PlaceGhosts();
 
 // Maps the recorded contents of one mapping again (in-process replays change them).
 void RefreshMemory();

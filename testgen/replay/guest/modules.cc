@@ -139,6 +139,7 @@ int AddModule(dl_phdr_info* info, size_t, void*) {
   module.tls_block = Number(info->dlpi_tls_data);
   if (module.recorded) {
     module.recorded_range = {module.recorded->base, module.recorded->base + module.recorded->size};
+    module.ghost = module.recorded->base;  // unless that is occupied
     if (module.moved() && !(module.recorded->flags & plan::kVdso)) FindOpaqueSections(&module, info->dlpi_addr);
   }
   ++module_count;
@@ -150,7 +151,6 @@ int AddModule(dl_phdr_info* info, size_t, void*) {
 uint64_t lowest = UINT64_MAX;  // of all recorded ranges that moved
 uint64_t highest = 0;
 uint64_t pointer_guard = 0;
-uint64_t ghost_delta = 0;
 
 // .eh_frame_hdr holds the start of every function that can be unwound, sorted: also in a stripped file.
 bool IsFunctionStart(const LiveModule& module, uint64_t live) {
@@ -187,8 +187,8 @@ bool MayBePointer(const LiveModule& module, uint64_t live) {
 }
 
 // The symbol that covers `offset`, or the last that begins before it with no size.
-const plan::Symbol* FindSymbol(uint64_t offset) {
-  const auto symbols = TableOf<plan::Symbol>(world.plan->symbols);
+const plan::Symbol* FindSymbol(const plan::Module& module, uint64_t offset) {
+  const auto symbols = TableOf<plan::Symbol>(module.symbols);
   size_t low = 0;
   size_t high = symbols.count;
   while (low < high) {
@@ -207,17 +207,17 @@ const plan::Symbol* FindSymbol(uint64_t offset) {
   return nullptr;
 }
 
-uint64_t TranslateRebuilt(const LiveModule& program, uint64_t word) {
-  const uint64_t offset = word - program.recorded_range.start;
-  const plan::Symbol* symbol = FindSymbol(offset);
+uint64_t TranslateRebuilt(const LiveModule& module, uint64_t word) {
+  const uint64_t offset = word - module.recorded_range.start;
+  const plan::Symbol* symbol = FindSymbol(*module.recorded, offset);
   if (symbol && (symbol->flags & plan::kTranslated)) {
     const uint64_t within = offset - symbol->offset;
     const bool is_function = symbol->flags & plan::kFunction;
     if (within == 0 || (!is_function && within < symbol->new_size)) {
-      return program.live.start + symbol->new_offset + within;
+      return module.live.start + symbol->new_offset + within;
     }
   }
-  return word + ghost_delta;
+  return module.ghost + offset;
 }
 
 uint64_t TranslatePlain(uint64_t word, bool filter) {
@@ -225,7 +225,7 @@ uint64_t TranslatePlain(uint64_t word, bool filter) {
   for (int i = 0; i < module_count; ++i) {
     const LiveModule& module = modules[i];
     if (!module.recorded || !module.recorded_range.Contains(word)) continue;
-    if (Has(plan::kRebuilt) && (module.recorded->flags & plan::kProgram)) return TranslateRebuilt(module, word);
+    if (module.rebuilt()) return TranslateRebuilt(module, word);
     const uint64_t live = word - module.recorded_range.start + module.live.start;
     return live == word || !filter || MayBePointer(module, live) ? live : word;
   }
@@ -246,7 +246,8 @@ uint64_t Demangle(uint64_t word) { return (word >> kMangleShift | word << (64 - 
 void LoadMissingModules() {
   for (const plan::Module& module : TableOf<plan::Module>(world.plan->modules)) {
     const char* path = TextOf(module.path);
-    if (module.flags != 0 || path[0] != '/' || strncmp(BaseName(path), "librecrash_", 11) == 0) continue;
+    if ((module.flags & ~plan::kOtherBuild) || path[0] != '/' || strncmp(BaseName(path), "librecrash_", 11) == 0)
+      continue;
     void* handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
     if (!handle) dlopen(path, RTLD_NOW | RTLD_LOCAL);
   }
@@ -262,12 +263,13 @@ void FindModules() {
   for (int i = 0; i < module_count; ++i) {
     const LiveModule& module = modules[i];
     if (!module.recorded) continue;
-    const bool rebuilt = Has(plan::kRebuilt) && (module.recorded->flags & plan::kProgram);
-    if (!module.moved() && !rebuilt) continue;
+    if (!module.moved() && !module.rebuilt()) continue;
     if (module.recorded_range.start < lowest) lowest = module.recorded_range.start;
     if (module.recorded_range.end > highest) highest = module.recorded_range.end;
   }
 }
+
+ModuleList AllModules() { return {modules, module_count}; }
 
 const LiveModule* FindLive(uint64_t live_address) {
   for (int i = 0; i < module_count; ++i) {
@@ -319,24 +321,17 @@ uint64_t ToRecorded(uint64_t live_address) {
   return live_address - module->live.start + module->recorded_range.start;
 }
 
-void SetGhost(uint64_t live_base) {
-  const LiveModule* program = ProgramModule();
-  ghost_delta = live_base - program->recorded_range.start;
-}
-
-uint64_t GhostAddress(uint64_t offset) { return ProgramModule()->recorded_range.start + ghost_delta + offset; }
-
 void NameCode(uint64_t live_pc, char* out, size_t size) {
   const LiveModule* module = FindLive(live_pc);
   if (!module) {
     snprintf(out, size, "0x%llx", static_cast<unsigned long long>(live_pc));
     return;
   }
-  if (module == ProgramModule()) {
+  if (module->recorded) {
     const uint64_t offset = live_pc - module->live.start;
-    for (const plan::Symbol& symbol : TableOf<plan::Symbol>(world.plan->symbols)) {
+    const bool rebuilt = module->rebuilt();
+    for (const plan::Symbol& symbol : TableOf<plan::Symbol>(module->recorded->symbols)) {
       if (!(symbol.flags & plan::kFunction)) continue;
-      const bool rebuilt = Has(plan::kRebuilt);
       if (rebuilt && !(symbol.flags & plan::kTranslated)) continue;
       const uint64_t start = rebuilt ? symbol.new_offset : symbol.offset;
       const uint64_t length = rebuilt ? symbol.new_size : symbol.size;

@@ -32,6 +32,8 @@ struct LiveModule {
   uint64_t tls_block = 0;
   uint64_t tls_size = 0;
   size_t tls_id = 0;
+  uint64_t ghost = 0;  // where the recorded image of a rebuilt module is mapped
+  bool rebuilt() const { return recorded && (recorded->flags & plan::kOtherBuild); }
   bool moved() const { return live.start != recorded_range.start; }
 };
 
@@ -41,6 +43,14 @@ void LoadMissingModules();
 // Finds the modules that are in the process; call when all are loaded.
 void FindModules();
 
+struct ModuleList {
+  LiveModule* first;
+  int count;
+  LiveModule* begin() const { return first; }
+  LiveModule* end() const { return first + count; }
+};
+// In the order of loading.
+ModuleList AllModules();
 const LiveModule* FindLive(uint64_t live_address);
 const LiveModule* ProgramModule();
 const LiveModule* ModuleOf(const plan::Module* recorded);
@@ -57,9 +67,13 @@ uint64_t ToRecorded(uint64_t live_address);
 // The dead process's fs:0x30, with which glibc mixes the code addresses that it keeps.
 void SetPointerGuard(uint64_t guard);
 
-// Where the recorded image of a rebuilt program's predecessor is mapped, less its recorded base.
-void SetGhost(uint64_t live_base);
-uint64_t GhostAddress(uint64_t offset);
+// Calls `visit` for each module of which the subject has another build than the dead process.
+template <typename Visitor>
+void ForEachRebuilt(Visitor visit) {
+  for (LiveModule& module : AllModules()) {
+    if (module.rebuilt()) visit(module);
+  }
+}
 
 // "FormatName(char const*)", or "libfoo.so+0x1234".
 void NameCode(uint64_t live_pc, char* out, size_t size);

@@ -102,7 +102,7 @@ bool IsRestored(const LiveModule* module) {
   if (!module || !module->recorded) return false;
   const uint32_t flags = module->recorded->flags;
   if (flags & (plan::kLoader | plan::kVdso)) return false;
-  return !(Has(plan::kRebuilt) && (flags & plan::kProgram));
+  return !module->rebuilt();
 }
 
 bool IsWritable(const LiveModule& module, uint64_t live) {
@@ -197,17 +197,21 @@ void FindTidOffset() {
   }
 }
 
-// Number by which the dead process's loader knew the thread-local block of a module: they are numbered in the order of
-// loading, the program first if it has any.
+// Number by which the dead process's loader knew the thread-local block of a module: those that have one are numbered
+// in the order of loading.
 size_t RecordedTlsId(const LiveModule& module) {
-  const LiveModule* program = ProgramModule();
-  const bool has_now = program->tls_size > 0;
-  const bool had_then = Has(plan::kRebuilt) ? world.plan->recorded_tls_size > 0 : has_now;
-  return module.tls_id - (has_now ? 1 : 0) + (had_then ? 1 : 0);
+  size_t id = module.tls_id;
+  for (const LiveModule& before : AllModules()) {
+    if (&before == &module) break;
+    if (!before.rebuilt()) continue;
+    if (before.tls_size > 0) --id;
+    if (before.recorded->tls_size > 0) ++id;
+  }
+  return id;
 }
 
-// Thread-local variables are reached by fixed offsets from the control block. These are the dead process's unless the
-// program was built anew with others: then the live block is filled instead of being left.
+// Thread-local variables are reached by fixed offsets from the control block. These are the dead process's unless a
+// module was built anew with others: then the live block is filled instead of being left.
 void PrepareTls() {
   uint64_t dtv = 0;
   if (!ReadRecorded(world.plan->fs_base + kDtv, &dtv, sizeof dtv)) return;
@@ -215,9 +219,8 @@ void PrepareTls() {
   for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
     const LiveModule* module = ModuleOf(&recorded);
     if (!module || module->tls_id == 0 || module->tls_block == 0 || tls_copy_count == kMostTlsModules) continue;
-    const bool is_rebuilt = Has(plan::kRebuilt) && (recorded.flags & plan::kProgram);
     // Of a changed set of variables nothing is known; they begin as in a new thread.
-    if (is_rebuilt && module->tls_size != world.plan->recorded_tls_size) {
+    if (module->rebuilt() && module->tls_size != recorded.tls_size) {
       tls_moved = true;
       continue;
     }
@@ -250,16 +253,15 @@ void RestoreModules() {
   for (size_t i = 0; i < kept_count; ++i) *Pointer<uint64_t>(kept[i].address) = kept[i].value;
 }
 
-// Named objects of equal size take their old contents over to the rebuilt program.
-void RestoreRebuiltProgram() {
-  const LiveModule* program = ProgramModule();
-  const auto symbols = TableOf<plan::Symbol>(world.plan->symbols);
+// Named objects of equal size take their old contents over to the new build.
+void RestoreRebuilt(const LiveModule& module) {
+  const auto symbols = TableOf<plan::Symbol>(module.recorded->symbols);
   for (size_t i = 0; i < symbols.count; ++i) {
     const plan::Symbol& symbol = symbols[i];
     if (!(symbol.flags & plan::kCopied) || symbol.size == 0) continue;
-    const uint64_t live = program->live.start + symbol.new_offset;
-    if (!IsWritable(*program, live)) continue;
-    Copy(live, GhostAddress(symbol.offset), symbol.size);
+    const uint64_t live = module.live.start + symbol.new_offset;
+    if (!IsWritable(module, live)) continue;
+    Copy(live, module.ghost + symbol.offset, symbol.size);
   }
 }
 
@@ -294,7 +296,7 @@ void RestoreMemory(const PreparedCall& call) {
   const uint64_t live_break = current_break ? *current_break : 0;
   const bool moved = RestoreBreak();
   RestoreModules();
-  if (Has(plan::kRebuilt)) RestoreRebuiltProgram();
+  ForEachRebuilt(RestoreRebuilt);
   if (!moved) DetachBreak(live_break);
   if (abort_message_slot) *abort_message_slot = nullptr;
   ApplyPatches(Pointer<plan::Patch>(Number(world.bytes + world.plan->patches.offset)), world.plan->patches.count);

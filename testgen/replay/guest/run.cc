@@ -47,6 +47,13 @@ void PutWord(const plan::Word& word, uint64_t entry_sp) {
   }
 }
 
+uint64_t EntryOf(const plan::Frame& frame) {
+  if (frame.rebuilt_module < 0) return ToLive(frame.entry);
+  const auto modules = TableOf<plan::Module>(world.plan->modules);
+  const LiveModule* module = ModuleOf(&modules[static_cast<size_t>(frame.rebuilt_module)]);
+  return module ? module->live.start + frame.entry : 0;  // 0: not loaded, the call fails there
+}
+
 void Prepare(const plan::Frame& frame, uint32_t depth) {
   prepared = PreparedCall{};
   ReadControlWords(&prepared.state);
@@ -56,7 +63,7 @@ void Prepare(const plan::Frame& frame, uint32_t depth) {
   }
   for (const plan::Word& word : WordsOf(frame)) PutWord(word, frame.entry_sp);
   prepared.state.sp = frame.entry_sp + 8;
-  prepared.state.function = frame.entry_is_offset ? ProgramModule()->live.start + frame.entry : ToLive(frame.entry);
+  prepared.state.function = EntryOf(frame);
   if (depth > 0) {
     prepared.fields = TableOf<plan::Patch>(frame.fields).first;
     prepared.field_count = frame.fields.count;

@@ -72,12 +72,15 @@ struct Walk {
 
 // The agent's code in the program is no place of a failure.
 void FindToolRanges() {
-  const bool rebuilt = Has(plan::kRebuilt);
-  for (const plan::Symbol& symbol : TableOf<plan::Symbol>(world.plan->symbols)) {
-    if (!(symbol.flags & plan::kTool) || (rebuilt && !(symbol.flags & plan::kTranslated))) continue;
-    if (tool_range_count == kMostToolRanges) break;
-    const uint64_t start = program->live.start + (rebuilt ? symbol.new_offset : symbol.offset);
-    tool_ranges[tool_range_count++] = {start, start + (rebuilt ? symbol.new_size : symbol.size)};
+  for (const LiveModule& module : AllModules()) {
+    if (!module.recorded) continue;
+    const bool rebuilt = module.rebuilt();
+    for (const plan::Symbol& symbol : TableOf<plan::Symbol>(module.recorded->symbols)) {
+      if (!(symbol.flags & plan::kTool) || (rebuilt && !(symbol.flags & plan::kTranslated))) continue;
+      if (tool_range_count == kMostToolRanges) break;
+      const uint64_t start = module.live.start + (rebuilt ? symbol.new_offset : symbol.offset);
+      tool_ranges[tool_range_count++] = {start, start + (rebuilt ? symbol.new_size : symbol.size)};
+    }
   }
 }
 

@@ -79,7 +79,7 @@ int ReplayMain(int argc, char** argv, char**) {
   uint64_t guard = 0;
   if (ReadRecorded(world.plan->fs_base + kPointerGuardOffset, &guard, sizeof guard)) SetPointerGuard(guard);
   if (PlaceMemory() == Placement::kCollision) StartAnew(argv);
-  if (Has(plan::kRebuilt)) PlaceGhost();
+  PlaceGhosts();
   FindRuntime();
   FindStreamFunctions();
   FindInterposed();
