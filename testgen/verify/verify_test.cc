@@ -351,6 +351,27 @@ TEST(Verify, ReproducesInARebuiltProgramAndNotInAFixedOne) {
   }
 }
 
+// A literal has no name: whoever holds its address in the heap reads it in the recorded image, which of a program that
+// is not PIE cannot lie where it lay.
+TEST(Verify, FindsLiteralsOfTheProgramThatCrashed) {
+  const auto source = [](const std::string& extra) {
+    return "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n" + extra + R"(
+struct Title { const char* text; int* cell; };
+__attribute__((noinline)) int Show(Title* title) {
+  if (title->text[0] != 'c' || std::strlen(title->text) != 11) std::exit(5);
+  return *title->cell;
+}
+int main(int argc, char**) { return Show(new Title{argc > 4 ? "another" : "crash title", nullptr}); }
+)";
+  };
+  for (const char* flags : {"-O2 -g", "-O2 -g -no-pie -fno-pie"}) {
+    ReplayedProgram program(source(""), flags);
+    VerifyOptions options;
+    options.program = program.Rebuild(source(kMore), flags);
+    EXPECT_EQ(program.Verify("Show", options).verdict, Verdict::kReproduced) << flags << "\n" << program.text();
+  }
+}
+
 // Without build-ids the code itself tells one build from another.
 TEST(Verify, TellsABuildFromAnotherWithoutBuildIds) {
   const std::string flags = "-O2 -g -Wl,--build-id=none";

@@ -89,8 +89,9 @@ void RefreshMemory() {
 }
 
 void PlaceGhosts() {
+  bool moved = false;
   // All before any is filled: a word of one may point into another.
-  ForEachRebuilt([](LiveModule& module) {
+  ForEachRebuilt([&](LiveModule& module) {
     const uint64_t size = module.recorded_range.end - module.recorded_range.start;
     void* wanted = Pointer<void>(module.recorded_range.start);
     void* ghost = mmap(wanted, size, PROT_READ | PROT_WRITE,
@@ -101,7 +102,10 @@ void PlaceGhosts() {
     }
     if (ghost == MAP_FAILED) Problem("cannot map the recorded image of a rebuilt module: %s", strerror(errno));
     module.ghost = Number(ghost);
+    moved = moved || ghost != wanted;
   });
+  // Words that were placed before took the ghosts to be at their recorded bases.
+  if (moved) RefreshMemory();
   ForEachRebuilt([](LiveModule& module) {
     const Range recorded = module.recorded_range;
     for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
