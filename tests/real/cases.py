@@ -1,0 +1,35 @@
+"""The crashes to reproduce: tables of tab-separated columns, each beside the inputs that it names."""
+
+import csv
+import dataclasses
+import pathlib
+import shlex
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    program: str
+    input: pathlib.Path  # the file
+    command: str         # with {input} for it
+    signal: str          # what the shipped binary dies of
+    kind: str            # "null pointer", "stack overflow", ...
+
+    @property
+    def name(self):
+        return self.input.name
+
+    @property
+    def overflow(self):
+        return self.kind == "stack overflow"
+
+    def arguments(self):
+        """The command line after the program's name, the input by its name in the current folder."""
+        return [word.replace("{input}", self.name) for word in shlex.split(self.command)[1:]]
+
+
+def read(table):
+    """The cases of one table; `input` in it is relative to the table's folder."""
+    table = pathlib.Path(table)
+    with table.open(newline="") as file:
+        return [Case(row["program"], table.parent / row["input"], row["command"], row["signal"], row["class"])
+                for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]

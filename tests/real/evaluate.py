@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Crashes of programs that nobody here wrote, reproduced; one JSON a case, and the tables from them.
+
+  tests/real/evaluate.py [--quick] [PROGRAM…]       build, crash, reproduce; what is there already is kept
+  tests/real/evaluate.py --again [PROGRAM…]         keep the builds, do the rest again
+  tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results of all
+
+Each program is built once a mode at -O2 by its own build system: `references`, `full`, and `plain`, which has no
+instrumentation and whose crashes `recrash run` keeps. A case is crashed once, and its report reproduced several times (--runs):
+the first time with the generated tests built and run, the last time with the input gone from the disk.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import cases
+import debian
+import product
+from programs import PROGRAMS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+QUICK = ("tetgen", "jsonnet", "swig")
+CRASH_SECONDS, MEMORY = 300, 8 << 30
+
+
+class Progress:
+    """One line that is rewritten on a terminal; elsewhere only what is done is printed."""
+
+    def __init__(self, total):
+        self.total, self.done, self.start = total, 0, time.monotonic()
+        self.terminal = sys.stderr.isatty()
+
+    def now(self, what):
+        if self.terminal:
+            minutes = (time.monotonic() - self.start) / 60
+            print(f"\r\033[K[{self.done}/{self.total}, {minutes:.0f} min] {what}", end="", file=sys.stderr, flush=True)
+
+    def finished(self, line):
+        self.done += 1
+        print(("\r\033[K" if self.terminal else "") + line, flush=True)
+
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+class Build:
+    """A program in one mode, built or to be built in WORK/PROGRAM/MODE."""
+
+    def __init__(self, work, name, mode):
+        self.program, self.mode = PROGRAMS[name], mode
+        self.folder = work / name
+        self.build = self.folder / mode
+        self.executable = self.build / self.program.program
+        self.stamp = self.folder / f"{mode}.agent"
+        self.log = self.folder / f"{mode}.log"
+
+    def environment(self):
+        places = {"source": self.folder / "source", "build": self.build}
+        return {key: value.format(**places) for key, value in self.program.environment.items()}
+
+    def ensure(self, rebuild=False):
+        """Builds what is not there; links again when another agent is installed. Gives an error or None."""
+        if rebuild:
+            shutil.rmtree(self.build, ignore_errors=True)
+        linked = self.stamp.read_text() if self.stamp.exists() else None
+        if self.executable.exists() and (self.mode == "plain" or linked == product.agent()):
+            return None
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            debian.install(self.program.needs)
+            source = debian.source(self.program.package, self.program.version, self.folder / "source")
+        except debian.Missing as missing:
+            return str(missing)
+        cc, cxx, flags = product.compilers(self.mode)
+        script = self.program.make
+        if linked is None:
+            shutil.rmtree(self.build, ignore_errors=True)
+            self.build.mkdir()
+            script = f"{self.program.configure}\n{self.program.make}"
+        else:
+            for file in self.linked_files():
+                file.unlink()
+        with self.log.open("a") as log:
+            subprocess.run(["sh", "-e", "-c", script], cwd=self.build, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                           env={**os.environ, "SRC": str(source), "CC": cc, "CXX": cxx, "FLAGS": flags})
+        if not self.executable.exists():
+            return f"the build in {self.build} failed; its output is {self.log}"
+        self.stamp.write_text(product.agent())
+        return None
+
+    def linked_files(self):
+        """What has an agent in it: executables and shared libraries."""
+        return [file for file in self.build.rglob("*") if file.is_file() and not file.is_symlink()
+                and (file == self.executable or ".so" in file.suffixes)]
+
+
+def crash(build, case, folder):
+    """Runs the program into its crash in `folder`. Gives the report and how the run ended."""
+    reports = folder / "reports"
+    shutil.copy(case.input, folder)
+    command = [build.executable, *case.arguments()]
+    if build.mode == "plain":
+        command = [product.RECRASH, "run", "--", *command]
+    environment = {**os.environ, **build.environment(), "RECRASH_DIR": str(reports), "RECRASH_OPTIONS": "files=embed"}
+    try:
+        status = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, timeout=CRASH_SECONDS,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits).returncode
+    except subprocess.TimeoutExpired:
+        return None, f"still running after {CRASH_SECONDS} s"
+    found = list(reports.glob("*.rcr"))
+    return (found[0] if len(found) == 1 else None), f"exit status {status}, {len(found)} reports"
+
+
+def reproduce(build, report, folder, *options):
+    """`recrash reproduce`, in a folder where nothing else is; gives its JSON, seconds taken, and what it said."""
+    tests = folder / "tests"
+    result = folder / "result.json"
+    shutil.rmtree(tests, ignore_errors=True)
+    result.unlink(missing_ok=True)
+    empty = folder / "empty"
+    empty.mkdir(exist_ok=True)
+    start = time.monotonic()
+    output = subprocess.run(
+        [product.RECRASH, "reproduce", report, "--program", build.executable, "-o", tests, "--json", result, *options],
+        cwd=empty, env={**os.environ, **build.environment()}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", timeout=1800)
+    seconds = time.monotonic() - start
+    return (json.loads(result.read_text()) if result.exists() else None), seconds, output
+
+
+def run_tests(folder):
+    """The generated tests against the program as it is: all must fail. Gives how many ran and the names that passed."""
+    binary = folder / "tests/build/crash_test"
+    if not binary.exists():
+        return None
+    out = folder / "gtest.json"
+    subprocess.run([binary, f"--gtest_output=json:{out}"], cwd=folder / "empty", stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=1800)
+    if not out.exists():
+        return None
+    tests = [test for suite in json.loads(out.read_text())["testsuites"] for test in suite["testsuite"]]
+    # A test that does not die as recorded passes with a note; on the program as it was, each must fail.
+    return {"run": len(tests), "passed": [test["name"] for test in tests if "failures" not in test]}
+
+
+def merge(runs):
+    """The frames of the first run, each with the verdict of every run and whether they agree."""
+    frames = runs[0]["frames"]
+    for frame in frames:
+        verdicts = [next((other["verdict"] for other in run["frames"] if other["index"] == frame["index"]), None)
+                    for run in runs]
+        frame["verdicts"], frame["stable"] = verdicts, len(set(verdicts)) == 1
+    return frames
+
+
+def evaluate(build, case, runs, keep):
+    """One case in one mode: all that the tables need, as a dictionary."""
+    result = {"program": case.program, "input": case.name, "mode": build.mode, "kind": case.kind, "shipped": case.signal,
+              "product": product.everything()}
+    with tempfile.TemporaryDirectory(prefix="case.", dir=build.folder) as place:
+        folder = pathlib.Path(place)
+        report, ended = crash(build, case, folder)
+        result["ended"] = ended
+        if not report:
+            return {**result, "crashed": False}
+        done, times = [], []
+        for run in range(runs):
+            if run > 0 and run == runs - 1:
+                (folder / case.name).unlink()
+            found, seconds, output = reproduce(build, report, folder, *([] if run == 0 else ["--no-build"]))
+            if found is None:
+                return {**result, "crashed": True, "error": f"{output.returncode}: {output.stdout[-2000:]}"}
+            done.append(found)
+            times.append(seconds)
+            if run == 0:
+                result["tests_run"] = run_tests(folder)
+        last = done[-1] if runs > 1 else None
+        first = done[0]
+        # What the input's absence changes is another question than whether runs agree.
+        result["frames"] = merge(done[:-1] if runs > 2 else done[:1])
+        if last:
+            gone = {frame["index"]: frame["verdict"] for frame in last["frames"]}
+            for frame in result["frames"]:
+                frame["input_removed"] = gone.get(frame["index"])
+        result.update({key: value for key, value in first.items() if key != "frames"}, crashed=True,
+                      report_bytes=report.stat().st_size, seconds=times, said=output.stdout[-1500:])
+        if keep:
+            shutil.copytree(folder, keep / f"{case.program}.{case.name}.{build.mode}", dirs_exist_ok=True)
+    return result
+
+
+def summary(result):
+    """One line a case."""
+    head = f"{result['program']:14} {result['input']:28} {result['mode']:11}"
+    if not result["crashed"]:
+        return f"{head} does not crash: {result['ended']}"
+    if "error" in result:
+        return f"{head} recrash failed, {result['error'].strip().splitlines()[-1]}"
+    tried = [frame for frame in result["frames"] if frame["verdict"]]
+    good = sum(frame["verdict"] == "reproduced" for frame in tried)
+    gone = sum(frame.get("input_removed") == "reproduced" for frame in tried)
+    unstable = sum(not frame["stable"] for frame in tried)
+    wrong = len((result.get("tests_run") or {}).get("passed", []))
+    return (f"{head} {good:3} of {len(tried):3} reproduce, {gone:3} without the input, {result['report_bytes'] / 1024:5.0f} KiB, "
+            f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} PASS' if wrong else ''}")
+
+
+def all_cases(corpus):
+    tables = [corpus / "corpus.tsv", pathlib.Path(__file__).parent / "found/found.tsv"]
+    return [case for table in tables if table.exists() for case in cases.read(table)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)} in `references`, one run, five cases each")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/evaluate", help="keeps sources, builds, results")
+    parser.add_argument("--corpus", type=pathlib.Path, default=ROOT.parent / "shared/corpus")
+    parser.add_argument("--mode", action="append", choices=product.MODES, help="(default: all three)")
+    parser.add_argument("--input", help="only the case of this input")
+    parser.add_argument("--runs", type=int, default=3, help="times that each report is reproduced (3)")
+    parser.add_argument("--again", action="store_true", help="crash and reproduce again what has a result")
+    parser.add_argument("--rebuild", action="store_true", help="build the programs from nothing")
+    parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--keep", type=pathlib.Path, help="keep each case's folder (report, tests) here")
+    options = parser.parse_args()
+
+    work = options.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    names = options.programs or (QUICK if options.quick else list(PROGRAMS))
+    unknown = [name for name in names if name not in PROGRAMS]
+    if unknown:
+        parser.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
+    modes = options.mode or (["references"] if options.quick else product.MODES)
+    runs = 1 if options.quick else options.runs
+    if not options.corpus.exists():
+        parser.error(f"{options.corpus} is not there; --corpus names the folder with corpus.tsv")
+
+    wanted = [case for case in all_cases(options.corpus)
+              if case.program in names and options.input in (None, case.name)]
+    if options.quick:
+        wanted = [case for name in names for case in [c for c in wanted if c.program == name][-5:]]
+    progress = Progress(len(wanted) * len(modes))
+    failed = 0
+    for mode in modes:
+        for name in names:
+            build = Build(work, name, mode)
+            progress.now(f"{name}: building {mode}")
+            error = build.ensure(options.rebuild)
+            if error:
+                print(f"{name} {mode}: {error}", file=sys.stderr)
+                failed += 1
+                continue
+            if options.build_only:
+                continue
+            for case in [case for case in wanted if case.program == name]:
+                file = work / "results" / name / f"{case.name}.{mode}.json"
+                if file.exists() and not options.again:
+                    progress.finished(summary(json.loads(file.read_text())))
+                    continue
+                progress.now(f"{name} {case.name} {mode}")
+                result = evaluate(build, case, runs, options.keep)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(json.dumps(result, indent=1))
+                progress.finished(summary(result))
+                failed += "error" in result or bool((result.get("tests_run") or {}).get("passed"))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""recrash as it is installed: where its parts are, and whether what was made with them is still of today's build."""
+
+import hashlib
+import os
+import pathlib
+
+PREFIX = pathlib.Path(os.environ.get("RECRASH_PREFIX", "build/prefix")).resolve()
+RECRASH = PREFIX / "bin/recrash"
+MODES = ("references", "full", "plain")  # plain: no instrumentation at all, kept by `recrash run`
+
+
+def compilers(mode):
+    """C and C++ compiler, and the flags that say the mode."""
+    if mode == "plain":
+        return "clang-19", "clang++-19", "-O2 -g -w"
+    return str(PREFIX / "bin/recrash-clang"), str(PREFIX / "bin/recrash-clang++"), f"-O2 -g -w -recrash-mode={mode}"
+
+
+def fingerprint(*parts):
+    """A short hash of the named parts of the installed product (folders: all files in them)."""
+    digest = hashlib.sha256()
+    for part in parts:
+        path = PREFIX / part
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                digest.update(file.name.encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def agent():
+    """What is linked into programs."""
+    return fingerprint("lib/recrash/librecrash_client.a")
+
+
+def everything():
+    return fingerprint("bin", "lib/recrash")
