@@ -23,6 +23,7 @@ import time
 
 import cases
 import debian
+import document
 import product
 from programs import PROGRAMS
 
@@ -232,11 +233,16 @@ def main():
     parser.add_argument("--again", action="store_true", help="crash and reproduce again what has a result")
     parser.add_argument("--rebuild", action="store_true", help="build the programs from nothing")
     parser.add_argument("--build-only", action="store_true")
+    parser.add_argument("--tables", action="store_true", help="write docs/evaluation.md and .svg from the results")
     parser.add_argument("--keep", type=pathlib.Path, help="keep each case's folder (report, tests) here")
     options = parser.parse_args()
 
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
+    if options.tables:
+        found = sorted((work / "results").glob("*/*.json"))
+        document.write(ROOT / "docs", [json.loads(file.read_text()) for file in found])
+        return 0
     names = options.programs or (QUICK if options.quick else list(PROGRAMS))
     unknown = [name for name in names if name not in PROGRAMS]
     if unknown:

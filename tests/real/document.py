@@ -1,0 +1,103 @@
+"""The text around the tables of docs/evaluation.md."""
+
+import json
+
+import suites
+import tables
+
+PAGE = """# Evaluation
+
+Crashes of programs that nobody here wrote, each made into tests. This page and its plot are written by
+`./dev evaluate --tables` from the results of
+
+```
+./dev evaluate                # all programs, three modes; resumable, builds are kept
+./dev evaluate --quick        # three programs, one mode: what CI runs
+```
+
+A program is built from Debian's source by its own build system with `recrash-clang++ -O2 -g`: in `references` (the arguments
+of each function), in `full` (also the fields that it uses), and `plain`: no instrumentation at all, crashed under `recrash run`,
+so that all arguments come from DWARF. The inputs are a table of real crashes ({cases} cases of {programs} programs), and crashes
+that we found ourselves (`tests/real/found`). Frames that are inlined, of a system library, or of code without records and
+debug information are not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows
+are counted apart. A frame counts as reproduced when it died of the same failure at the same place in every run.
+Two cores that other work shared: times are as they came.
+
+## In all
+
+{summary}
+
+![frames by program and mode](evaluation.svg)
+
+## By program
+
+Frames that reproduced, of those tried; overflows aside where not said otherwise.
+
+{by_program}
+
+## What did not reproduce, and why
+
+{classes}
+
+- *argument unknown*: the compiler kept no place for it, and no record has it.
+- *same failure elsewhere*: it died in the same way at another place.
+- *returned*, *exited*: the state had moved on since the frame's entry (a list consumed, a flag set), so nothing failed.
+- *other failure*: the moved state made it fail in another way, before or instead.
+
+Frame by frame, in `full`:
+
+{frames_left}
+
+## Case by case
+
+Frames are those of the program itself; a column of a mode has reproduced/tried.
+
+{by_case}
+
+## Where the source does not crash as the shipped binary does
+
+{not_crashing}
+{suites}{fixes}"""
+
+SUITES = """
+## The instrumentation does no harm
+
+Other people's test suites, built plain and in `full` at -O2, their results compared test by test
+(`tests/real/suites.py`):
+
+{table}
+"""
+
+FIXES = """
+## After the fix
+
+For each crash the program's fix (or one of ours, `tests/real/fixes`) was applied, the program built again, and the tests that were
+generated *before* were run against it (`tests/real/fixes.py`):
+
+{table}
+"""
+
+
+def optional(file, text, make):
+    return text.format(table=make(json.loads(file.read_text()))) if file.exists() else ""
+
+
+def fixes_table(fixes):
+    lines = [tables.header("program", "input", "fix", "tests", "pass after the fix", "labelled impossible", "of the others")]
+    for fix in fixes:
+        others = fix["tests"] - fix["impossible"]
+        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["tests"], fix["passed"],
+                                fix["impossible"], tables.percent(fix["passed_possible"], others)))
+    return "\n".join(lines)
+
+
+def write(docs, results):
+    found = tables.Results(results)
+    (docs / "evaluation.svg").write_text(tables.plot(found))
+    (docs / "evaluation.md").write_text(PAGE.format(
+        cases=len({(r["program"], r["input"]) for r in results}), programs=len(found.programs()),
+        summary=tables.summary(found), by_program=tables.by_program(found), classes=tables.classes(found),
+        frames_left=tables.frames_left(found, "full"), by_case=tables.by_case(found),
+        not_crashing=tables.not_crashing(found),
+        suites=optional(docs / "evaluation/suites.json", SUITES, suites.table),
+        fixes=optional(docs / "evaluation/fixes.json", FIXES, fixes_table)))
