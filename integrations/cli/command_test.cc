@@ -133,7 +133,9 @@ TEST_F(Command, ShowsWhatAReportSaysWithoutTheProgram) {
   const Outcome show = Run("show --json show.json");
   EXPECT_EQ(show.code, 0);
   EXPECT_THAT(show.out, AllOf(HasSubstr("SIGSEGV"), HasSubstr("/nowhere/gone"), HasSubstr("holds")));
-  EXPECT_EQ(nlohmann::json::parse(Slurp(folder_ / "show.json"))["program"], "/nowhere/gone");
+  const auto json = nlohmann::json::parse(Slurp(folder_ / "show.json"));
+  EXPECT_EQ(json["program"], "/nowhere/gone");
+  EXPECT_EQ(json["report_bytes"], std::filesystem::file_size(store_ + "/gone-1.rcr"));
 }
 
 TEST_F(Command, FindsAReportByTheBeginningOfItsName) {

@@ -5,6 +5,7 @@
 
 #include "integrations/cli/commands.h"
 #include "integrations/cli/pipeline.h"
+#include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
 #include "testgen/emit/failure_text.h"
@@ -38,6 +39,7 @@ Result<Suite> Generate(const GenerateArguments& arguments) {
   Suite suite;
   suite.directory = arguments.output.empty() ? fs::path(material.name + "-tests") : fs::path(arguments.output);
   suite.report_path = fs::absolute(material.path).lexically_normal();
+  suite.report_bytes = FileSize(material.path);
   suite.report_name = material.name;
   const std::string& program =
       arguments.report.program.empty() ? material.report.process.program : arguments.report.program;

@@ -12,6 +12,18 @@ nlohmann::ordered_json FrameJson(const Frame& frame) {
           {"line", frame.line},   {"monitored", frame.monitored}, {"inlined", frame.inlined}};
 }
 
+uint64_t MemorySize(const Report& report) {
+  uint64_t bytes = 0;
+  for (const Region& region : report.memory) bytes += region.bytes.size();
+  return bytes;
+}
+
+nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes) {
+  return {{"report_bytes", report_bytes},
+          {"memory_bytes", MemorySize(report)},
+          {"collect_ms", static_cast<double>(report.process.collect_ns) / 1e6}};
+}
+
 Status WriteJson(const nlohmann::ordered_json& value, const std::string& path) {
   if (path.empty()) return Ok{};
   const std::string text = value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";

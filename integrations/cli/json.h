@@ -2,9 +2,11 @@
 #ifndef RECRASH_INTEGRATIONS_CLI_JSON_H_
 #define RECRASH_INTEGRATIONS_CLI_JSON_H_
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "agent/report/report.h"
 #include "agent/report/result.h"
 #include "testgen/symbols/backtrace.h"
 
@@ -12,6 +14,13 @@ namespace recrash::cli {
 
 // index, function, file, line, monitored, inlined: the fields that every list of frames has.
 nlohmann::ordered_json FrameJson(const Frame& frame);
+
+// report_bytes (of the file that the collector wrote), memory_bytes (of the pages in it, unpacked), collect_ms (from
+// the signal until the report was complete): what a report costs.
+nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes);
+
+// Bytes of the memory that was kept.
+uint64_t MemorySize(const Report& report);
 
 // Into the file, or standard output for "-". Nothing for "".
 Status WriteJson(const nlohmann::ordered_json& value, const std::string& path);

@@ -43,6 +43,9 @@ class Pipeline(harness.Workspace):
         self.assertIn("recrash: reproduced: SIGSEGV in Length at program.cc:", out)
         result = json.loads((self.path / "verdicts.json").read_text())
         self.assertEqual(result["tests"], self.text().count("\nTEST("))
+        self.assertEqual(result["report_bytes"], self.report.stat().st_size)
+        self.assertGreater(result["memory_bytes"], result["report_bytes"])
+        self.assertGreater(result["collect_ms"], 0)
         red = self.run_tests(expect=1)
         self.assertNotIn("[       OK ]", red.stdout)
 

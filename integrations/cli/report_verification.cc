@@ -115,12 +115,13 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
     entry["own"] = frame.own;
     frames.push_back(entry);
   }
-  return {{"report", suite.report_path},
-          {"failure", failure},
-          {"frames", frames},
-          {"tests", verification.kept.size()},
-          {"directory", std::filesystem::absolute(suite.directory).lexically_normal().string()},
-          {"notes", verification.notes}};
+  nlohmann::ordered_json json = {{"report", suite.report_path}, {"failure", failure}};
+  json.update(CostJson(suite.report, suite.report_bytes));
+  json.update({{"frames", frames},
+               {"tests", verification.kept.size()},
+               {"directory", std::filesystem::absolute(suite.directory).lexically_normal().string()},
+               {"notes", verification.notes}});
+  return json;
 }
 
 }  // namespace

@@ -22,12 +22,6 @@ std::string SizeText(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 
-uint64_t MemorySize(const Report& report) {
-  uint64_t bytes = 0;
-  for (const Region& region : report.memory) bytes += region.bytes.size();
-  return bytes;
-}
-
 const char* FrameMark(const Frame& frame) {
   if (frame.is_signal_frame) return "signal";
   if (frame.inlined) return "inlined";
@@ -60,13 +54,13 @@ void PrintBacktrace(const Backtrace& backtrace) {
   }
 }
 
-void PrintHoldings(const Report& report) {
+void PrintHoldings(const Report& report, uint64_t bytes) {
   const size_t sockets = static_cast<size_t>(
       std::ranges::count_if(report.files, [](const OpenFile& file) { return file.path.starts_with("socket:"); }));
-  fmt::print("\nholds {} of memory in {} regions{}, {} thread{}, {} modules, {} open files{}\n",
+  fmt::print("\nholds {} of memory in {} regions{}, {} thread{}, {} modules, {} open files{}; {} on disk\n",
              SizeText(MemorySize(report)), report.memory.size(), report.memory_complete ? "" : " (cut at the limit)",
              report.threads.size(), report.threads.size() == 1 ? "" : "s", report.modules.size(), report.files.size(),
-             sockets ? fmt::format(" ({} sockets)", sockets) : "");
+             sockets ? fmt::format(" ({} sockets)", sockets) : "", SizeText(bytes));
   if (report.process.collect_ns > 0)
     fmt::print("collected in {:.1f} ms\n", static_cast<double>(report.process.collect_ns) / 1e6);
   for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
@@ -87,7 +81,7 @@ void PrintHead(const Report& report, const std::string& failure, const std::stri
   fmt::print("\n");
 }
 
-nlohmann::ordered_json ToJson(const Report& report, const std::string& path, const std::string& failure,
+nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uint64_t bytes, const std::string& failure,
                               const Backtrace* backtrace) {
   nlohmann::ordered_json json = {{"report", path},
                                  {"failure", failure},
@@ -97,12 +91,11 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, con
                                  {"time", report.process.crashed_at / 1'000'000'000},
                                  {"signal", report.failure.signal},
                                  {"address", report.failure.address.value},
-                                 {"memory_bytes", MemorySize(report)},
                                  {"memory_complete", report.memory_complete},
                                  {"regions", report.memory.size()},
                                  {"threads", report.threads.size()},
-                                 {"collect_ns", report.process.collect_ns},
                                  {"losses", report.losses}};
+  json.update(CostJson(report, bytes));
   json["frames"] = nlohmann::ordered_json::array();
   if (!backtrace) return json;
   for (const Frame& frame : backtrace->frames) {
@@ -129,6 +122,7 @@ int ShowCommand(const ShowArguments& arguments) {
   if (!path) return Fail(path.error());
   const Result<Report> report = ReadReport(*path);
   if (!report) return Fail(report.error());
+  const uint64_t bytes = FileSize(*path);
   SymbolOptions symbols;
   symbols.program = arguments.report.program;
   symbols.search_paths = arguments.report.search_paths;
@@ -144,10 +138,10 @@ int ShowCommand(const ShowArguments& arguments) {
       // What the report says by itself is still worth showing.
       Note("no back-trace: " + backtrace.error().message);
     }
-    PrintHoldings(*report);
+    PrintHoldings(*report, bytes);
   }
   const Status written =
-      WriteJson(ToJson(*report, path->string(), failure, backtrace ? &*backtrace : nullptr), arguments.json);
+      WriteJson(ToJson(*report, path->string(), bytes, failure, backtrace ? &*backtrace : nullptr), arguments.json);
   return written ? kSuccess : Fail(written.error());
 }
 

@@ -53,6 +53,12 @@ fs::path StoreDirectory() {
 
 std::string ReportName(const fs::path& path) { return IsReport(path) ? path.stem() : path.filename(); }
 
+uint64_t FileSize(const fs::path& path) {
+  std::error_code error;
+  const uint64_t bytes = fs::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
 std::vector<StoredReport> ListStore(const fs::path& directory) {
   std::vector<StoredReport> reports;
   std::error_code error;

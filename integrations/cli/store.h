@@ -2,6 +2,7 @@
 #ifndef RECRASH_INTEGRATIONS_CLI_STORE_H_
 #define RECRASH_INTEGRATIONS_CLI_STORE_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,6 +26,9 @@ std::vector<StoredReport> ListStore(const std::filesystem::path& directory);
 // The report that `name` means: a path, a name in the store, or the beginning of exactly one. Without a name the newest
 // one, of `program` (by path, else by file name) when that is given.
 Result<std::filesystem::path> FindReport(const std::string& name, const std::string& program);
+
+// Bytes of a report's file; 0 when it has gone.
+uint64_t FileSize(const std::filesystem::path& path);
 
 std::string ReportName(const std::filesystem::path& path);
 

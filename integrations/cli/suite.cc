@@ -125,10 +125,15 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests) {
   if (const Status status = WriteKeeping(suite.directory / kBuildFile, build_file, Remembered(before, "build_file"));
       !status)
     return status;
-  const nlohmann::json memory = {{"recrash", RECRASH_VERSION}, {"report", suite.report_path},
-                                 {"name", suite.report_name},  {"failure", suite.failure},
-                                 {"program", suite.program},   {"search_paths", suite.symbols.search_paths},
-                                 {"source", HashText(source)}, {"build_file", HashText(build_file)}};
+  const nlohmann::json memory = {{"recrash", RECRASH_VERSION},
+                                 {"report", suite.report_path},
+                                 {"report_bytes", suite.report_bytes},
+                                 {"name", suite.report_name},
+                                 {"failure", suite.failure},
+                                 {"program", suite.program},
+                                 {"search_paths", suite.symbols.search_paths},
+                                 {"source", HashText(source)},
+                                 {"build_file", HashText(build_file)}};
   return WriteText(suite.directory / kMemory,
                    memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
@@ -142,6 +147,8 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   Suite suite;
   suite.directory = directory;
   suite.report_path = Remembered(memory, "report");
+  if (const auto bytes = memory.find("report_bytes"); bytes != memory.end() && bytes->is_number_unsigned())
+    suite.report_bytes = bytes->get<uint64_t>();
   suite.report_name = Remembered(memory, "name");
   suite.failure = Remembered(memory, "failure");
   suite.program = program.empty() ? Remembered(memory, "program") : fs::absolute(program).lexically_normal().string();

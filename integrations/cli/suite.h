@@ -19,7 +19,8 @@ namespace recrash::cli {
 
 struct Suite {
   std::filesystem::path directory;
-  std::string report_path;  // the original, for --json
+  std::string report_path;    // the original, for --json
+  uint64_t report_bytes = 0;  // the original's size
   std::string report_name;
   std::string failure;  // "SIGSEGV in FormatName at greeter.cc:41"
   std::string program;  // absolute path of the build that the tests are run against

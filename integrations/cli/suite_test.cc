@@ -27,6 +27,7 @@ class SuiteFolder : public ::testing::Test {
   SuiteFolder() {
     suite_.directory = folder_ / "tests";
     suite_.report_path = "/reports/greeter-1.rcr";
+    suite_.report_bytes = 4711;
     suite_.report_name = "greeter-1";
     suite_.program = "/usr/bin/greeter";
     suite_.report = testing_frames::GreeterReport();
@@ -69,6 +70,7 @@ TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->program, "/usr/bin/greeter");
   EXPECT_EQ(read->report_name, "greeter-1");
+  EXPECT_EQ(read->report_bytes, 4711u);
   EXPECT_EQ(read->report.replay->frames.size(), 2u);
   EXPECT_EQ(ReadSuite(suite_.directory, "/other/greeter")->program, "/other/greeter");
 }
