@@ -14,6 +14,7 @@
 #include <new>
 
 #include "agent/client/client.h"
+#include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
 #include "agent/client/text.h"
 #include "client/linux/handler/exception_handler.h"
@@ -133,7 +134,8 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
 extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* reason, const uint64_t* registers) {
   // Looked up each time: the replay has put back this program's data, and what start-up found may be gone with it.
   using Reported = void (*)(const char*);
-  if (auto replay = reinterpret_cast<Reported>(dlsym(RTLD_DEFAULT, "__recrash_replay_reported"))) return replay(reason);
+  if (auto replay = reinterpret_cast<Reported>(LookUp(RTLD_DEFAULT, "__recrash_replay_reported")))
+    return replay(reason);
   if (g_state.preloaded_report != nullptr) return g_state.preloaded_report(reason);
   if (g_state.mode != Mode::kLive) return;
   const int saved_errno = errno;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
 #include "agent/client/text.h"
 #include "agent/client/type_info.h"
@@ -34,7 +35,7 @@ namespace {
 // The function behind a hook of ours, found once.
 template <typename Function>
 Function Real(Function& known, Function linked, const char* name) {
-  if (known == nullptr) known = linked != nullptr ? linked : reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+  if (known == nullptr) known = linked != nullptr ? linked : reinterpret_cast<Function>(LookUp(RTLD_NEXT, name));
   return known;
 }
 
@@ -120,7 +121,7 @@ void OnTerminate() {
 }  // namespace
 
 void InstallExceptionHooks() {
-  RealThrow();
+  if (RealThrow() == nullptr) return;  // a C program; looked up again when something throws
   RealBeginCatch();
   if (g_state.mode == Mode::kLive && RealSetTerminate() != nullptr)
     g_state.previous_terminate = g_state.original_terminate = g_state.real_set_terminate(OnTerminate);

@@ -15,6 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::StartsWith;
 
 struct SignalCase {
   const char* failure;
@@ -274,6 +275,18 @@ TEST(ReportFolder, AndItsFilesAreTheUsersAlone) {
 TEST(Options, ThatNobodyKnowsAreNamed) {
   const Ran ran = Program::Failing("nothing").With("RECRASH_OPTIONS", "timeout=3,colour=red").Run();
   EXPECT_THAT(ran.errors(), HasSubstr("\"colour=red\""));
+}
+
+// A message that our look-ups left for dlerror() would be taken for the program's own, and what start-up allocates
+// moves all that the program does after it.
+TEST(StartUp, LeavesNoTraceInTheProgram) {
+  const Ran plain = Program::Unwatched("untouched").Run();
+  EXPECT_THAT(plain.output(), StartsWith("no error"));
+  EXPECT_EQ(Program::Failing("untouched").Run().output(), plain.output());
+  EXPECT_EQ(Program::Unwatched("untouched").Preloaded().Run().output(), plain.output());
+  // A C program has none of the functions behind our hooks.
+  EXPECT_THAT(Program::LinkedC().Run().errors(), Not(HasSubstr("before main")));
+  EXPECT_THAT(Program::PlainC().Run().errors(), Not(HasSubstr("before main")));
 }
 
 }  // namespace

@@ -2,14 +2,16 @@
 // (options, paths, the real functions behind the hooks) and installs the handlers.
 //
 // Runs as the earliest constructor of the program, so that static initialisers are watched too. Allocates nothing on
-// the program's heap.
+// the program's heap (in a C program: nothing that stays), and leaves no message for its dlerror().
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/look_up.h"
 #include "agent/client/text.h"
 
 #ifndef RECRASH_COLLECTOR_DIRECTORY
@@ -111,20 +113,26 @@ void FindCollector() {
 // The replay library, when it is there, is told which memory it must leave as this process made it.
 void JoinReplay() {
   using Keep = void (*)(void* start, size_t size);
-  if (auto keep = reinterpret_cast<Keep>(dlsym(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
+  if (auto keep = reinterpret_cast<Keep>(LookUp(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
+}
+
+#ifdef RECRASH_PRELOAD
+bool PreloadedClientIsThere() { return false; }  // there: it is this one
+#else
+// Told by its file's name: to look for a symbol that is almost never there would allocate on the program's heap.
+int IsPreloadedClient(dl_phdr_info* module, size_t, void*) {
+  const char* slash = strrchr(module->dlpi_name, '/');
+  return strcmp(slash != nullptr ? slash + 1 : module->dlpi_name, "librecrash_preload.so") == 0;
 }
 
 // True when this is the archive in a program that also runs with the preloaded client, which came first.
 bool PreloadedClientIsThere() {
-#ifdef RECRASH_PRELOAD
-  return false;
-#else
-  if (dlsym(RTLD_DEFAULT, "__recrash_preload") == nullptr) return false;
+  if (dl_iterate_phdr(IsPreloadedClient, nullptr) == 0) return false;
   using Reported = void (*)(const char*);
-  g_state.preloaded_report = reinterpret_cast<Reported>(dlsym(RTLD_NEXT, "__recrash_report"));
+  g_state.preloaded_report = reinterpret_cast<Reported>(LookUp(RTLD_NEXT, "__recrash_report"));
   return true;
-#endif
 }
+#endif
 
 __attribute__((constructor(101))) void StartUp() {
   // A set-user-id program must neither obey its caller's environment nor let its memory be written to a file.
@@ -141,7 +149,7 @@ __attribute__((constructor(101))) void StartUp() {
   ParseOptions(g_state.options_text);
   FindReportDirectory();
   FindCollector();
-  g_state.abort_message = static_cast<const char*>(dlsym(RTLD_DEFAULT, "__abort_msg"));
+  g_state.abort_message = static_cast<const char*>(LookUp(RTLD_DEFAULT, "__abort_msg"));
   g_state.mode = Mode::kLive;
   InstallMainThread();
   InstallCrashHandler();
@@ -153,6 +161,3 @@ __attribute__((constructor(101))) void StartUp() {
 
 // The wrapper pulls the archive in with `-u __recrash_client_anchor`.
 extern "C" __attribute__((visibility("default"), used)) const char __recrash_client_anchor = 1;
-#ifdef RECRASH_PRELOAD
-extern "C" __attribute__((visibility("default"), used)) const char __recrash_preload = 1;
-#endif

@@ -1,5 +1,7 @@
 // Fails in the way that its argument names. Built twice: with the client, and without anything of ours. The first line
 // on stdout is the address of the function that fails, for comparison with the report.
+#include <dlfcn.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <recrash/recrash.h>
 #include <signal.h>
@@ -266,6 +268,8 @@ NOINLINE int CatchElsewhere() {
 }  // namespace
 
 int main(int count, char** arguments) {
+  const char* message = dlerror();
+  const struct mallinfo2 heap = mallinfo2();
   if (count > 1 && std::strcmp(arguments[1], "caught-in-main") == 0) {
     try {
       g_global += CatchElsewhere();
@@ -315,6 +319,7 @@ int main(int count, char** arguments) {
          std::fflush(stdout);
          ReadNull();
        }},
+      {"untouched", [&] { std::printf("%s, %zu bytes\n", message ? message : "no error", heap.uordblks); }},
       {"nothing", [] {}},
   };
   const auto failure = failures.find(count > 1 ? arguments[1] : "");

@@ -1,4 +1,5 @@
 /* A C program that knows nothing of recrash: small, optimised, no C++ runtime in it. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,8 @@ static int Count(const char* text, char c) {
 }
 
 int main(int count, char** arguments) {
+  const char* message = dlerror();
+  if (message != NULL) fprintf(stderr, "before main: %s\n", message);
   const char* text = count > 1 ? arguments[1] : NULL;
   printf("%d\n", Count(text, 'a'));
   return 0;
