@@ -70,26 +70,44 @@ void CopyStack(ThreadBlock& block) {
   record.stack_size = copied > 0 ? static_cast<uint64_t>(copied) : 0;
 }
 
-// The exception that std::terminate was called for: the newest caught one, or null. Of libstdc++'s the header lies 112
-// bytes before the object; one that came through std::exception_ptr has a header of its own whose first word is the
-// object, told by the last byte of its class ("GNUCC++\1"). Of another runtime's (libc++abi's header has 128 bytes) it
-// is only known that it lies before the object of this thread's last throw, if it is that.
-uint64_t CurrentObject(uint64_t last_thrown) {
+// Classes of exceptions: which runtime made it; 1 more when it came through a std::exception_ptr.
+constexpr uint64_t kGnuClass = 0x474e5543432b2b00;    // "GNUCC++"
+constexpr uint64_t kClangClass = 0x434c4e47432b2b00;  // "CLNGC++"
+
+uint64_t WordAt(uint64_t address) {
+  uint64_t word;
+  memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+  return word;
+}
+
+// The header of the newest caught exception, or 0 where there is none or it is not one of C++. Such a one (what
+// pthread_cancel and pthread_exit unwind with, another language's) has nothing of ours before it, and libstdc++ would
+// take whatever lies there for its type.
+uint64_t CaughtHeader() {
   if (&__cxa_get_globals == nullptr) return 0;
   const uint64_t header = *static_cast<const uint64_t*>(__cxa_get_globals());
   if (header == 0) return 0;
-  uint64_t exception_class;
-  memcpy(&exception_class, reinterpret_cast<const void*>(header + 80), sizeof exception_class);
-  if (exception_class == 0x474e5543432b2b00) return header + 112;
-  if (exception_class == 0x474e5543432b2b01) return *reinterpret_cast<const uint64_t*>(header);
+  // The class lies in what the unwinder knows of it: 80 bytes behind the header's begin in libstdc++, 96 in libc++abi.
+  const bool is_gnu = (WordAt(header + 80) & ~uint64_t{1}) == kGnuClass;
+  const bool is_clang = (WordAt(header + 96) & ~uint64_t{1}) == kClangClass;
+  return is_gnu || is_clang ? header : 0;
+}
+
+// The exception that std::terminate was called for. Of libstdc++'s the header lies 112 bytes before the object; one
+// that came through std::exception_ptr has a header of its own whose first word is the object. Of libc++abi's (its
+// header has 128 bytes) it is only known that it lies before the object of this thread's last throw, if it is that.
+uint64_t CurrentObject(uint64_t header, uint64_t last_thrown) {
+  const uint64_t exception_class = WordAt(header + 80);
+  if (exception_class == kGnuClass) return header + 112;
+  if (exception_class == (kGnuClass | 1)) return WordAt(header);
   return last_thrown > header && last_thrown - header <= 160 ? last_thrown : 0;
 }
 
 // Makes the record that of the current exception, so that the SIGABRT that follows finds it. When this thread has
 // thrown another one since, or another thread threw it, its stack is gone; type and what() are not.
-void NoteTermination(ThreadBlock& block, const void* type) {
+void NoteTermination(ThreadBlock& block, uint64_t header, const void* type) {
   abi::ThrowRecord& record = block.thrown;
-  const uint64_t object = CurrentObject(record.object);
+  const uint64_t object = CurrentObject(header, record.object);
   if (object == 0 || object != record.object) {
     const uint64_t copy = record.stack_copy;
     memset(&record, 0, sizeof record);
@@ -111,8 +129,9 @@ void OnTerminate() {
   }
   entered = true;
   ThreadBlock* block = ExistingThreadBlock();
-  const void* type = &__cxa_current_exception_type != nullptr ? __cxa_current_exception_type() : nullptr;
-  if (block != nullptr && type != nullptr) NoteTermination(*block, type);
+  const uint64_t header = CaughtHeader();
+  const void* type = header != 0 && &__cxa_current_exception_type != nullptr ? __cxa_current_exception_type() : nullptr;
+  if (block != nullptr && type != nullptr) NoteTermination(*block, header, type);
   HideTerminateHook();
   if (g_state.previous_terminate != nullptr) g_state.previous_terminate();
   // std::terminate calls abort when a handler comes back.

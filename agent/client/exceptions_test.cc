@@ -84,6 +84,16 @@ TEST(Noexcept, HasNoCopyWhereTheOptionSaysSo) {
   EXPECT_FALSE(report.thrown);
 }
 
+// As thread cancellation does: such an exception has no type, and to ask libstdc++ for it reads what is not there.
+TEST(ForeignException, ThroughNoexceptReachesTheProgramsHandler) {
+  const Ran ran = Program::Failing("noexcept-foreign").Run();
+  EXPECT_EQ(ran.outcome(), -SIGABRT);
+  EXPECT_THAT(ran.errors(), HasSubstr("own terminate handler\n"));
+  const Report report = ran.OnlyReport();
+  EXPECT_EQ(report.failure.kind, FailureKind::kSignal);
+  EXPECT_EQ(report.failure.signal, SIGABRT);
+}
+
 TEST(UncaughtException, ThrownAgainIsTheSame) {
   const Report report = Program::Failing("rethrow").Run().OnlyReport();
   EXPECT_EQ(report.failure.exception_what, "boom 3");

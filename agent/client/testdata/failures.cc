@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cassert>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -88,6 +90,20 @@ NOINLINE void ThrowInLibrary() { g_global = std::string("abc").at(7 + static_cas
 NOINLINE void Promise() noexcept {
   Throw();
   std::puts("not reached");
+}
+// No exception of C++: there is no type before it, but memory that looks like an address.
+struct Foreign {
+  uint64_t before[16];
+  _Unwind_Exception exception;
+};
+NOINLINE void PromiseAndUnwind() noexcept {
+  std::set_terminate([] {
+    std::fputs("own terminate handler\n", stderr);
+    std::abort();
+  });
+  static Foreign foreign;
+  for (uint64_t& word : foreign.before) word = 0x6563657274756f63;
+  _Unwind_RaiseException(&foreign.exception);
 }
 NOINLINE void Rethrow() {
   try {
@@ -298,6 +314,7 @@ int main(int count, char** arguments) {
       {"throw-number", [] { FailIn(ThrowNumber); }},
       {"throw-in-library", [] { FailIn(ThrowInLibrary); }},
       {"noexcept", [] { FailIn(Promise); }},
+      {"noexcept-foreign", [] { FailIn(PromiseAndUnwind); }},
       {"rethrow", [] { FailIn(Rethrow); }},
       {"rethrow-from-thread", [] { FailIn(RethrowFromThread); }},
       {"abort-after-catch", [] { FailIn(AbortAfterCatch); }},
