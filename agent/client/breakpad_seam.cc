@@ -13,6 +13,7 @@
 #include <list>
 #include <string>
 
+#include "agent/client/client.h"
 #include "client/linux/crash_generation/crash_generation_client.h"
 #include "client/linux/handler/microdump_extra_info.h"
 #include "client/linux/microdump_writer/microdump_writer.h"
@@ -22,8 +23,8 @@
 namespace {
 
 // Start-up allocates one vector element and one CrashGenerationClient, 16 bytes together; nothing later.
-alignas(16) char g_arena[1024];
-size_t g_arena_used;
+alignas(16) RECRASH_SEALED char g_arena[1024];
+RECRASH_SEALED size_t g_arena_used;
 
 class NeverDumps final : public google_breakpad::CrashGenerationClient {
  public:

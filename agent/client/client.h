@@ -1,6 +1,7 @@
 // What the parts of the client share: its state, fixed at start-up, and the way through a crash.
 //
 //   start_up.cc    constructor: options, paths, handlers
+//   seal.cc        the state made read-only, and writable again when a crash begins
 //   crash.cc       Breakpad's HandlerCallback, RECRASH_REPORT: fills the CrashRecord
 //   collect.cc     starts the collector and waits for it
 //   raw_writer.cc  the fallback without a collector
@@ -10,10 +11,14 @@
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
 
+#include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "shadowstack/abi.h"
+
+extern "C" __attribute__((visibility("hidden"))) char recrash_sealed_begin[], recrash_sealed_end[];  // state.ld
 
 namespace recrash::client {
 
@@ -24,33 +29,39 @@ enum class Mode : uint32_t {
 };
 
 struct Options {
-  uint32_t timeout_seconds = 30;
-  uint32_t memory_mib = 64;
-  uint32_t throw_stack = 32 << 10;  // bytes; 0: no copy
-  uint32_t exceptions_main = 0;
+  uint32_t timeout_seconds;
+  uint32_t memory_mib;
+  uint32_t throw_stack;  // bytes; 0: no copy
+  uint32_t exceptions_main;
 };
+inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
+using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
 using BeginCatchFunction = void* (*)(void* exception);
 using TerminateHandler = void (*)();
 using SetTerminateFunction = TerminateHandler (*)(TerminateHandler);
 
-// Everything that the client remembers. A replay restores the program's data as recorded, and with it would undo what
-// the client found out in the replaying process; so the state lies in a section of its own, `recrash_state`, whose
-// range is told to the replay library (__recrash_replay_keep) and left alone by it.
+// The client's variables lie in pages of their own (state.ld): first those that start-up fixes, Breakpad's among them,
+// then those that are filled before they are read. The first are sealed, read-only from the end of start-up until a
+// crash begins (seal.cc), so that a program that runs over the end of its own data meets them with a fault, and not the
+// crash path with garbage. A variable of the first kind is marked with this, and begins as zeros.
+#define RECRASH_SEALED __attribute__((section(".bss.recrash_sealed")))
+
+// What start-up finds out. A replay restores the program's data as recorded, and with it would undo
+// what the client found out in the replaying process, so it is told to leave this alone (__recrash_replay_keep).
 struct State {
   Mode mode;
   Options options;
-  ThrowFunction real_throw;
+  ThrowFunction real_throw;  // these and real_create: null where start-up did not find one
   BeginCatchFunction real_begin_catch;
   SetTerminateFunction real_set_terminate;
-  TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
+  CreateFunction real_create;
   TerminateHandler original_terminate;  // libstdc++'s own; null while ours is not installed
   void (*preloaded_report)(const char* reason);
-  const char* abort_message;  // address of libc's __abort_msg, or null
-  int dumpable_before;
-  uint32_t reporting;  // 1 while a report is being made
-  uint32_t dying;      // a fatal signal has been reported
+  const char* abort_message;                       // address of libc's __abort_msg, or null
+  void (*signal_handler)(int, siginfo_t*, void*);  // Breakpad's
+  uint32_t earlier_handlers;                       // failures were handled before us
   uint32_t thread_key;
   uint32_t thread_key_valid;
   char options_text[512];
@@ -60,7 +71,17 @@ struct State {
 };
 extern State g_state;
 
-// In .bss: its address is what the collector is told.
+// What changes afterwards.
+struct Progress {
+  TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
+  int dumpable_before;
+  int32_t reporting;  // thread that makes a report
+  int32_t failing;    // thread that a fatal signal came to first
+  uint32_t reported;  // its report is made, or could not be
+};
+extern Progress g_progress;
+
+// Its address is what the collector is told.
 extern abi::CrashRecord g_record;
 
 // One for each thread, below the alternate stack's top; made before the thread starts.
@@ -88,6 +109,11 @@ void InstallExceptionHooks();
 // the memory is read, and ours again when the program goes on.
 RECRASH_SIGNAL_SAFE void HideTerminateHook();
 RECRASH_SIGNAL_SAFE void ShowTerminateHook();
+
+// seal.cc
+void SealState();
+RECRASH_SIGNAL_SAFE bool UnsealState();
+RECRASH_SIGNAL_SAFE bool IsInSealedState(const void* address);
 
 // crash.cc
 void InstallCrashHandler();

@@ -8,6 +8,7 @@
 // the collector has an alarm of its own, set before execve and inherited: when it rings the collector dies
 // and the kernel lets the process go. A collector that never attaches meets the waiting thread's clock instead.
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "agent/client/client.h"
 #include "agent/client/text.h"
 #include "agent/client/type_name.h"
+#include "agent/client/undisturbed.h"
 
 namespace recrash::client {
 
@@ -67,6 +69,11 @@ RECRASH_SIGNAL_SAFE pid_t StartCollector() {
   return clone(BecomeCollector, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
 }
 
+RECRASH_SIGNAL_SAFE void Pause() {
+  const timespec pause = {0, 500000};
+  nanosleep(&pause, nullptr);
+}
+
 // The program may reap the collector before this thread does (a wait for any child in another one): then only the
 // collector's answer in the record tells.
 RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
@@ -76,11 +83,11 @@ RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
     if (ended == child || (ended < 0 && errno == ECHILD)) break;
     if (MonotonicNs() > limit) {
       kill(child, SIGKILL);
-      waitpid(child, &status, 0);
+      // A process in the kernel's hands (a disk that does not answer) does not even end by that.
+      for (int i = 0; i < 200 && waitpid(child, &status, WNOHANG) == 0; ++i) Pause();
       return Outcome::kTimedOut;
     }
-    timespec pause = {0, 500000};
-    nanosleep(&pause, nullptr);
+    Pause();
   }
   if (g_record.report_path[0] != 0) return Outcome::kWritten;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return Outcome::kTimedOut;
@@ -159,31 +166,16 @@ RECRASH_SIGNAL_SAFE void SayWhyNot(Text& line, Outcome outcome, int status) {
   }
 }
 
-// A closed pipe behind stderr, or a limit on file sizes, would end the program by another signal than its own. The
-// object holds both back while it lives and takes away those that came.
-class QuietSignals {
- public:
-  RECRASH_SIGNAL_SAFE QuietSignals() {
-    sigemptyset(&quiet_);
-    sigaddset(&quiet_, SIGPIPE);
-    sigaddset(&quiet_, SIGXFSZ);
-    sigprocmask(SIG_BLOCK, &quiet_, &before_);
-  }
-  RECRASH_SIGNAL_SAFE ~QuietSignals() {
-    const timespec now = {};
-    while (sigtimedwait(&quiet_, nullptr, &now) > 0) continue;
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t quiet_;
-  sigset_t before_;
-};
+// A pipe that nobody reads any more, a terminal that was stopped: the line is not worth waiting for.
+RECRASH_SIGNAL_SAFE void Say(const Text& line) {
+  pollfd out = {STDERR_FILENO, POLLOUT, 0};
+  if (poll(&out, 1, 1000) == 1 && write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
+}
 
 }  // namespace
 
 void MakeReport() {
-  const QuietSignals quiet;
+  const Undisturbed undisturbed;
   static char buffer[4096];
   Text line(buffer);
   SayWhatHappened(line);
@@ -199,8 +191,8 @@ void MakeReport() {
     else
       line << "nor could a raw report be written to " << path << "\n";
   }
-  if (g_state.dumpable_before >= 0) prctl(PR_SET_DUMPABLE, g_state.dumpable_before, 0, 0, 0);
-  if (write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
+  if (g_progress.dumpable_before >= 0) prctl(PR_SET_DUMPABLE, g_progress.dumpable_before, 0, 0, 0);
+  Say(line);
 }
 
 }  // namespace recrash::client

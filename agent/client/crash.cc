@@ -17,11 +17,13 @@
 #include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
 #include "agent/client/text.h"
+#include "agent/client/undisturbed.h"
 #include "client/linux/handler/exception_handler.h"
 
 namespace recrash::client {
 
 abi::CrashRecord g_record;
+Progress g_progress;
 
 namespace {
 
@@ -29,18 +31,35 @@ using google_breakpad::ExceptionHandler;
 using google_breakpad::MinidumpDescriptor;
 
 // Never destroyed: a crash in a static destructor must find it.
-alignas(ExceptionHandler) char g_handler[sizeof(ExceptionHandler)];
+alignas(ExceptionHandler) RECRASH_SEALED char g_handler[sizeof(ExceptionHandler)];
 
 RECRASH_SIGNAL_SAFE void Pause(long milliseconds) {
   timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
   syscall(SYS_nanosleep, &time, nullptr);
 }
 
-// Only one report at a time; false when the other one does not end within the time that it has.
+RECRASH_SIGNAL_SAFE int32_t ThisThread() { return static_cast<int32_t>(syscall(SYS_gettid)); }
+
+RECRASH_SIGNAL_SAFE bool IsThreadOfThisProcess(int32_t thread) {
+  return syscall(SYS_tgkill, syscall(SYS_getpid), thread, 0) == 0;
+}
+
+// Longer than any thread may take for a report.
+RECRASH_SIGNAL_SAFE uint64_t WaitingLimit() {
+  return MonotonicNs() + (g_state.options.timeout_seconds + 5ull) * 1000000000ull;
+}
+
+// Only one report at a time; false when the other one does not end within the time that it has. It has ended when its
+// thread is gone (in a child of fork), or has failed itself while it made the report and is this one.
 RECRASH_SIGNAL_SAFE bool BecomeReporter() {
-  const uint64_t limit = MonotonicNs() + (g_state.options.timeout_seconds + 5ull) * 1000000000ull;
-  while (__atomic_exchange_n(&g_state.reporting, 1, __ATOMIC_ACQUIRE) != 0) {
+  const int32_t thread = ThisThread();
+  const uint64_t limit = WaitingLimit();
+  for (int32_t other = 0; !__atomic_compare_exchange_n(&g_progress.reporting, &other, thread, false, __ATOMIC_ACQ_REL,
+                                                       __ATOMIC_ACQUIRE);) {
+    if (other == thread) return true;
+    if (!IsThreadOfThisProcess(other)) continue;  // its place is free
     if (MonotonicNs() > limit) return false;
+    other = 0;
     Pause(2);
   }
   return true;
@@ -60,56 +79,122 @@ RECRASH_SIGNAL_SAFE void ClearRecord(abi::FailureKind kind, uint64_t entered) {
 
 // Before Breakpad makes the process dumpable.
 RECRASH_SIGNAL_SAFE bool RememberDumpable(void*) {
-  g_state.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  g_progress.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   return true;
+}
+
+// Whether the instruction fails again when the handlers return to it, as Breakpad expects where nobody sent the signal.
+// A breakpoint does not when the thread goes on behind it, and our state is not sealed any more. Then the signal is
+// queued as it came, and delivered when the handler returns.
+RECRASH_SIGNAL_SAFE bool ComesAgain(const siginfo_t& info) {
+  if (info.si_code <= 0 || info.si_signo == SIGABRT) return true;  // Breakpad sends it
+  return info.si_signo != SIGTRAP && !(info.si_signo == SIGSEGV && IsInSealedState(info.si_addr));
+}
+
+RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash, uint64_t entered) {
+  ClearRecord(abi::FailureKind::kSignal, entered);
+  g_record.siginfo = crash.siginfo;
+  g_record.context = crash.context;
+  memcpy(g_record.fpstate, &crash.float_state, sizeof g_record.fpstate);
+  g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
+  ThreadBlock* block = ExistingThreadBlock();
+  if (block != nullptr && block->terminating != 0 && crash.siginfo.si_signo == SIGABRT) {
+    g_record.kind = abi::FailureKind::kException;
+    g_record.throw_record = reinterpret_cast<uint64_t>(&block->thrown);
+  }
+  MakeReport();
 }
 
 RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
   const uint64_t entered = MonotonicNs();
   const int saved_errno = errno;
-  const auto* crash = static_cast<const ExceptionHandler::CrashContext*>(crash_context);
-  // Threads that crash after the first come here one by one, when Breakpad's mutex lets them. Their report would be of
-  // a process that is ending; they give the first one time to die of its own signal, whose status counts.
-  if (g_state.dying != 0) {
-    Pause(2000);
-    return false;
+  const auto& crash = *static_cast<const ExceptionHandler::CrashContext*>(crash_context);
+  if (BecomeReporter()) {
+    ReportCrash(crash, entered);
+    __atomic_store_n(&g_progress.reporting, 0, __ATOMIC_RELEASE);
   }
-  if (!BecomeReporter()) return false;
-  g_state.dying = 1;
-  ClearRecord(abi::FailureKind::kSignal, entered);
-  g_record.siginfo = crash->siginfo;
-  g_record.context = crash->context;
-  memcpy(g_record.fpstate, &crash->float_state, sizeof g_record.fpstate);
-  g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
-  ThreadBlock* block = ExistingThreadBlock();
-  if (block != nullptr && block->terminating != 0 && crash->siginfo.si_signo == SIGABRT) {
-    g_record.kind = abi::FailureKind::kException;
-    g_record.throw_record = reinterpret_cast<uint64_t>(&block->thrown);
-  }
-  MakeReport();
-  __atomic_store_n(&g_state.reporting, 0, __ATOMIC_RELEASE);
-  // A breakpoint instruction does not trap again when the thread goes on behind it. The signal is queued as it came,
-  // and delivered when this handler returns.
-  if (crash->siginfo.si_signo == SIGTRAP && crash->siginfo.si_code > 0)
-    syscall(SYS_rt_tgsigqueueinfo, g_record.pid, g_record.tid, SIGTRAP, &g_record.siginfo);
+  __atomic_store_n(&g_progress.reported, 1, __ATOMIC_RELEASE);
+  if (!ComesAgain(crash.siginfo))
+    syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), ThisThread(), crash.siginfo.si_signo, &crash.siginfo);
   errno = saved_errno;
   return false;  // not handled: Breakpad restores earlier handlers and the signal comes again
+}
+
+// True for the one thread that goes on to Breakpad's handler. That takes a mutex, which a thread that left the handler
+// by a jump out of it, or in the parent of a fork, still holds: so no other thread comes near it. The report of another
+// thread would be of a process that is ending; it gives the first one time to die of its own signal, whose status
+// counts.
+RECRASH_SIGNAL_SAFE bool IsFirstToFail() {
+  const int32_t thread = ThisThread();
+  int32_t first = 0;
+  if (__atomic_compare_exchange_n(&g_progress.failing, &first, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return true;
+  if (first == thread) return false;
+  const uint64_t limit = WaitingLimit();
+  while (IsThreadOfThisProcess(first) && MonotonicNs() < limit &&
+         __atomic_load_n(&g_progress.reported, __ATOMIC_ACQUIRE) == 0)
+    Pause(2);
+  if (IsThreadOfThisProcess(first)) Pause(2000);
+  return false;
+}
+
+// Ends the process by the signal that came: its default action, or what handled it before Breakpad, is next.
+RECRASH_SIGNAL_SAFE void LetTheSignalEndIt(int number, const siginfo_t& info, bool ours) {
+  if (ours) signal(number, SIG_DFL);
+  if (info.si_code <= 0 || number == SIGABRT || !ComesAgain(info))
+    syscall(SYS_tgkill, syscall(SYS_getpid), ThisThread(), number);
+}
+
+// A handler of the program that runs on the way to the end, here or just before the instruction fails again, could jump
+// away, and a program that has crashed would go on. Where something else handled failures before us it is to decide,
+// and finds the thread as it was.
+RECRASH_SIGNAL_SAFE void HoldBackHandledSignals(ucontext_t& interrupted) {
+  sigset_t handled;
+  sigemptyset(&handled);
+  AddHandled(handled);
+  sigprocmask(SIG_BLOCK, &handled, nullptr);
+  if (g_state.earlier_handlers == 0) AddHandled(interrupted.uc_sigmask);
+}
+
+// Breakpad asks this first, before it touches anything of its own. True: dealt with.
+RECRASH_SIGNAL_SAFE bool BeginCrash(int number, siginfo_t* info, void* context) {
+  const int saved_errno = errno;
+  HoldBackHandledSignals(*static_cast<ucontext_t*>(context));
+  struct sigaction current = {};
+  sigaction(number, nullptr, &current);
+  const bool ours = current.sa_sigaction == g_state.signal_handler;
+  // Installed by signal(), without `info`: Breakpad mends that and the signal comes again.
+  const bool without_info = ours && (current.sa_flags & SA_SIGINFO) == 0;
+  const bool go_on = UnsealState() && (without_info || IsFirstToFail());
+  if (!go_on) LetTheSignalEndIt(number, *info, ours);
+  errno = saved_errno;
+  return !go_on;
 }
 
 }  // namespace
 
 void InstallCrashHandler() {
+  for (int number = 1; number < NSIG; ++number) {
+    struct sigaction before = {};
+    if (!IsFailure(number) || sigaction(number, nullptr, &before) != 0) continue;
+    if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) g_state.earlier_handlers = 1;
+  }
   // The descriptor names a place for dumps in the process, of which there are none; nor is the last argument a server:
   // any number that is not negative makes Breakpad ask breakpad_seam.cc.
   auto* handler =
       new (g_handler) ExceptionHandler(MinidumpDescriptor(STDERR_FILENO), RememberDumpable, nullptr, nullptr,
                                        /*install_handler=*/true, /*server_fd=*/0);
   handler->set_crash_handler(OnCrash);
+  struct sigaction installed = {};
+  sigaction(SIGSEGV, nullptr, &installed);
+  g_state.signal_handler = installed.sa_sigaction;
+  google_breakpad::SetFirstChanceExceptionHandler(BeginCrash);
 }
 
 void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRecord* thrown,
                    const uint64_t* registers) {
   const uint64_t entered = MonotonicNs();
+  if (g_progress.reporting == ThisThread()) return;  // from a signal handler of the program, amid another report
   if (!BecomeReporter()) return;
   ClearRecord(kind, entered);
   g_record.throw_record = reinterpret_cast<uint64_t>(thrown);
@@ -124,10 +209,10 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
   asm volatile("fxsave %0" : "=m"(fpstate));
   memcpy(g_record.fpstate, fpstate, sizeof fpstate);
   g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
-  g_state.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  g_progress.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
   MakeReport();
-  __atomic_store_n(&g_state.reporting, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&g_progress.reporting, 0, __ATOMIC_RELEASE);
 }
 
 // Called by the assembly below with the registers of the caller of __recrash_report.

@@ -8,7 +8,6 @@
 // Nothing of libstdc++ is linked: its functions are found by weak references or in the dynamic symbol table, so that
 // the same archive goes into C programs. Whoever throws, libstdc++.so included, comes here first: the definition in the
 // program (or in a preloaded library) is the one that all its libraries see.
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -32,11 +31,12 @@ __attribute__((weak)) void (*__real__ZSt13set_terminatePFvvE(void (*handler)()))
 namespace recrash::client {
 namespace {
 
-// The function behind a hook of ours, found once.
+// The function behind a hook of ours: as start-up found it, or looked up each time where there was none yet (a hook
+// that runs before start-up, a C program that loads C++ later).
 template <typename Function>
-Function Real(Function& known, Function linked, const char* name) {
-  if (known == nullptr) known = linked != nullptr ? linked : reinterpret_cast<Function>(LookUp(RTLD_NEXT, name));
-  return known;
+Function Real(Function known, Function linked, const char* name) {
+  if (known != nullptr) return known;
+  return linked != nullptr ? linked : reinterpret_cast<Function>(LookUp(RTLD_NEXT, name));
 }
 
 ThrowFunction RealThrow() { return Real(g_state.real_throw, &__real___cxa_throw, "__cxa_throw"); }
@@ -133,21 +133,23 @@ void OnTerminate() {
   const void* type = header != 0 && &__cxa_current_exception_type != nullptr ? __cxa_current_exception_type() : nullptr;
   if (block != nullptr && type != nullptr) NoteTermination(*block, header, type);
   HideTerminateHook();
-  if (g_state.previous_terminate != nullptr) g_state.previous_terminate();
+  if (g_progress.previous_terminate != nullptr) g_progress.previous_terminate();
   // std::terminate calls abort when a handler comes back.
 }
 
 }  // namespace
 
 void InstallExceptionHooks() {
-  if (RealThrow() == nullptr) return;  // a C program; looked up again when something throws
-  RealBeginCatch();
-  if (g_state.mode == Mode::kLive && RealSetTerminate() != nullptr)
-    g_state.previous_terminate = g_state.original_terminate = g_state.real_set_terminate(OnTerminate);
+  g_state.real_throw = RealThrow();
+  if (g_state.real_throw == nullptr) return;  // a C program
+  g_state.real_begin_catch = RealBeginCatch();
+  g_state.real_set_terminate = RealSetTerminate();
+  if (g_state.mode == Mode::kLive && g_state.real_set_terminate != nullptr)
+    g_progress.previous_terminate = g_state.original_terminate = g_state.real_set_terminate(OnTerminate);
 }
 
 void HideTerminateHook() {
-  if (g_state.original_terminate != nullptr) g_state.real_set_terminate(g_state.previous_terminate);
+  if (g_state.original_terminate != nullptr) g_state.real_set_terminate(g_progress.previous_terminate);
 }
 
 void ShowTerminateHook() {
@@ -205,7 +207,7 @@ extern "C" __attribute__((visibility("default"), weak)) recrash::client::Termina
 recrash::client::TerminateHandler recrash_set_terminate(recrash::client::TerminateHandler handler) noexcept {
   using namespace recrash::client;
   if (g_state.mode != Mode::kLive || g_state.original_terminate == nullptr) return RealSetTerminate()(handler);
-  return __atomic_exchange_n(&g_state.previous_terminate, handler, __ATOMIC_ACQ_REL);
+  return __atomic_exchange_n(&g_progress.previous_terminate, handler, __ATOMIC_ACQ_REL);
 }
 
 // void __cxa_throw(void* object, std::type_info* type, void (*destructor)(void*)). Ends in a jump, so that the real one

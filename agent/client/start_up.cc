@@ -20,7 +20,7 @@
 
 namespace recrash::client {
 
-__attribute__((section("recrash_state"), aligned(64))) State g_state = {};
+RECRASH_SEALED State g_state;
 
 namespace {
 
@@ -28,6 +28,7 @@ bool Executable(const char* path) { return path[0] == '/' && access(path, X_OK) 
 
 // RECRASH_OPTIONS: name=value, separated by commas or colons.
 void ParseOptions(const char* text) {
+  g_state.options = kDefaultOptions;
   while (text != nullptr && *text != 0) {
     const size_t length = strcspn(text, ",:");
     const char* equals = static_cast<const char*>(memchr(text, '=', length));
@@ -110,10 +111,13 @@ void FindCollector() {
   out[0] = 0;
 }
 
-// The replay library, when it is there, is told which memory it must leave as this process made it.
+// The replay library, when it is there, is told which memory it must leave as this process made it, and what it must
+// seal when the memory is as recorded.
 void JoinReplay() {
-  using Keep = void (*)(void* start, size_t size);
-  if (auto keep = reinterpret_cast<Keep>(LookUp(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
+  using Told = void (*)(void* start, size_t size);
+  if (auto keep = reinterpret_cast<Told>(LookUp(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
+  if (auto seal = reinterpret_cast<Told>(LookUp(RTLD_DEFAULT, "__recrash_replay_seal")))
+    seal(recrash_sealed_begin, static_cast<size_t>(recrash_sealed_end - recrash_sealed_begin));
 }
 
 #ifdef RECRASH_PRELOAD
@@ -134,11 +138,12 @@ bool PreloadedClientIsThere() {
 }
 #endif
 
-__attribute__((constructor(101))) void StartUp() {
+void Prepare() {
   // A set-user-id program must neither obey its caller's environment nor let its memory be written to a file.
   if (getauxval(AT_SECURE) != 0) return InstallExceptionHooks();
   if (getenv("RECRASH_REPLAY") != nullptr) {
     g_state.mode = Mode::kReplay;
+    g_state.options = kDefaultOptions;
     JoinReplay();
     return InstallExceptionHooks();
   }
@@ -154,6 +159,12 @@ __attribute__((constructor(101))) void StartUp() {
   InstallMainThread();
   InstallCrashHandler();
   InstallExceptionHooks();
+}
+
+// A replay writes the recorded data over ours; it seals the state itself.
+__attribute__((constructor(101))) void StartUp() {
+  Prepare();
+  if (g_state.mode != Mode::kReplay) SealState();
 }
 
 }  // namespace

@@ -86,6 +86,11 @@ Program::Program(std::vector<std::string> arguments) : arguments_(std::move(argu
 Program Program::Failing(const std::string& failure) { return Program({RECRASH_TEST_FAILURES, failure}); }
 Program Program::Unwatched(const std::string& failure) { return Program({RECRASH_TEST_UNWATCHED, failure}); }
 Program Program::Static(const std::string& failure) { return Program({RECRASH_TEST_STATIC, failure}); }
+std::optional<Program> Program::LinkedBy(const std::string& linker, const std::string& failure) {
+  const std::string path = RECRASH_TEST_LINKERS "/" + linker + "/failures";
+  if (access(path.c_str(), X_OK) != 0) return std::nullopt;
+  return Program({path, failure});
+}
 Program Program::PlainC() { return Program({RECRASH_TEST_PLAIN_C}).Preloaded(); }
 Program Program::LinkedC() { return Program({RECRASH_TEST_LINKED_C}); }
 
@@ -110,6 +115,7 @@ Ran Program::Run() const {
     setrlimit(RLIMIT_CORE, &cores);
     const rlimit files = {file_size_limit_, file_size_limit_};
     if (file_size_limit_ != 0 && setrlimit(RLIMIT_FSIZE, &files) != 0) _exit(125);
+    alarm(60);
     execve(argument_pointers[0], argument_pointers.data(), variable_pointers.data());
     _exit(126);
   }

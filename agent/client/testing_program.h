@@ -46,6 +46,8 @@ class Program {
   static Program Unwatched(const std::string& failure);
   // The same with everything linked statically, the client for static links among it.
   static Program Static(const std::string& failure);
+  // The first linked by another linker, at a fixed address or not; null where there is no such linker.
+  static std::optional<Program> LinkedBy(const std::string& linker, const std::string& failure);
   // The C program of testdata/plain.c, with the client preloaded.
   static Program PlainC();
   // The C program with the client linked in.
@@ -65,6 +67,7 @@ class Program {
     file_size_limit_ = bytes;
     return *this;
   }
+  // A program that does not end within a minute is ended by SIGALRM.
   Ran Run() const;
 
  private:

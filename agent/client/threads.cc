@@ -5,7 +5,6 @@
 // by the parent in pthread_create (mmap, 3 µs), so that a thread that runs has one; freed by the destructor of a
 // pthread key, which also runs on pthread_exit and cancellation. Of malloc nothing is used: the program's heap looks as
 // it would without us.
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/look_up.h"
 
 extern "C" {
 __attribute__((weak)) int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -104,20 +104,12 @@ size_t StackSize(const pthread_attr_t* attributes) {
   return size;
 }
 
-using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-
 // A sanitizer's interceptor, which keeps its own list of threads; libc's in a static link (--wrap); or the next one.
 CreateFunction RealCreate() {
-  static CreateFunction real;
-  if (real == nullptr) {
-    if (&__interceptor_pthread_create != nullptr)
-      real = __interceptor_pthread_create;
-    else if (&__real_pthread_create != nullptr)
-      real = __real_pthread_create;
-    else
-      real = reinterpret_cast<CreateFunction>(dlsym(RTLD_NEXT, "pthread_create"));
-  }
-  return real;
+  if (g_state.real_create != nullptr) return g_state.real_create;
+  if (&__interceptor_pthread_create != nullptr) return __interceptor_pthread_create;
+  if (&__real_pthread_create != nullptr) return __real_pthread_create;
+  return reinterpret_cast<CreateFunction>(LookUp(RTLD_NEXT, "pthread_create"));
 }
 
 }  // namespace
@@ -132,6 +124,7 @@ ThreadBlock* CurrentThreadBlock() {
 }
 
 void InstallMainThread() {
+  g_state.real_create = RealCreate();
   pthread_key_t key;
   if (pthread_key_create(&key, FreeBlock) == 0) {
     g_state.thread_key = key;

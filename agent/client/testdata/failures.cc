@@ -1,9 +1,11 @@
 // Fails in the way that its argument names. Built twice: with the client, and without anything of ours. The first line
 // on stdout is the address of the function that fails, for comparison with the report.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <recrash/recrash.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -11,6 +13,7 @@
 #include <unwind.h>
 
 #include <cassert>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -24,10 +27,13 @@
 #include <thread>
 #include <vector>
 
+extern "C" char _end[];  // of the program's data, by the linker
+
 namespace {
 
 volatile int g_zero = 0;
 int g_global = 4711;
+struct sigaction g_client_action;
 
 void FailIn(void (*function)()) {
   std::printf("%p\n", reinterpret_cast<void*>(function));
@@ -153,6 +159,10 @@ NOINLINE void ReportThrice() {
 
 // Installed before the client: priorities below 101 are earlier.
 void EarlierHandler(int, siginfo_t* info, void*) {
+  if (g_client_action.sa_sigaction != nullptr) {
+    sigaction(SIGSEGV, &g_client_action, nullptr);
+    return;
+  }
   char text[64];
   std::snprintf(text, sizeof text, "earlier handler: code %d\n", info->si_code);
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0) return;
@@ -270,6 +280,64 @@ NOINLINE void NotDumpable() {
   std::printf("%d\n", prctl(PR_GET_DUMPABLE));
 }
 
+// Behind this array lies, sooner or later, whatever was linked last.
+char g_small[64];
+char* volatile g_beyond = g_small + sizeof g_small;
+
+NOINLINE void Overrun() {
+  for (int i = 0; i < 64 << 10; ++i) g_beyond[i] = 'A';
+}
+
+// As if nothing were protected: everything of ours is RUIN's byte.
+NOINLINE void RuinEverything() {
+  const auto begin = reinterpret_cast<uintptr_t>(g_small) & ~uintptr_t{4095};
+  const size_t size = reinterpret_cast<uintptr_t>(_end) - begin;
+  if (mprotect(reinterpret_cast<void*>(begin), size, PROT_READ | PROT_WRITE) != 0) std::abort();
+  char* const from = g_beyond;
+  std::memset(from, std::atoi(std::getenv("RUIN")), static_cast<size_t>(_end - from));
+  ReadNull();
+}
+
+// Cancelled while its report is made.
+NOINLINE void CancelFailingThread() {
+  pthread_t thread;
+  auto fail = [](void*) -> void* {
+    ReadNull();
+    return nullptr;
+  };
+  if (pthread_create(&thread, nullptr, fail, nullptr) != 0) std::abort();
+  usleep(300000);
+  pthread_cancel(thread);
+  pthread_join(thread, nullptr);
+}
+
+sigjmp_buf g_before_failure;
+
+// A handler of the program's jumps away from the report.
+NOINLINE void JumpOutOfReport() {
+  std::signal(SIGALRM, [](int) { siglongjmp(g_before_failure, 1); });
+  if (sigsetjmp(g_before_failure, 1) != 0) _exit(8);
+  ualarm(300000, 0);
+  ReadNull();
+}
+
+// The handler that was there before the client's puts the client's back.
+NOINLINE void PutClientBack() {
+  sigaction(SIGSEGV, nullptr, &g_client_action);
+  ReadNull();
+}
+
+NOINLINE void FailWithFullPipe() {
+  int ends[2];
+  if (pipe(ends) != 0) std::abort();
+  fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  char full[4096] = {};
+  while (write(ends[1], full, sizeof full) > 0) continue;
+  fcntl(ends[1], F_SETFL, 0);
+  dup2(ends[1], STDERR_FILENO);
+  ReadNull();
+}
+
 }  // namespace
 
 namespace {
@@ -328,6 +396,12 @@ int main(int count, char** arguments) {
       {"reserved", ReserveMuch},
       {"many-threads", ManyThreads},
       {"open-file", OpenFileAndCrash},
+      {"overrun", [] { FailIn(Overrun); }},
+      {"ruin", RuinEverything},
+      {"cancel", CancelFailingThread},
+      {"jump", JumpOutOfReport},
+      {"put-back", PutClientBack},
+      {"full-pipe", FailWithFullPipe},
       {"throw-a-million", ThrowAMillion},
       {"not-dumpable", NotDumpable},
       {"terminate-handler",
