@@ -300,6 +300,46 @@ class Static(harness.Workspace):
         self.assertIn("static", result.stderr)
 
 
+class Overrun(harness.Workspace):
+    """A program that runs over the end of its own data, and would over the agent, which is linked behind it."""
+
+    SOURCE = """
+#include <cstdio>
+#include <cstring>
+struct Tape { char* at; long length; };
+char g_cells[256];
+__attribute__((noinline)) void Fill(Tape* tape, long count) {
+  for (long i = 0; i < count; ++i) tape->at[tape->length + i] = 'A';
+}
+__attribute__((noinline)) int Play(Tape* tape, const char* notes) {
+  Fill(tape, static_cast<long>(std::strlen(notes)) << 16);
+  return tape->at[0];
+}
+int main() {
+  Tape tape{g_cells, 0};
+  std::printf("%d\\n", Play(&tape, "C"));
+  return 0;
+}
+"""
+
+    def check(self, *flags):
+        program = self.compile_text(self.SOURCE, flags=("-O2", "-g", *flags))
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        shown = self.run_command("recrash", "show", report, "--program", program).stdout
+        self.assertRegex(shown, r"SIGSEGV in Fill at program.cc:7")
+        return program, report
+
+    def test_is_reported_and_reproduced(self):
+        for flags in ((), ("-fuse-ld=lld",), ("-no-pie",)):
+            with self.subTest(flags=flags):
+                program, report = self.check(*flags)
+                self.assert_reproduced(self.reproduce(program, report=report), "Fill", "Play")
+                report.unlink()
+
+    def test_is_reported_in_a_static_program(self):
+        self.check("-static")
+
+
 class Streams(harness.Workspace):
     """A parser that has read its input to the end: it fails again only with its stream rewound."""
 

@@ -76,6 +76,14 @@ constexpr int kMostKeptRanges = 16;
 Range kept_ranges[kMostKeptRanges];
 int kept_range_count;
 
+// Pages that the agent keeps read-only in a program that runs: the call must find them so, or it would run over a place
+// where it crashed.
+Range sealed_range;
+
+void ProtectSealed(int protection) {
+  Raw(SYS_mprotect, sealed_range.start, sealed_range.end - sealed_range.start, static_cast<uint64_t>(protection));
+}
+
 struct Saved {
   uint64_t address;
   uint64_t size;
@@ -361,6 +369,7 @@ void SaveLive() {
 }
 
 void PutLiveBack() {
+  ProtectSealed(PROT_READ | PROT_WRITE);
   Raw(SYS_arch_prctl, ARCH_SET_FS, saved_fs);
   for (int i = 0; i < saved_count; ++i) Copy(saved[i].address, saved[i].copy, saved[i].size);
   Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&saved_memory_map), sizeof saved_memory_map, 0);
@@ -372,6 +381,7 @@ void RestoreAndCall(const PreparedCall& call) {
   RestoreMemory(call);
   world.restored = true;
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
+  if (!LeftOut("seal")) ProtectSealed(PROT_READ);
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
   recrash_call(&call.state);
 }
@@ -383,4 +393,10 @@ extern "C" __attribute__((visibility("default"))) void __recrash_replay_keep(voi
   using namespace recrash::replay;
   const uint64_t address = Number(start);
   if (kept_range_count < kMostKeptRanges) kept_ranges[kept_range_count++] = {address, address + size};
+}
+
+// ... and which pages of it are read-only from its start to a crash.
+extern "C" __attribute__((visibility("default"))) void __recrash_replay_seal(void* start, size_t size) {
+  using namespace recrash::replay;
+  sealed_range = {Number(start), Number(start) + size};
 }
