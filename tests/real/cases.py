@@ -27,9 +27,10 @@ class Case:
         return [word.replace("{input}", self.name) for word in shlex.split(self.command)[1:]]
 
 
-def read(table):
-    """The cases of one table; `input` in it is relative to the table's folder."""
+def read(table, inputs=None):
+    """The cases of one table; `input` in it is relative to the folder of inputs, by default the table's own."""
     table = pathlib.Path(table)
+    inputs = inputs or table.parent
     with table.open(newline="") as file:
-        return [Case(row["program"], table.parent / row["input"], row["command"], row["signal"], row["class"])
+        return [Case(row["program"], inputs / row["input"], row["command"], row["signal"], row["class"])
                 for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]

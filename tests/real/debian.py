@@ -1,9 +1,12 @@
 """Sources of other people's programs, from Debian: fetched with apt-get source (which checks them against the signed
-release), unpacked with Debian's patches, kept between runs. Nothing of them is committed."""
+release), unpacked with Debian's patches, kept between runs. Nothing of them is committed.
+
+A mirror may hold only the tarball of a package: then that is built, without the patches, and said so."""
 
 import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 SOURCES = "/etc/apt/sources.list.d"
@@ -36,12 +39,22 @@ def source(package, version, folder):
         return folder
     with tempfile.TemporaryDirectory(dir=folder.parent) as download:
         fetch(package, version, pathlib.Path(download))
-        (dsc,) = pathlib.Path(download).glob("*.dsc")
         # Unpacked under another name first, so that a cut-off run leaves no half of a source behind.
         half = pathlib.Path(download) / "unpacked"
-        subprocess.run(["dpkg-source", "-x", dsc, half], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        unpack(pathlib.Path(download), half)
         half.rename(folder)
     return folder
+
+
+def unpack(download, folder):
+    descriptions = list(download.glob("*.dsc"))
+    if descriptions:
+        command = ["dpkg-source", "-x", descriptions[0], folder]
+    else:
+        (tarball,) = download.glob("*.orig.tar.*[!c]")  # not its signature, .asc
+        folder.mkdir()
+        command = ["tar", "-xf", tarball, "-C", folder, "--strip-components=1"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def fetch(package, version, download):
@@ -55,8 +68,22 @@ def fetch(package, version, download):
         (listed / file.name).write_text(text.replace("Types: deb\n", "Types: deb-src\n"))
     options = ["-o", f"Dir::State::lists={lists}", "-o", f"Dir::Etc::sourceparts={listed}",
                "-o", "APT::Sandbox::User=root", "-o", f"Dir::Cache={download}/cache", "-o", "Debug::NoLocking=1"]
-    for command in (["update"], ["source", "--download-only", f"{package}={version}"]):
-        result = subprocess.run(["apt-get", *options, *command], cwd=download, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        if result.returncode != 0:
-            raise Missing(f"apt-get {' '.join(command)} failed:\n{result.stdout[-2000:]}")
+    run(["apt-get", *options, "update"], download)
+    source_of = ["apt-get", *options, "source", "--download-only"]
+    try:
+        run([*source_of, f"{package}={version}"], download)
+    except Missing as whole:
+        for half in download.glob("*.dsc"):
+            half.unlink()
+        try:
+            run([*source_of, "--tar-only", f"{package}={version}"], download)
+        except Missing:
+            raise whole from None
+        print(f"{package}: the mirror has only the tarball; built without Debian's patches", file=sys.stderr)
+
+
+def run(command, folder):
+    result = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True)
+    if result.returncode != 0:
+        raise Missing(f"{command[0]} {' '.join(command[-2:])} failed:\n{result.stdout[-2000:]}")

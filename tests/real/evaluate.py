@@ -25,7 +25,11 @@ import cases
 import debian
 import document
 import product
-from programs import PROGRAMS
+import programs
+from found import make_inputs
+from found import programs as found_programs
+
+PROGRAMS = programs.PROGRAMS | found_programs.PROGRAMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUICK = ("tetgen", "jsonnet", "swig")
@@ -216,9 +220,11 @@ def summary(result):
             f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} PASS' if wrong else ''}")
 
 
-def all_cases(corpus):
-    tables = [corpus / "corpus.tsv", pathlib.Path(__file__).parent / "found/found.tsv"]
-    return [case for table in tables if table.exists() for case in cases.read(table)]
+def all_cases(corpus, inputs):
+    """Those of the corpus, and those that we found, whose inputs are made in `inputs`."""
+    make_inputs.write(inputs)
+    table = pathlib.Path(__file__).parent / "found/found.tsv"
+    return cases.read(corpus / "corpus.tsv") + cases.read(table, inputs)
 
 
 def main():
@@ -252,7 +258,7 @@ def main():
     if not options.corpus.exists():
         parser.error(f"{options.corpus} is not there; --corpus names the folder with corpus.tsv")
 
-    wanted = [case for case in all_cases(options.corpus)
+    wanted = [case for case in all_cases(options.corpus, work / "found")
               if case.program in names and options.input in (None, case.name)]
     if options.quick:
         wanted = [case for name in names for case in [c for c in wanted if c.program == name][-5:]]
