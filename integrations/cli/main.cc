@@ -48,6 +48,9 @@ void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
   app->add_option("--max-frames", options->max_frames, "replay at most so many, half from each end (200)")
       ->type_name("N")
       ->check(CLI::Range(1u, 100000u));
+  app->add_option("-j,--jobs", options->jobs, "replays at a time (as many as there are processors)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 64u));
   app->add_flag("!--no-build", options->build, "leave the tests as source, do not build and run them");
   app->add_flag("!--no-same-bases", options->same_bases, "replay with modules elsewhere, as under a debugger");
 }

@@ -147,6 +147,7 @@ Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options) {
   verify.program = suite->program;
   verify.seconds_per_frame = options.seconds_per_frame;
   verify.max_frames = options.max_frames;
+  verify.jobs = options.jobs;
   verify.allow_same_bases = options.same_bases;
   verify.support_directory = SupportDirectory();
   Verification result;

@@ -17,7 +17,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -200,7 +200,9 @@ struct Header {
   double seconds_per_frame;
   uint64_t memory_limit;
   int32_t results_fd;  // kVerify
-  uint32_t attempt;    // how many collisions came before
+  uint32_t workers;    // kVerify: replays at a time
+  uint32_t reserved;
+  uint32_t attempt;  // how many collisions came before
 
   Array modules;
   Array mappings;
@@ -224,6 +226,7 @@ struct FrameResult {
 };
 
 struct SharedResults {
+  uint32_t taken;    // requests that a worker has begun
   uint32_t done;     // requests finished
   uint32_t started;  // the subject reached the replay at all
   char problem[1000];

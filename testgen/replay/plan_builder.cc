@@ -516,6 +516,7 @@ Result<PlanFile> Builder::Build() {
   header_.seconds_per_frame = options_.seconds_per_frame;
   header_.memory_limit = options_.memory_limit;
   header_.results_fd = options_.results_fd;
+  header_.workers = options_.workers;
   for (const uint32_t frame : options_.requests) requests_.push_back({frame});
   AddModules();
   AddMappings();

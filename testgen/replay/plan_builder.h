@@ -21,6 +21,7 @@ struct PlanOptions {
   uint64_t memory_limit = 4ull << 30;
   std::vector<uint32_t> requests;  // of plan::kVerify: indices in ReplayData::frames
   int results_fd = -1;
+  uint32_t workers = 1;  // of plan::kVerify: replays at a time
 };
 
 // An anonymous file, under a number so high that no recorded descriptor collides with it; inherited over exec.

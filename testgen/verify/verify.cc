@@ -1,6 +1,7 @@
 #include "testgen/verify/verify.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include "testgen/replay/plan.h"
 #include "testgen/replay/plan_builder.h"
 #include "testgen/replay/subject.h"
+#include "testgen/verify/choose.h"
 
 namespace recrash {
 namespace {
@@ -43,15 +45,11 @@ class Results {
   plan::SharedResults* shared_ = nullptr;
 };
 
-// Half from each end: innermost frames show the failure, outermost ones its cause.
-std::vector<uint32_t> ChooseFrames(size_t all, uint32_t most) {
-  std::vector<uint32_t> chosen;
-  for (size_t i = 0; i < all; ++i) {
-    const bool inner = i < (most + 1) / 2;
-    const bool outer = i + most / 2 >= all;
-    if (all <= most || inner || outer) chosen.push_back(static_cast<uint32_t>(i));
-  }
-  return chosen;
+// What containers and batch systems leave to this process, not what the machine has.
+uint32_t Processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? static_cast<uint32_t>(CPU_COUNT(&set)) : 1;
 }
 
 std::string StatusText(int status) {
@@ -102,6 +100,7 @@ Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const Verif
   plan_options.memory_limit = options.memory_limit;
   plan_options.requests = frames;
   plan_options.results_fd = results.descriptor();
+  plan_options.workers = options.jobs ? options.jobs : Processors();
   Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
 

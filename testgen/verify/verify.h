@@ -19,6 +19,7 @@ struct VerifyOptions {
   uint64_t memory_limit = 4ull << 30;
   bool allow_same_bases = true;   // false: plain ASLR and rebasing, as under a debugger
   uint32_t max_frames = 200;      // half from each end
+  uint32_t jobs = 0;              // replays at a time; 0: as many as there are processors for this process
   std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
 };
 
@@ -35,6 +36,7 @@ struct FrameVerdict {
 // streams rewound, where it has any; if that does not reproduce, the verdict is the one before. report.replay must be
 // there.
 // `progress` is called with (done, all).
+// Verdicts come in the order of the frames, and are the same whatever options.jobs is.
 Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 
@@ -202,6 +203,47 @@ int main(int argc, char**) { Node node{nullptr, argc}; node.next = &node; std::p
   for (const FrameVerdict& verdict : *verdicts) {
     EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << VerdictText(program.report(), *verdicts);
   }
+}
+
+// Of frames that wait, and of which some return, side by side as one after the other; only sooner.
+TEST(Verify, GivesTheSameVerdictsSideBySide) {
+  const ReplayedProgram program(R"(
+#include <cstdio>
+#include <unistd.h>
+struct State { int seen = 0; int* cell = nullptr; };
+__attribute__((noinline)) int Walk(State* state, int level) {
+  if (level < 4 && state->seen > level) return level;
+  state->seen = level + 1;
+  if (level == 9) { usleep(300000); return *state->cell; }
+  return Walk(state, level + 1) + state->seen;
+}
+int main() { State state; std::printf("%d\n", Walk(&state, 0)); }
+)");
+  std::vector<FrameVerdict> verdicts[2];
+  std::chrono::duration<double> seconds[2];
+  for (const bool side_by_side : {false, true}) {
+    VerifyOptions options;
+    options.jobs = side_by_side ? 16 : 1;
+    const auto start = std::chrono::steady_clock::now();
+    const Result<std::vector<FrameVerdict>> result = program.VerifyAll(options);
+    seconds[side_by_side] = std::chrono::steady_clock::now() - start;
+    ASSERT_TRUE(result) << result.error().message;
+    verdicts[side_by_side] = *result;
+  }
+  ASSERT_EQ(verdicts[0].size(), verdicts[1].size());
+  size_t reproduced = 0, returned = 0;
+  for (size_t i = 0; i < verdicts[0].size(); ++i) {
+    EXPECT_EQ(verdicts[0][i].index, verdicts[1][i].index);
+    EXPECT_EQ(verdicts[0][i].verdict, verdicts[1][i].verdict) << verdicts[1][i].note;
+    EXPECT_EQ(verdicts[0][i].note, verdicts[1][i].note);
+    reproduced += verdicts[1][i].verdict == Verdict::kReproduced;
+    returned += verdicts[1][i].verdict == Verdict::kReturned;
+  }
+  EXPECT_EQ(reproduced, 7u) << VerdictText(program.report(), verdicts[1]);  // six of Walk, and main, whose state is new
+  EXPECT_EQ(returned, 4u) << VerdictText(program.report(), verdicts[1]);
+  // Seven waits of 0.3 s in the one case, one in the other.
+  EXPECT_GT(seconds[0].count(), 2.1);
+  EXPECT_LT(seconds[1].count(), seconds[0].count() - 0.9);
 }
 
 TEST(Verify, DepthOneUndoesWhatTheFunctionChanged) {

@@ -25,7 +25,9 @@
 namespace recrash::replay {
 namespace {
 
-Observed* observed;  // shared with the child
+constexpr uint32_t kMostWorkers = 64;
+
+Observed* observed;  // shared with the child; of each worker its own
 PreparedCall prepared;
 StreamPlace to_rewind[kMostStreams];
 int to_rewind_count;
@@ -179,7 +181,7 @@ const plan::Frame* FindFrame(uint32_t index) {
 
 void PrepareFrames() {
   observed = static_cast<Observed*>(
-      mmap(nullptr, sizeof *observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+      mmap(nullptr, kMostWorkers * sizeof *observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
   world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
@@ -250,6 +252,45 @@ void RunRequest(const plan::Frame& frame, plan::FrameResult* result) {
   memcpy(result->text, text, sizeof text);
 }
 
+void TimeRequest(const plan::Frame& frame, plan::FrameResult* result) {
+  timespec start;
+  timespec end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  RunRequest(frame, result);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  result->seconds =
+      static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
+}
+
+// Begins the next request as long as there is one.
+void Work(plan::SharedResults* results) {
+  const auto requests = TableOf<plan::Request>(world.plan->requests);
+  for (;;) {
+    const uint32_t i = __atomic_fetch_add(&results->taken, 1, __ATOMIC_RELAXED);
+    if (i >= requests.count) return;
+    TimeRequest(TableOf<plan::Frame>(world.plan->frames)[requests[i].frame], &results->results[i]);
+    results->results[i].done = 1;
+    __atomic_fetch_add(&results->done, 1, __ATOMIC_RELEASE);
+  }
+}
+
+// Copies of this process, each replaying by itself: a verdict is the same as of one after the other. By the bare system
+// call, as a replay's own process.
+pid_t StartWorker(plan::SharedResults* results, uint32_t number) {
+  const long worker = Raw(SYS_clone, SIGCHLD);
+  if (worker != 0) return static_cast<pid_t>(worker);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  observed += number;
+  Work(results);
+  ExitNow(0);
+}
+
+// One that was killed has left its request undone, and that is said of the request.
+void WaitForWorker(pid_t worker) {
+  while (worker > 0 && waitpid(worker, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
 }  // namespace
 
 void RunRequests() {
@@ -260,19 +301,12 @@ void RunRequests() {
   close(world.plan->results_fd);
   auto* results = static_cast<plan::SharedResults*>(shared);
   results->started = 1;
-  for (size_t i = 0; i < requests.count; ++i) {
-    plan::FrameResult& result = results->results[i];
-    const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[requests[i].frame];
-    timespec start;
-    timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    RunRequest(frame, &result);
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    result.seconds =
-        static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
-    result.done = 1;
-    __atomic_store_n(&results->done, static_cast<uint32_t>(i + 1), __ATOMIC_RELEASE);
-  }
+  const uint32_t count = world.plan->workers < kMostWorkers ? world.plan->workers : kMostWorkers;
+  pid_t workers[kMostWorkers] = {};
+  // This process is the first of them; where no other can be started it does all.
+  for (uint32_t i = 1; i < count; ++i) workers[i] = StartWorker(results, i);
+  Work(results);
+  for (const pid_t worker : workers) WaitForWorker(worker);
 }
 
 }  // namespace recrash::replay

@@ -21,7 +21,7 @@ bool RewindNext(const plan::Frame& frame, uint32_t number);
 
 Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size);
 
-// Works off the plan's requests into the shared results.
+// Works off the plan's requests into the shared results, several at a time.
 void RunRequests();
 
 }  // namespace recrash::replay
