@@ -30,6 +30,7 @@ struct GenerateArguments {
   ReportArguments report;
   std::string output;  // -o
   bool force = false;
+  uint32_t max_frames = 200;
 };
 int GenerateCommand(const GenerateArguments& arguments);
 

@@ -33,9 +33,9 @@ Result<fs::path> BuiltSuite(const DebugArguments& arguments) {
       GenerateArguments generate;
       generate.report = {report->string(), arguments.program, arguments.search_paths};
       Note(fmt::format("no tests of this report yet: making them in {}", directory.string()));
-      Result<Suite> suite = Generate(generate);
+      Result<Suite> suite = MakeSuite(generate);
       if (!suite) return suite.error();
-      const Result<Verification> verification = Verify(&*suite, {});
+      const Result<Verification> verification = Verify(&*suite, {}, true);
       if (!verification) return verification.error();
     }
   }

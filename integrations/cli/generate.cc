@@ -9,6 +9,7 @@
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
 #include "testgen/emit/failure_text.h"
+#include "testgen/verify/choose.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;
@@ -26,15 +27,23 @@ Error NoCandidates(const Material& material) {
                       material.name, why)};
 }
 
+std::vector<ReplayFrame> Chosen(const std::vector<ReplayFrame>& frames, uint32_t most) {
+  std::vector<ReplayFrame> chosen;
+  for (const uint32_t position : ChooseFrames(frames.size(), most)) chosen.push_back(frames[position]);
+  return chosen;
+}
+
 }  // namespace
 
-Result<Suite> Generate(const GenerateArguments& arguments) {
-  Result<Material> loaded = LoadMaterial(arguments.report);
+Result<Suite> MakeSuite(const GenerateArguments& arguments) {
+  Result<Material> loaded = LoadMaterial(arguments.report, arguments.max_frames);
   if (!loaded) return loaded.error();
   Material& material = *loaded;
   Result<ReplayData> replay = MakeReplayData(material.report, material.backtrace, material.symbols);
   if (!replay) return replay.error();
   if (replay->frames.empty()) return NoCandidates(material);
+  std::ranges::sort(replay->frames, {}, &ReplayFrame::index);
+  replay->frames = Chosen(replay->frames, arguments.max_frames);
 
   Suite suite;
   suite.directory = arguments.output.empty() ? fs::path(material.name + "-tests") : fs::path(arguments.output);
@@ -47,31 +56,38 @@ Result<Suite> Generate(const GenerateArguments& arguments) {
   for (const std::string& path : arguments.report.search_paths)
     suite.symbols.search_paths.push_back(fs::absolute(path).lexically_normal());
   suite.symbols.program = suite.program;
+  suite.symbols.max_candidates = material.symbols.max_candidates;
   suite.report = std::move(material.report);
   suite.report.replay = *std::move(replay);
   suite.backtrace = std::move(material.backtrace);
   suite.failure = FailureText(suite.report, suite.backtrace);
-  std::ranges::sort(suite.report.replay->frames, {}, &ReplayFrame::index);
 
   if (const Status status = PrepareDirectory(suite.directory, arguments.force); !status) return status.error();
-  EmitOptions tests;
-  tests.report_name = suite.report_name;
-  for (const ReplayFrame& frame : suite.report.replay->frames) {
-    tests.frames.push_back(frame.index);
-    tests.depths.push_back(frame.depth);
-    tests.rewound.push_back(frame.rewound);
-  }
-  if (const Status status = WriteSuite(suite, tests); !status) return status.error();
   for (const std::string& note : suite.backtrace.notes) Note(note);
   return suite;
 }
 
+Status WriteCandidates(const Suite& suite) {
+  EmitOptions tests;
+  tests.report_name = suite.report_name;
+  for (const ReplayFrame& frame : ChooseTests(suite.report.replay->frames)) {
+    tests.frames.push_back(frame.index);
+    tests.depths.push_back(frame.depth);
+    tests.rewound.push_back(frame.rewound);
+  }
+  return WriteSuite(suite, tests);
+}
+
 int GenerateCommand(const GenerateArguments& arguments) {
-  const Result<Suite> suite = Generate(arguments);
+  const Result<Suite> suite = MakeSuite(arguments);
   if (!suite) return Fail(suite.error());
+  if (const Status status = WriteCandidates(*suite); !status) return Fail(status.error());
   const size_t count = suite->report.replay->frames.size();
-  fmt::print("recrash: {} candidate{} in {}\n  not verified yet: recrash verify {}\n", count, count == 1 ? "" : "s",
-             (suite->directory / "crash_test.cc").string(), suite->directory.string());
+  const size_t tests = ChooseTests(suite->report.replay->frames).size();
+  fmt::print("recrash: {} candidate{} in {}{}\n  not verified yet: recrash verify {}\n", count, count == 1 ? "" : "s",
+             (suite->directory / "crash_test.cc").string(),
+             tests < count ? fmt::format("; of a recursion {} are written out, a few of each function", tests) : "",
+             suite->directory.string());
   return kSuccess;
 }
 

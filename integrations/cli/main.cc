@@ -40,14 +40,16 @@ void AddJson(CLI::App* app, std::string* json) {
   app->add_option("--json", *json, "also write the result as JSON (- for standard output)")->type_name("FILE");
 }
 
+void AddMaxFrames(CLI::App* app, uint32_t* max_frames, const char* help) {
+  app->add_option("--max-frames", *max_frames, help)->type_name("N")->check(CLI::Range(1u, 100000u));
+}
+
 void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
   AddJson(app, &options->json);
   app->add_option("--timeout", options->seconds_per_frame, "seconds that one replay may take (10)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0));
-  app->add_option("--max-frames", options->max_frames, "replay at most so many, half from each end (200)")
-      ->type_name("N")
-      ->check(CLI::Range(1u, 100000u));
+  AddMaxFrames(app, &options->max_frames, "replay at most so many, half from each end (200)");
   app->add_option("-j,--jobs", options->jobs, "replays at a time (as many as there are processors)")
       ->type_name("N")
       ->check(CLI::Range(1u, 64u));
@@ -114,6 +116,7 @@ int Main(int argc, char** argv) {
   command = app.add_subcommand("generate", "candidate tests, one a frame, not yet verified");
   command->footer("Example: recrash generate --program ./server -o crash");
   AddReport(command, &generate.report);
+  AddMaxFrames(command, &generate.max_frames, "at most so many candidates, half from each end (200)");
   command->add_option("-o", generate.output, "folder for the tests")->type_name("DIR")->required();
   command->add_flag("--force", generate.force,
                     "use a folder that recrash did not make; what is replaced is kept as FILE.1");

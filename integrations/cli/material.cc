@@ -7,7 +7,7 @@
 
 namespace recrash::cli {
 
-Result<Material> LoadMaterial(const ReportArguments& arguments) {
+Result<Material> LoadMaterial(const ReportArguments& arguments, uint32_t max_candidates) {
   const Result<std::filesystem::path> path = FindReport(arguments.report, arguments.program);
   if (!path) return path.error();
   Result<Report> report = ReadReport(*path);
@@ -18,6 +18,7 @@ Result<Material> LoadMaterial(const ReportArguments& arguments) {
   material.name = ReportName(*path);
   material.symbols.program = arguments.program;
   material.symbols.search_paths = arguments.search_paths;
+  material.symbols.max_candidates = max_candidates;
   material.report = *std::move(report);
   Result<Backtrace> backtrace = ReadBacktrace(material.report, material.symbols);
   if (!backtrace) return backtrace.error();

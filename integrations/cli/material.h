@@ -26,7 +26,8 @@ struct Material {
   Backtrace backtrace;
 };
 
-Result<Material> LoadMaterial(const ReportArguments& arguments);
+// `max_candidates` as SymbolOptions has it.
+Result<Material> LoadMaterial(const ReportArguments& arguments, uint32_t max_candidates);
 
 }  // namespace recrash::cli
 

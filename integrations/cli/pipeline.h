@@ -12,8 +12,11 @@
 
 namespace recrash::cli {
 
-// Reads the report, finds its frames, writes the candidates into arguments.output.
-Result<Suite> Generate(const GenerateArguments& arguments);
+// Reads the report, finds its frames, makes the folder ready; writes nothing into it.
+Result<Suite> MakeSuite(const GenerateArguments& arguments);
+
+// What was not verified, or did not reproduce, is there to be read.
+Status WriteCandidates(const Suite& suite);
 
 struct Verification {
   std::vector<FrameVerdict> verdicts;
@@ -21,9 +24,10 @@ struct Verification {
   std::vector<std::string> notes;  // one sentence each, for the user
 };
 
-// Replays the suite's frames; keeps those that reproduce, builds them, and drops what is not red then. The folder is
-// left as it is when none reproduces, or when the program is not the build that crashed.
-Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options);
+// Replays the suite's frames; keeps those that reproduce, builds them, and drops what is not red then. When none
+// reproduces, or when the program is not the build that crashed, the folder is left as it is; with `candidates`, it
+// gets the candidates.
+Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, bool candidates = false);
 
 // Prints the table and the summary, writes --json; returns the exit code.
 int ReportVerification(const Suite& suite, const Verification& verification, const VerifyOptionsGiven& options);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "integrations/cli/json.h"
 #include "integrations/cli/pipeline.h"
@@ -40,6 +41,7 @@ const FrameVerdict* FindVerdict(const Verification& verification, uint32_t index
 
 struct Row {
   std::string function, place, outcome;
+  uint32_t skipped = 0;  // frames of the recursion before this one that were left out
 };
 
 std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
@@ -60,24 +62,31 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
 void PrintTable(const Suite& suite, const Verification& verification) {
   std::vector<Row> rows;
   size_t function_width = 0, place_width = 0;
+  uint32_t next = 0, skipped = 0;
   for (const Frame& frame : suite.backtrace.frames) {
     const FrameVerdict* verdict = FindVerdict(verification, frame.index);
+    skipped += frame.index - next;
+    next = frame.index + 1;
     // Start-up code and the system's libraries: nobody looks for a test of these.
     if (!verdict && (!frame.own || frame.file.empty())) continue;
     std::string function = PrintableText(PlainFunction(frame.function));
     if (function.size() > 48) function = "..." + function.substr(function.size() - 45);
     const std::string place =
         frame.file.empty() ? "" : PrintableText(fmt::format("{}:{}", BaseName(frame.file), frame.line));
-    rows.push_back({fmt::format("#{:<3} {}", frame.index, function), place, OutcomeText(frame, verdict)});
+    rows.push_back({fmt::format("#{:<3} {}", frame.index, function), place, OutcomeText(frame, verdict),
+                    std::exchange(skipped, 0)});
     function_width = std::max(function_width, rows.back().function.size());
     place_width = std::max(place_width, place.size());
   }
   const size_t head = rows.size() > kMostLines ? kMostLines / 2 : rows.size();
+  uint64_t hidden = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
+    hidden += rows[i].skipped;
     if (i >= head && i + head < rows.size()) {
-      if (i == head) fmt::print("  ... {} frames ...\n", rows.size() - 2 * head);
+      ++hidden;
       continue;
     }
+    if (hidden > 0) fmt::print("  ... {} more frames ...\n", std::exchange(hidden, 0));
     fmt::print("  {:<{}}  {:<{}}  {}\n", rows[i].function, function_width, rows[i].place, place_width, rows[i].outcome);
   }
 }
@@ -113,11 +122,13 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"note", frame.why_not}});
     }
     entry["own"] = frame.own;
+    entry["test"] = std::ranges::find(verification.kept, frame.index) != verification.kept.end();
     frames.push_back(entry);
   }
   nlohmann::ordered_json json = {{"report", suite.report_path}, {"failure", failure}};
   json.update(CostJson(suite.report, suite.report_bytes));
   json.update({{"frames", frames},
+               {"skipped", suite.backtrace.skipped},
                {"tests", verification.kept.size()},
                {"directory", std::filesystem::absolute(suite.directory).lexically_normal().string()},
                {"notes", verification.notes}});
@@ -148,6 +159,10 @@ int ReportVerification(const Suite& suite, const Verification& verification, con
     }
   }
   for (const std::string& note : verification.notes) Note(note);
+  if (!any && !suite.report.memory_complete)
+    Note(
+        "the report was cut at its memory limit, and a replay needs what is missing\n"
+        "let it crash once more with RECRASH_OPTIONS=memory=256 (MiB)");
   if (const Status written = WriteJson(ToJson(suite, verification, failure), options.json); !written)
     return Fail(written.error());
   return any ? kSuccess : kNothingReproduced;

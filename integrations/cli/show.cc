@@ -14,7 +14,8 @@
 namespace recrash::cli {
 namespace {
 
-constexpr size_t kMostFrames = 100;
+constexpr size_t kMostFrames = 100;  // more is a recursion, and of that this is enough:
+constexpr size_t kFromEachEnd = 20;
 
 std::string SizeText(uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} bytes", bytes);
@@ -46,10 +47,11 @@ void PrintFrame(const Frame& frame) {
 
 void PrintBacktrace(const Backtrace& backtrace) {
   const auto& frames = backtrace.frames;
-  const size_t head = frames.size() > kMostFrames ? kMostFrames / 2 : frames.size();
+  const bool fold = frames.size() > kMostFrames || backtrace.skipped > 0;
+  const size_t head = fold ? kFromEachEnd : frames.size();
   for (size_t i = 0; i < head; ++i) PrintFrame(frames[i]);
   if (head < frames.size()) {
-    fmt::print("  ... {} frames ...\n", frames.size() - 2 * head + backtrace.skipped);
+    fmt::print("  ... {} more frames ...\n", frames.size() - 2 * head + backtrace.skipped);
     for (size_t i = frames.size() - head; i < frames.size(); ++i) PrintFrame(frames[i]);
   }
 }

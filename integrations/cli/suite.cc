@@ -132,6 +132,7 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests) {
                                  {"failure", suite.failure},
                                  {"program", suite.program},
                                  {"search_paths", suite.symbols.search_paths},
+                                 {"max_frames", suite.symbols.max_candidates},
                                  {"source", HashText(source)},
                                  {"build_file", HashText(build_file)}};
   return WriteText(suite.directory / kMemory,
@@ -156,6 +157,9 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   if (const auto paths = memory.find("search_paths"); paths != memory.end() && paths->is_array())
     for (const nlohmann::json& path : *paths)
       if (path.is_string()) suite.symbols.search_paths.push_back(path.get<std::string>());
+
+  if (const auto most = memory.find("max_frames"); most != memory.end() && most->is_number_unsigned())
+    suite.symbols.max_candidates = most->get<uint32_t>();
 
   Result<Report> report = ReadReport((directory / kReport).string());
   if (!report) return report.error();

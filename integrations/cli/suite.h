@@ -32,7 +32,7 @@ struct Suite {
 // Makes the folder, or checks that it is one of ours or empty. kRefused otherwise, unless `force`.
 Status PrepareDirectory(const std::filesystem::path& directory, bool force);
 
-// Writes all files. `tests` says which frames get one; report.replay holds these, as does crash_test.rcr.
+// Writes all files. `tests` says which frames get one; report.replay holds these at least, as does crash_test.rcr.
 Status WriteSuite(const Suite& suite, const EmitOptions& tests);
 
 // A folder that WriteSuite made. `program` replaces the remembered one when it is not empty.

@@ -10,6 +10,7 @@
 #include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
+#include "testgen/verify/choose.h"
 
 namespace recrash::cli {
 namespace {
@@ -142,33 +143,57 @@ Backtrace FramesOfTests(const Report& report) {
 
 }  // namespace
 
-Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options) {
+namespace {
+
+Result<std::vector<FrameVerdict>> Replay(const Suite& suite, const VerifyOptionsGiven& options) {
   VerifyOptions verify;
-  verify.program = suite->program;
+  verify.program = suite.program;
   verify.seconds_per_frame = options.seconds_per_frame;
   verify.max_frames = options.max_frames;
   verify.jobs = options.jobs;
   verify.allow_same_bases = options.same_bases;
   verify.support_directory = SupportDirectory();
-  Verification result;
-  {
-    Progress progress("replaying frame");
-    Result<std::vector<FrameVerdict>> verdicts =
-        VerifyFrames(suite->report, verify, [&](size_t done, size_t all) { progress.Show(done, all); });
-    if (!verdicts) return verdicts.error();
-    result.verdicts = *std::move(verdicts);
-  }
-  std::ranges::sort(result.verdicts, {}, &FrameVerdict::index);
+  Progress progress("replaying frame");
+  Result<std::vector<FrameVerdict>> verdicts =
+      VerifyFrames(suite.report, verify, [&](size_t done, size_t all) { progress.Show(done, all); });
+  if (verdicts) std::ranges::sort(*verdicts, {}, &FrameVerdict::index);
+  return verdicts;
+}
 
-  std::vector<ReplayFrame> frames = Reproduced(suite->report, result.verdicts);
-  for (const ReplayFrame& frame : frames) result.kept.push_back(frame.index);
-  if (!IsBuildThatCrashed(suite->report, suite->program)) {
+std::vector<uint32_t> Indices(const std::vector<ReplayFrame>& frames) {
+  std::vector<uint32_t> indices;
+  for (const ReplayFrame& frame : frames) indices.push_back(frame.index);
+  return indices;
+}
+
+}  // namespace
+
+Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, bool candidates) {
+  Result<std::vector<FrameVerdict>> verdicts = Replay(*suite, options);
+  std::vector<ReplayFrame> frames;
+  if (verdicts) frames = Reproduced(suite->report, *verdicts);
+  const bool same_build = IsBuildThatCrashed(suite->report, suite->program);
+  if (candidates && (frames.empty() || !same_build)) {
+    if (const Status status = WriteCandidates(*suite); !status) return status.error();
+  }
+  if (!verdicts) return verdicts.error();
+
+  Verification result;
+  result.verdicts = *std::move(verdicts);
+  result.kept = Indices(frames);
+  if (!same_build) {
     result.notes.push_back(
         fmt::format("{} is not the build that crashed: the tests are left as they are", suite->program));
     return result;
   }
   if (frames.empty()) return result;
-  suite->report.replay->frames = std::move(frames);
+  suite->report.replay->frames = ChooseTests(frames);
+  result.kept = Indices(suite->report.replay->frames);
+  if (result.kept.size() < frames.size()) {
+    result.notes.push_back(
+        fmt::format("{} frames of a recursion reproduce: {} have a test, at most {} of each function", frames.size(),
+                    result.kept.size(), kTestsOfAFunction));
+  }
 
   TestFiles files(suite, &result);
   if (const Status status = files.Write(); !status) return status.error();
@@ -191,9 +216,11 @@ int VerifyCommand(const VerifyArguments& arguments) {
 }
 
 int ReproduceCommand(const ReproduceArguments& arguments) {
-  Result<Suite> suite = Generate(arguments.generate);
+  GenerateArguments generate = arguments.generate;
+  generate.max_frames = arguments.verify.max_frames;
+  Result<Suite> suite = MakeSuite(generate);
   if (!suite) return Fail(suite.error());
-  const Result<Verification> verification = Verify(&*suite, arguments.verify);
+  const Result<Verification> verification = Verify(&*suite, arguments.verify, true);
   if (!verification) return Fail(verification.error());
   return ReportVerification(*suite, *verification, arguments.verify);
 }

@@ -254,7 +254,7 @@ TEST(EmitTests, ShortensALongBacktrace) {
   EmitOptions options;
   options.frames = {0};
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
-  EXPECT_THAT(text, HasSubstr("//   ... 5960 frames ...\n"));
+  EXPECT_THAT(text, HasSubstr("//   ... 5960 more frames ...\n"));
   EXPECT_LT(std::ranges::count(text, '\n'), 70);
 }
 

@@ -56,7 +56,7 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
   for (size_t i = 0; i < head; ++i) out += FrameLine(backtrace.frames[i]);
   if (head < all) {
     const size_t tail = kMostFrames - head;
-    out += fmt::format("//   ... {} frames ...\n", all - head - tail + backtrace.skipped);
+    out += fmt::format("//   ... {} more frames ...\n", all - head - tail + backtrace.skipped);
     for (size_t i = all - tail; i < all; ++i) out += FrameLine(backtrace.frames[i]);
   }
   out += R"(//

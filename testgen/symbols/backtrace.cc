@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <iterator>
 
 #include "testgen/symbols/bad_value.h"
 #include "testgen/symbols/code_info.h"
@@ -55,6 +56,77 @@ Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> 
   return place;
 }
 
+// The walk keeps this many live frames; most recursions have a candidate in every one or two.
+constexpr size_t kMostUnwound = 4096;
+// From each end, whatever they are: what people look at.
+constexpr size_t kAlwaysDescribed = 50;
+
+// Describes an unwound stack from both ends, until enough frames are candidates.
+class Describer {
+ public:
+  Describer(const UnwoundStack& unwound, std::span<const uint8_t> fxsave, FrameBuilder& builder, CodeReader& code)
+      : unwound_(unwound), inner_{unwound.inner, fxsave}, outer_{unwound.outer, {}}, builder_(builder), code_(code) {}
+
+  void Describe(size_t max_candidates, Backtrace& backtrace);
+
+ private:
+  size_t size() const { return unwound_.inner.size() + unwound_.outer.size(); }
+  const UnwoundFrame& At(size_t i) const;
+  std::vector<Frame> FramesAt(size_t i);
+  // Frames at an address: the function, and what is inlined there.
+  uint64_t CountAt(uint64_t pc) { return std::max<size_t>(code_.At(pc).live.size(), 1); }
+  uint64_t CountSkipped(size_t begin, size_t end);
+
+  const UnwoundStack& unwound_;
+  Stack inner_, outer_;
+  FrameBuilder& builder_;
+  CodeReader& code_;
+};
+
+const UnwoundFrame& Describer::At(size_t i) const {
+  const size_t inner = unwound_.inner.size();
+  return i < inner ? unwound_.inner[i] : unwound_.outer[i - inner];
+}
+
+std::vector<Frame> Describer::FramesAt(size_t i) {
+  const size_t inner = unwound_.inner.size();
+  std::vector<Frame> frames;
+  builder_.Append(i < inner ? inner_ : outer_, i < inner ? i : i - inner, frames);
+  return frames;
+}
+
+uint64_t Describer::CountSkipped(size_t begin, size_t end) {
+  uint64_t count = 0;
+  for (size_t i = begin; i < end; ++i) count += CountAt(At(i).lookup_pc());
+  for (const auto& [pc, times] : unwound_.skipped) count += times * CountAt(pc);
+  return count;
+}
+
+void Describer::Describe(size_t max_candidates, Backtrace& backtrace) {
+  size_t begin = 0, end = size(), candidates = 0;
+  const auto count = [&](const std::vector<Frame>& frames) {
+    candidates += static_cast<size_t>(std::ranges::count_if(frames, &Frame::candidate));
+  };
+  const size_t inner_candidates = max_candidates - max_candidates / 2;
+  for (; begin < end && (candidates < inner_candidates || begin < kAlwaysDescribed); ++begin) {
+    std::vector<Frame> frames = FramesAt(begin);
+    count(frames);
+    std::ranges::move(frames, std::back_inserter(backtrace.frames));
+  }
+  std::vector<std::vector<Frame>> outer;
+  candidates = 0;
+  while (begin < end && (candidates < max_candidates / 2 || outer.size() < kAlwaysDescribed)) {
+    outer.push_back(FramesAt(--end));
+    count(outer.back());
+  }
+  backtrace.skipped = static_cast<uint32_t>(std::min<uint64_t>(CountSkipped(begin, end), UINT32_MAX));
+  const size_t inner_count = backtrace.frames.size();
+  for (auto frames = outer.rbegin(); frames != outer.rend(); ++frames)
+    std::ranges::move(*frames, std::back_inserter(backtrace.frames));
+  for (size_t i = 0; i < backtrace.frames.size(); ++i)
+    backtrace.frames[i].index = static_cast<uint32_t>(i) + (i < inner_count ? 0 : backtrace.skipped);
+}
+
 }  // namespace
 
 Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& options) {
@@ -70,21 +142,12 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
     start = {AllKnown(report.thrown->registers), {}, false};
   }
   Unwinder unwinder(**modules, memory);
-  const UnwoundStack unwound = unwinder.Walk(start.registers, start.exact, options.max_frames);
+  const UnwoundStack unwound = unwinder.Walk(start.registers, start.exact, kMostUnwound);
 
   CodeReader code(**modules);
   FrameBuilder builder(code, unwinder, memory, **modules);
   Backtrace backtrace;
-  const auto append = [&](const Stack& stack) {
-    for (size_t i = 0; i < stack.frames.size(); ++i) builder.Append(stack, i, backtrace.frames);
-  };
-  append({unwound.inner, start.fxsave});
-  const size_t inner_count = backtrace.frames.size();
-  append({unwound.outer, {}});
-  backtrace.skipped = static_cast<uint32_t>(std::min<uint64_t>(unwound.skipped, UINT32_MAX));
-  for (size_t i = 0; i < backtrace.frames.size(); ++i)
-    backtrace.frames[i].index = static_cast<uint32_t>(i) + (i < inner_count ? 0 : backtrace.skipped);
-
+  Describer(unwound, start.fxsave, builder, code).Describe(options.max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, code);
   backtrace.notes = (*modules)->notes();

@@ -223,8 +223,8 @@ UnwoundStack Unwinder::Walk(const RegisterFile& start, bool exact, size_t limit)
     } else {
       outer.push_back(frame);
       if (outer.size() > limit / 2) {
+        ++stack.skipped[outer.front().lookup_pc()];
         outer.pop_front();
-        ++stack.skipped;
       }
     }
     more = caller.has_value();

@@ -36,7 +36,8 @@ struct UnwoundFrame {
 struct UnwoundStack {
   std::vector<UnwoundFrame> inner;
   std::vector<UnwoundFrame> outer;  // beyond the limit: the outermost ones
-  uint64_t skipped = 0;             // between the two
+  // Between the two: how often each lookup_pc() stands there.
+  std::unordered_map<uint64_t, uint64_t> skipped;
   std::vector<std::string> notes;
 };
 
