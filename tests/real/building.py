@@ -8,6 +8,8 @@ import shutil
 import signal
 import subprocess
 
+import product
+
 MODES = ("plain", "full")
 
 # What the agent says on stderr of a program that dies; all else must be as it was.
@@ -17,7 +19,7 @@ AGENT_LINE = re.compile(r"^recrash: .*\n", re.M)
 def environment(reports, **more):
     """As it is here, but nothing of recrash that the caller has set; the agent's reports go to `reports`."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RECRASH_")}
-    return {**kept, "RECRASH_DIR": str(reports), **more}
+    return {**kept, "RECRASH_DIR": str(reports), "RECRASH_COLLECTOR": str(product.PREFIX / "bin/recrash-collector"), **more}
 
 
 def no_cores():

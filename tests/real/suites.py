@@ -42,12 +42,17 @@ def say(text):
 
 
 def recrash():
-    """What the instrumented results depend on: the parts of recrash that are in a user's build and run."""
+    """What the instrumented results depend on: what a user's build takes from recrash, and what its programs do."""
     for part in ("bin/recrash-clang++", "lib/recrash/recrash-pass.so"):
         if not (product.PREFIX / part).exists():
             raise debian.Missing(f"{product.PREFIX / part} is missing; install recrash there, or set RECRASH_PREFIX")
-    return product.fingerprint("bin/recrash-clang++", "bin/recrash-collector", "lib/recrash/recrash-pass.so",
-                               "lib/recrash/librecrash_client.a")
+    return {"compiler": product.fingerprint("bin/recrash-clang++", "lib/recrash/recrash-pass.so"),
+            "agent": product.fingerprint("lib/recrash/librecrash_client.a"),
+            "collector": product.fingerprint("bin/recrash-collector")}
+
+
+def parts(mode):
+    return recrash() if mode != "plain" else {"compiler": "clang-19", "agent": "none", "collector": "none"}
 
 
 def source_of(suite, work):
@@ -73,14 +78,20 @@ def variables(suite, mode, source, folder):
 
 
 def build(suite, mode, source, folder):
-    """Built in folder/MODE; a build that was cut off is begun again."""
-    place = folder / mode
-    finished = folder / f"{mode}.built"
-    wanted = recrash() if mode != "plain" else "plain"
-    if finished.exists() and finished.read_text() == wanted:
+    """Built in folder/MODE. A build that was cut off goes on; where only the agent is another one, programs are linked anew."""
+    place, state_file = folder / mode, folder / f"{mode}.build.json"
+    wanted = {"compiler": parts(mode)["compiler"], "commands": suite.build}
+    finished = {**wanted, "agent": parts(mode)["agent"]}
+    state = json.loads(state_file.read_text()) if state_file.exists() else {}
+    if state == finished:
         return place
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
+    if {**state, "agent": None} == {**wanted, "agent": None}:
+        for program in list(building.programs(place)) if "agent" in state else ():
+            program.unlink()
+    else:
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+    state_file.write_text(json.dumps(wanted))
     with open(folder / f"{mode}.build.txt", "wb") as log:
         outcome = building.run(["sh", "-ec", suite.build], place, variables(suite, mode, source, folder), SECONDS, log)
     if outcome != "exit status 0":
@@ -88,7 +99,7 @@ def build(suite, mode, source, folder):
     monitored = sum(building.holds_map(program) for program in building.programs(place))
     if bool(monitored) != (mode != "plain"):
         raise debian.Missing(f"{place}: {monitored} instrumented programs: its build did not use the compiler it was given")
-    finished.write_text(wanted)
+    state_file.write_text(json.dumps(finished))
     return place
 
 
@@ -125,7 +136,7 @@ def differing(plain, full):
 def compare_suite(name, suite, source, folder):
     results = {}
     for mode in building.MODES:
-        key = f"{repr(suite.build + suite.run)} {recrash() if mode != 'plain' else ''}"
+        key = {"commands": suite.build + suite.run, **parts(mode)}
         say(f"{name}: building, {mode}")
         build(suite, mode, source, folder)
         say(f"{name}: running, {mode}")
@@ -150,7 +161,7 @@ def compare_single_programs(name, suite, source, folder):
         results, left_out = single_programs.run_suite(suite, source, lambda text: say(f"{name}: {text}"))
         return {"results": results, "left_out": left_out, "seconds": round(time.monotonic() - start, 1)}
 
-    made = kept(folder / "both.json", f"{suite} {recrash()}", make)
+    made = kept(folder / "both.json", {"suite": repr(suite), **recrash()}, make)
     results = made["results"]
     if not any(result["monitored"] for result in results.values()):
         raise debian.Missing(f"{name}: no program is instrumented")
@@ -176,7 +187,7 @@ def compare(name, work):
         debian.install(suite.needs)
         result = compare_suite(name, suite, source, folder)
     say("")
-    return {"package": suite.package, "version": suite.version, **result}
+    return {"package": suite.package, "version": suite.version, "recrash": recrash(), **result}
 
 
 def table(results):

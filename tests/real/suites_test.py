@@ -15,7 +15,7 @@ import outcomes
 import product
 import single_programs
 import suites
-from suite_list import SinglePrograms
+from suite_list import SinglePrograms, Suite
 
 CTEST = """
       Start  1: one_test
@@ -122,6 +122,52 @@ class SinglePrograms_(unittest.TestCase):
     def test_only_the_line_of_the_agent_is_taken_out_of_stderr(self):
         text = "before\nrecrash: SIGABRT in a (process 1): report in b.rcr\nafter\n"
         self.assertEqual(building.AGENT_LINE.sub("", text), "before\nafter\n")
+
+
+SUITE_OF_ONE = Suite("none", "1", 'echo >> begun\ntest -e "$SRC/good"\n"$CC" $FLAGS "$SRC/a.c" -o a', "./a", (outcomes.tagged,))
+
+
+class Builds(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="recrash-suites-test."))
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / "a.c").write_text("int main(void) { return 0; }")
+        self.of = {"compiler": "1", "agent": "1", "collector": "1"}
+        patched = unittest.mock.patch("suites.parts", lambda mode: dict(self.of))
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def begun(self):
+        """How often the build ran in the folder as it is."""
+        suites.build(SUITE_OF_ONE, "plain", self.folder, self.folder)
+        return len((self.folder / "plain/begun").read_text())
+
+    def test_goes_on_and_is_done_once(self):
+        with self.assertRaises(suites.debian.Missing):
+            self.begun()
+        (self.folder / "good").touch()
+        self.assertEqual(self.begun(), 2)
+        self.assertEqual(self.begun(), 2)
+
+    def test_another_agent_links_again_another_compiler_begins_again(self):
+        (self.folder / "good").touch()
+        self.begun()
+        program = self.folder / "plain/a"
+        before = program.stat().st_mtime_ns
+        self.of["agent"] = "2"
+        self.assertEqual(self.begun(), 2)
+        self.assertGreater(program.stat().st_mtime_ns, before)
+        self.of["compiler"] = "2"
+        self.assertEqual(self.begun(), 1)
+
+    def test_a_build_that_ignores_the_compiler_it_is_given_is_refused(self):
+        (self.folder / "good").touch()
+        suites.build(SUITE_OF_ONE, "plain", self.folder, self.folder)
+        (self.folder / "plain").rename(self.folder / "full")
+        plain = product.compilers("plain")
+        with unittest.mock.patch("product.compilers", lambda mode: plain), self.assertRaisesRegex(
+                suites.debian.Missing, "did not use the compiler"):
+            suites.build(SUITE_OF_ONE, "full", self.folder, self.folder)
 
 
 class Options(unittest.TestCase):
