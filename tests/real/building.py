@@ -26,6 +26,16 @@ def no_cores():
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
+def end_session(session):
+    """Kills all that belong to it: ninja and ctest start theirs in process groups of their own."""
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[3]) == session:
+                os.kill(int(stat.parent.name), signal.SIGKILL)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+
+
 def run(command, folder, environ, seconds, output):
     """Runs it in a session of its own, so that what it started ends with it; what it came to, in words.
 
@@ -37,11 +47,11 @@ def run(command, folder, environ, seconds, output):
         try:
             status = process.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            end_session(process.pid)
             process.wait()
             return "timed out"
-        except BaseException:  # we are told to end: nothing that we started stays behind
-            os.killpg(process.pid, signal.SIGKILL)
+        except BaseException:  # we are told to end
+            end_session(process.pid)
             raise
     return f"exit status {status}" if status >= 0 else f"signal {-status}"
 

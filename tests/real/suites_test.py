@@ -170,6 +170,18 @@ class Builds(unittest.TestCase):
             suites.build(SUITE_OF_ONE, "full", self.folder, self.folder)
 
 
+class Runs(unittest.TestCase):
+    def test_nothing_stays_behind_when_the_time_is_up(self):
+        with tempfile.TemporaryDirectory() as folder, open(pathlib.Path(folder, "out"), "w+b") as output:
+            # set -m: the shell's child gets a process group of its own, as ninja's do.
+            outcome = building.run(["bash", "-c", "set -m; sleep 1000 & echo $!; wait"], folder, building.environment(folder), 1,
+                                   output)
+            output.seek(0)
+            self.assertEqual(outcome, "timed out")
+            child = pathlib.Path("/proc", output.read().decode().strip(), "stat")
+            self.assertTrue(not child.exists() or child.read_text().split()[2] == "Z")
+
+
 class Options(unittest.TestCase):
     def words(self, text):
         with tempfile.TemporaryDirectory() as folder:
