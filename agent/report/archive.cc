@@ -41,6 +41,7 @@ RECRASH_PLAIN(recrash::ReplayFrame)
 RECRASH_PLAIN(recrash::Symbol)
 RECRASH_PLAIN(recrash::ModuleImage)
 RECRASH_PLAIN(recrash::Place)
+RECRASH_PLAIN(recrash::EntryState)
 #undef RECRASH_PLAIN
 
 namespace recrash {
@@ -253,13 +254,17 @@ void Metadata(Archive& ar, R& r) {
 
 template <typename Archive, typename R>
 void Replay(Archive& ar, R& r) {
-  ar & r.frames & r.place & r.images;
+  ar & r.frames & r.place & r.images & r.entry_states;
 }
 
 constexpr size_t kFxsaveSize = 512;
 
 void Check(bool holds, const char* what) {
   if (!holds) throw Malformed(what);
+}
+
+void CheckMappings(const std::vector<Mapping>& mappings) {
+  for (const Mapping& mapping : mappings) Check(mapping.start < mapping.end, "a mapping ends before it starts");
 }
 
 }  // namespace
@@ -317,7 +322,7 @@ void serialize(Archive& ar, ReplayStream& s, unsigned) {
 template <typename Archive>
 void serialize(Archive& ar, ReplayFrame& f, unsigned) {
   ar & f.index & f.linkage_name & f.function & f.file & f.line & f.entry & f.entry_sp & f.words & f.fields & f.streams;
-  ar & f.depth & f.rewound;
+  ar & f.depth & f.rewound & f.entry_state;
 }
 template <typename Archive>
 void serialize(Archive& ar, Symbol& s, unsigned) {
@@ -330,6 +335,10 @@ void serialize(Archive& ar, ModuleImage& i, unsigned) {
 template <typename Archive>
 void serialize(Archive& ar, Place& p, unsigned) {
   ar & p.function & p.file & p.line & p.pc & p.function_start & p.function_size;
+}
+template <typename Archive>
+void serialize(Archive& ar, EntryState& s, unsigned) {
+  ar & s.frame & s.brk_end & s.mappings & s.files;
 }
 
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {
@@ -344,8 +353,7 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
     for (const Thread& thread : report->threads)
       Check(thread.registers.fxsave.empty() || thread.registers.fxsave.size() == kFxsaveSize,
             "a thread's floating point state is not of 512 bytes");
-    for (const Mapping& mapping : report->mappings)
-      Check(mapping.start < mapping.end, "a mapping ends before it starts");
+    CheckMappings(report->mappings);
     for (const Module& module : report->modules)
       Check(module.base.value <= UINT64_MAX - module.size, "a module is larger than the address space");
     if (report->thrown)
@@ -373,6 +381,11 @@ Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
     }
     for (size_t i = 1; i < replay->images.size(); ++i)
       Check(replay->images[i - 1].base < replay->images[i].base, "the images of modules are out of order");
+    for (size_t i = 0; i < replay->entry_states.size(); ++i) {
+      const EntryState& state = replay->entry_states[i];
+      Check(i == 0 || replay->entry_states[i - 1].frame < state.frame, "the entry states of frames are out of order");
+      CheckMappings(state.mappings);
+    }
   });
 }
 

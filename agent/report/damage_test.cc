@@ -331,6 +331,38 @@ TEST_F(Damage, IsAnImageOutOfPlace) {
   EXPECT_EQ(report->replay->images[1].read_only.size(), 1u);
 }
 
+// The runs of each entry state stand by themselves: they may overlap those of another, and must all be there.
+TEST_F(Damage, IsAnEntryStateOutOfPlace) {
+  const auto parts = [](const std::vector<EntryState>& states) {
+    ReplayData replay;
+    replay.entry_states = states;
+    return std::vector<Part>{Plain(SectionKind::kMetadata, Metadata()), Plain(SectionKind::kMemory, NoMemory()),
+                             Plain(SectionKind::kReplay, *EncodeReplay(replay), format::kOptional)};
+  };
+  const auto file = [&](const std::vector<EntryState>& states, const std::vector<Bytes>& runs) {
+    std::vector<Part> all = parts(states);
+    Bytes joined;
+    for (const Bytes& piece : runs) joined.insert(joined.end(), piece.begin(), piece.end());
+    all.push_back(Plain(SectionKind::kEntryStates, joined, format::kOptional));
+    return Container(all);
+  };
+  const Bytes run = Runs({{0x1000, 2}}, 2);
+  ExpectDamaged(file({{2, {}, {}, {}, {}}, {1, {}, {}, {}, {}}}, {run, run}),
+                "the entry states of frames are out of order");
+  ExpectDamaged(file({{1, {}, {}, {}, {}}, {1, {}, {}, {}, {}}}, {run, run}),
+                "the entry states of frames are out of order");
+  ExpectDamaged(file({{1, {}, {{{0x2000}, {0x2000}, 0, 0, ""}}, {}, {}}}, {run}), "a mapping ends");
+  ExpectDamaged(file({{1, {}, {}, {}, {}}, {2, {}, {}, {}, {}}}, {run}), "entry states: needs 8 bytes, 0 are left");
+  ExpectDamaged(file({{1, {}, {}, {}, {}}}, {run, run}), "entry states: ");
+  ExpectDamaged(file({}, {run}), "entry states: ");
+  ExpectDamaged(file({{1, {}, {}, {}, {}}}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "entry states: run 1");
+  ExpectDamaged(Container(parts({{1, {}, {}, {}, {}}})), "has entry states, and not their memory");
+  const Result<Report> report = Read(file({{1, {}, {}, {}, {}}, {2, {}, {}, {}, {}}}, {run, run}));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->replay->FindEntryState(2)->memory.size(), 1u);
+  EXPECT_EQ(report->replay->FindEntryState(3), nullptr);
+}
+
 Part Packed(uint64_t length, Bytes stored) { return {2, std::move(stored), length, Compression::kZstdChunks}; }
 
 Bytes OneChunk(format::Chunk chunk, const Bytes& packed) {
@@ -464,9 +496,15 @@ TEST_F(Mutants, OfPlainSections) {
     for (const Region& region : regions) bytes.insert(bytes.end(), region.bytes.begin(), region.bytes.end());
     return bytes;
   };
+  Bytes states;
+  for (const EntryState& state : full.replay->entry_states) {
+    const Bytes pages = runs(state.memory);
+    states.insert(states.end(), pages.begin(), pages.end());
+  }
   Mutate({Plain(SectionKind::kMetadata, *EncodeMetadata(full)), Plain(SectionKind::kMemory, runs(full.memory)),
           Plain(SectionKind::kReplay, *EncodeReplay(*full.replay), format::kOptional),
-          Plain(SectionKind::kImage, runs(image), format::kOptional)},
+          Plain(SectionKind::kImage, runs(image), format::kOptional),
+          Plain(SectionKind::kEntryStates, states, format::kOptional)},
          6000);
 }
 
@@ -482,7 +520,7 @@ TEST_F(Mutants, OfPackedSections) {
     parts.push_back({section.kind, Bytes(begin, begin + static_cast<long>(section.stored_length)), section.length,
                      static_cast<Compression>(section.compression), section.flags});
   }
-  ASSERT_EQ(parts.size(), 4u);
+  ASSERT_EQ(parts.size(), 5u);
   Mutate(parts, 6000);
 }
 

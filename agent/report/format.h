@@ -25,7 +25,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 32 && std::is_trivially_copyable_v<Header>);
 
-enum class SectionKind : uint32_t { kMetadata = 1, kMemory = 2, kReplay = 3, kImage = 4 };
+enum class SectionKind : uint32_t { kMetadata = 1, kMemory = 2, kReplay = 3, kImage = 4, kEntryStates = 5 };
 
 enum SectionFlags : uint32_t {
   kOptional = 1,  // a reader that does not know the kind leaves it out

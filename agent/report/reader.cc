@@ -30,6 +30,8 @@ const char* Name(uint32_t kind) {
       return "replay";
     case SectionKind::kImage:
       return "image";
+    case SectionKind::kEntryStates:
+      return "entry states";
   }
   return nullptr;
 }
@@ -137,8 +139,7 @@ Status ReadRecords(const InputFile& file, const Section& section, Decoder decode
   return status;
 }
 
-Status ReadRuns(const InputFile& file, const Section& section, std::vector<Region>* regions) {
-  SectionReader reader(&file, section, Describe(section));
+Status ReadRuns(SectionReader& reader, std::vector<Region>* regions) {
   uint64_t count;
   if (Status status = reader.Read(&count, sizeof count); !status) return status;
   if (count > reader.left() / (sizeof(format::Run) + 1))
@@ -158,7 +159,45 @@ Status ReadRuns(const InputFile& file, const Section& section, std::vector<Regio
     if (Status status = reader.Append(run.length, &region.bytes); !status) return status;
     regions->push_back(std::move(region));
   }
+  return Ok{};
+}
+
+Status ReadRuns(const InputFile& file, const Section& section, std::vector<Region>* regions) {
+  SectionReader reader(&file, section, Describe(section));
+  if (Status status = ReadRuns(reader, regions); !status) return status;
   return reader.ExpectEnd();
+}
+
+// The images are in order: a run belongs to the last one that begins before it.
+Status ReadImages(const InputFile& file, const Section& section, std::vector<ModuleImage>* images) {
+  std::vector<Region> runs;
+  if (Status status = ReadRuns(file, section, &runs); !status) return status;
+  for (Region& run : runs) {
+    const auto after = std::ranges::upper_bound(*images, run.address, {}, &ModuleImage::base);
+    if (after == images->begin()) return file.Damaged(Describe(section) + ": a run below the first module's image");
+    after[-1].read_only.push_back(std::move(run));
+  }
+  return Ok{};
+}
+
+// The runs of one entry state after those of the other.
+Status ReadEntryStates(const InputFile& file, const Section& section, std::vector<EntryState>* states) {
+  SectionReader reader(&file, section, Describe(section));
+  for (EntryState& state : *states)
+    if (Status status = ReadRuns(reader, &state.memory); !status) return status;
+  return reader.ExpectEnd();
+}
+
+Status ReadReplay(const InputFile& file, const std::vector<Section>& sections, const Section& section,
+                  ReplayData* replay) {
+  const auto decode = [&](const auto& bytes) { return DecodeReplay(bytes, replay); };
+  if (Status status = ReadRecords(file, section, decode); !status) return status;
+  if (const Section* image = Find(sections, SectionKind::kImage))
+    if (Status status = ReadImages(file, *image, &replay->images); !status) return status;
+  const Section* states = Find(sections, SectionKind::kEntryStates);
+  if (states) return ReadEntryStates(file, *states, &replay->entry_states);
+  if (!replay->entry_states.empty()) return file.Damaged("has entry states, and not their memory");
+  return Ok{};
 }
 
 Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
@@ -176,23 +215,8 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
       !status)
     return status.error();
   if (Status status = ReadRuns(file, *memory, &report.memory); !status) return status.error();
-  if (const Section* section = Find(*sections, SectionKind::kReplay)) {
-    ReplayData& replay = report.replay.emplace();
-    if (Status status = ReadRecords(file, *section, [&](const auto& bytes) { return DecodeReplay(bytes, &replay); });
-        !status)
-      return status.error();
-    if (const Section* image = Find(*sections, SectionKind::kImage)) {
-      std::vector<Region> runs;
-      if (Status status = ReadRuns(file, *image, &runs); !status) return status.error();
-      for (Region& run : runs) {
-        // The images are in order: the run belongs to the last one that begins before it.
-        const auto after = std::ranges::upper_bound(replay.images, run.address, {}, &ModuleImage::base);
-        if (after == replay.images.begin())
-          return file.Damaged(Describe(*image) + ": a run below the first module's image");
-        after[-1].read_only.push_back(std::move(run));
-      }
-    }
-  }
+  if (const Section* section = Find(*sections, SectionKind::kReplay))
+    if (Status status = ReadReplay(file, *sections, *section, &report.replay.emplace()); !status) return status.error();
   return report;
 }
 

@@ -48,6 +48,11 @@ std::optional<uint64_t> Report::ReadWord(TargetAddress address) const {
   return word;
 }
 
+const EntryState* ReplayData::FindEntryState(uint32_t frame) const {
+  const auto found = std::ranges::find(entry_states, frame, &EntryState::frame);
+  return found == entry_states.end() ? nullptr : &*found;
+}
+
 const ModuleImage* ReplayData::FindImage(const Module& module) const {
   for (const ModuleImage& image : images)
     if (image.base == module.base) return &image;

@@ -165,8 +165,9 @@ struct ReplayFrame {
   std::vector<ReplayWord> words;
   std::vector<ReplayField> fields;
   std::vector<ReplayStream> streams;
-  uint8_t depth = 0;     // that reproduced; set by verification
-  bool rewound = false;  // it took the streams rewound to reproduce; set by verification
+  uint8_t depth = 0;         // that reproduced; set by verification
+  bool rewound = false;      // it took the streams rewound to reproduce; set by verification
+  bool entry_state = false;  // it took its entry state to reproduce; set by verification
 };
 
 struct Symbol {
@@ -193,11 +194,23 @@ struct Place {
   uint64_t function_size = 0;
 };
 
+// Memory as it was when a frame was entered, where it differs from the report's: from another run of the program that
+// failed in the same way.
+struct EntryState {
+  uint32_t frame = 0;             // ReplayFrame::index
+  TargetAddress brk_end;          // the break at entry
+  std::vector<Mapping> mappings;  // private writable ones that the report's do not cover: unmapped before the crash
+  std::vector<OpenFile> files;    // all that were open at entry, with their offsets
+  std::vector<Region> memory;     // pages that differ from Report::memory, or that it does not have; ascending
+};
+
 struct ReplayData {
   std::vector<ReplayFrame> frames;
   Place place;
-  std::vector<ModuleImage> images;  // sorted by base
+  std::vector<ModuleImage> images;       // sorted by base
+  std::vector<EntryState> entry_states;  // sorted by frame, at most one for each
 
+  const EntryState* FindEntryState(uint32_t frame) const;
   const ModuleImage* FindImage(const Module& module) const;
 };
 

@@ -49,6 +49,7 @@ ReplayData SomeReplay() {
   frame.streams = {{.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 4, .offset = 16}};
   frame.depth = 1;
   frame.rewound = true;
+  frame.entry_state = true;
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
@@ -57,6 +58,13 @@ ReplayData SomeReplay() {
                     {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},
                    {{0x500000}, {}, {}},
                    {{0x600000}, {{{0x600800}, Pattern(50, 7)}}, {{0x20, 4, true, "leaf"}}}};
+  replay.entry_states = {{1,
+                          {0x1020000},
+                          {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}},
+                          {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}},
+                          {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}},
+                         {2, {}, {}, {}, {}},
+                         {3, {0x1021000}, {}, {}, {{{0x1000000}, Pattern(4096, 10)}}}};
   return replay;
 }
 
@@ -108,13 +116,14 @@ class Dumper {
   void Fields(const ReplayStream& s) { *this << s.parameter << s.kind << s.offset; }
   void Fields(const ReplayFrame& f) {
     *this << f.index << f.linkage_name << f.function << f.file << f.line << f.entry << f.entry_sp << f.words << f.fields
-          << f.streams << f.depth << f.rewound;
+          << f.streams << f.depth << f.rewound << f.entry_state;
   }
   void Fields(const Symbol& s) { *this << s.offset << s.size << s.is_function << s.name; }
   void Fields(const Place& p) {
     *this << p.function << p.file << p.line << p.pc << p.function_start << p.function_size;
   }
-  void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images; }
+  void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images << r.entry_states; }
+  void Fields(const EntryState& s) { *this << s.frame << s.brk_end << s.mappings << s.files << s.memory; }
   void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
   void Fields(const Report& r) {
     *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.thrown << r.memory
@@ -176,6 +185,7 @@ Report SmallReport() {
   report.memory = {{{0x1000}, Pattern(40, 1)}, {{0x2000}, std::vector<uint8_t>(300, 0)}};
   report.replay.emplace().images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
   report.replay->place.function = "main";
+  report.replay->entry_states = {{1, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
   return report;
 }
 

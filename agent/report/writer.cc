@@ -55,16 +55,35 @@ Status CheckImages(const std::vector<ModuleImage>& images, const std::string& pa
   return Ok{};
 }
 
-Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset, const Regions& regions) {
-  SectionWriter writer(file, kind, flags, offset);
+Status AppendRuns(SectionWriter* writer, const Regions& regions) {
   std::vector<format::Run> runs;
   for (const Region* region : regions)
     if (!region->bytes.empty()) runs.push_back({region->address.value, region->bytes.size()});
   const uint64_t count = runs.size();
-  if (Status status = writer.Append(&count, sizeof count); !status) return status.error();
-  if (Status status = writer.Append(runs.data(), runs.size() * sizeof(format::Run)); !status) return status.error();
+  if (Status status = writer->Append(&count, sizeof count); !status) return status;
+  if (Status status = writer->Append(runs.data(), runs.size() * sizeof(format::Run)); !status) return status;
   for (const Region* region : regions)
-    if (Status status = writer.Append(region->bytes.data(), region->bytes.size()); !status) return status.error();
+    if (Status status = writer->Append(region->bytes.data(), region->bytes.size()); !status) return status;
+  return Ok{};
+}
+
+Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset, const Regions& regions) {
+  SectionWriter writer(file, kind, flags, offset);
+  if (Status status = AppendRuns(&writer, regions); !status) return status.error();
+  return writer.Finish();
+}
+
+Regions PointersTo(const std::vector<Region>& regions) {
+  Regions pointers;
+  for (const Region& region : regions) pointers.push_back(&region);
+  return pointers;
+}
+
+// Frames share addresses, so the runs of each entry state stand by themselves, in the order of the records.
+Result<Section> WriteEntryStates(OutputFile* file, uint64_t offset, const std::vector<EntryState>& states) {
+  SectionWriter writer(file, SectionKind::kEntryStates, format::kOptional, offset);
+  for (const EntryState& state : states)
+    if (Status status = AppendRuns(&writer, PointersTo(state.memory)); !status) return status.error();
   return writer.Finish();
 }
 
@@ -91,19 +110,20 @@ Status WriteReport(const Report& report, const std::string& path) {
     if (Status status = CheckImages(report.replay->images, path); !status) return status;
     replay = EncodeReplay(*report.replay);
     if (!replay) return NotWritten(path, replay.error().message);
+    for (const EntryState& state : report.replay->entry_states)
+      if (Status status = CheckOrder(state.memory, path); !status) return status;
   }
 
   Regions image;
   if (report.replay)
     for (const ModuleImage& module : report.replay->images)
       for (const Region& region : module.read_only) image.push_back(&region);
-  Regions memory;
-  for (const Region& region : report.memory) memory.push_back(&region);
 
   Result<OutputFile> file = OutputFile::Create(path);
   if (!file) return file.error();
   std::vector<Section> sections;
-  const size_t section_count = report.replay ? 4 : 2;
+  const bool has_states = report.replay && !report.replay->entry_states.empty();
+  const size_t section_count = 2 + (report.replay ? 2 : 0) + (has_states ? 1 : 0);
   uint64_t offset = sizeof(format::Header) + section_count * sizeof(Section);
   const auto add = [&](Result<Section> section) -> Status {
     if (!section) return section.error();
@@ -112,11 +132,13 @@ Status WriteReport(const Report& report, const std::string& path) {
     return Ok{};
   };
   if (Status s = add(WriteRecords(&*file, SectionKind::kMetadata, 0, offset, *metadata)); !s) return s;
-  if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, memory)); !s) return s;
+  if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, PointersTo(report.memory))); !s) return s;
   if (report.replay) {
     if (Status s = add(WriteRecords(&*file, SectionKind::kReplay, format::kOptional, offset, *replay)); !s) return s;
     if (Status s = add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, image)); !s) return s;
   }
+  if (has_states)
+    if (Status s = add(WriteEntryStates(&*file, offset, report.replay->entry_states)); !s) return s;
   if (Status status = WriteHeader(&*file, sections); !status) return status;
   return file->Keep();
 }
