@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import sys
 import tempfile
+import time
 import types
 import unittest
 import unittest.mock
@@ -174,12 +175,16 @@ class Runs(unittest.TestCase):
     def test_nothing_stays_behind_when_the_time_is_up(self):
         with tempfile.TemporaryDirectory() as folder, open(pathlib.Path(folder, "out"), "w+b") as output:
             # set -m: the shell's child gets a process group of its own, as ninja's do.
-            outcome = building.run(["bash", "-c", "set -m; sleep 1000 & echo $!; wait"], folder, building.environment(folder), 1,
+            outcome = building.run(["bash", "-c", "set -m; sleep 1000 & echo $!; wait"], folder, building.environment(folder), 5,
                                    output)
             output.seek(0)
             self.assertEqual(outcome, "timed out")
-            child = pathlib.Path("/proc", output.read().decode().strip(), "stat")
-            self.assertTrue(not child.exists() or child.read_text().split()[2] == "Z")
+            child = pathlib.Path("/proc", str(int(output.read())))
+            for _ in range(100):  # it has been sent SIGKILL, and dies when it next gets a processor
+                if not child.exists() or "State:\tZ" in (child / "status").read_text():
+                    return
+                time.sleep(0.1)
+            self.fail(f"{child} is still there: {(child / 'status').read_text()}")
 
 
 class Options(unittest.TestCase):
