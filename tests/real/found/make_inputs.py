@@ -117,6 +117,13 @@ INPUTS = {
     # An element where nothing is between the brackets.
     "element.wat": b"(module (elem funcref ()))\n",
 
+    # A dashed ellipse of no size, in pic's language.
+    "ellipse.pic": b".PS\nellipse wid 0 ht 0 dashed 0.1\n.PE\n",
+    # A second format that is wrong: the first is then freed twice.
+    "format.tbl": b".TS\nl.\n.T&\ns.\nx\n.TE\n",
+    # An entry spanned from a row that is not there.
+    "span.tbl": b".TS\nl s\nl l.\n\\^\t\n.TE\n",
+
     # Brackets, deeper than the stack.
     "brackets.capnp": b"@0xdbb9ad1f14bf0b36;\nconst a :Text = " + b"(" * 20000 + b")" * 20000 + b";\n",
 
