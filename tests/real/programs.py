@@ -34,8 +34,8 @@ PROGRAMS = {
         "jsonnet", "0.18.0+ds-3", CMAKE + "-DUSE_SYSTEM_GTEST=ON -DBUILD_TESTS=OFF -DBUILD_SHARED_BINARIES=ON",
         "ninja -j2", "jsonnet", ("libgtest-dev",)),
     "muscle": Program(
-        "muscle", "1:5.1.0-1", COPY, 'make -j2 -C src CXX="$CXX" GPP="$CXX" CXXFLAGS="$FLAGS" LDFLAGS="$FLAGS"',
-        "src/Linux/muscle", ("libomp-19-dev",)),
+        "muscle", "1:5.1.0-1", COPY, 'make -j2 -C src CXX="$CXX" GPP="$CXX" CXXFLAGS="$FLAGS -fopenmp" \
+                      LDFLAGS="$FLAGS -fopenmp"', "src/Linux/muscle", ("libomp-19-dev",)),
     "bedtools": Program(
         "bedtools", "2.30.0+dfsg-3", COPY, "make -j2 " + TOOLS, "bin/bedtools",
         ("zlib1g-dev", "libbz2-dev", "liblzma-dev", "python3")),
