@@ -15,8 +15,8 @@ WABT = CMAKE + "-DBUILD_TESTS=OFF"
 PROGRAMS = {
     "ivl": Program("iverilog", "11.0-1.1", ICARUS, "make dep; make -j2 ivl", "ivl", ICARUS_NEEDS),
     "vvp": Program("iverilog", "11.0-1.1", ICARUS,
-                   "make version_tag.h _pli_types.h; make -C vvp -j2 vvp; make -C vpi -j2; make -C vpi install",
-                   "vvp/vvp", ICARUS_NEEDS),
+                   "make version_tag.h _pli_types.h; make -C vvp dep; make -C vvp -j2 vvp; "
+                   "make -C vpi dep; make -C vpi -j2; make -C vpi install", "vvp/vvp", ICARUS_NEEDS),
     "wasm-decompile": Program("wabt", "1.0.32-1", WABT, "ninja -j2 wasm-decompile", "wasm-decompile"),
     "wat2wasm": Program("wabt", "1.0.32-1", WABT, "ninja -j2 wat2wasm", "wat2wasm"),
     "zpaq": Program("zpaq", "7.15+repack-1", COPY,
