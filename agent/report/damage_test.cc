@@ -365,6 +365,8 @@ TEST_F(Damage, IsAnEntryStateOutOfPlace) {
 
 Part Packed(uint64_t length, Bytes stored) { return {2, std::move(stored), length, Compression::kZstdChunks}; }
 
+Part Words(uint64_t length, Bytes stored) { return {2, std::move(stored), length, Compression::kZstdWords}; }
+
 Bytes OneChunk(format::Chunk chunk, const Bytes& packed) {
   Bytes bytes;
   Put(&bytes, chunk);
@@ -382,7 +384,43 @@ TEST_F(HostileMemory, WithLengthsThatCannotBe) {
   ExpectMemoryDamaged(Packed(uint64_t{1} << 62, {1}), "1 bytes that would unpack to 4611686018427387904");
   ExpectMemoryDamaged(Packed(format::kFreeLength + 256, {1}), "1 bytes that would unpack to 268435712");
   ExpectMemoryDamaged({2, {1}, 2, Compression::kNone}, "1 bytes stored of 2");
-  ExpectMemoryDamaged({2, {1}, 1, static_cast<Compression>(2)}, "compression 2");
+  ExpectMemoryDamaged({2, {1}, 1, static_cast<Compression>(3)}, "compression 3");
+  // A byte of packed words stands for eight.
+  ExpectMemoryDamaged(Words(format::kFreeLength / 8 + 256, {1}), "1 bytes that would unpack to 33554688");
+}
+
+TEST_F(HostileMemory, WithWordsThatAreNone) {
+  const auto expect = [&](const Bytes& runs, const std::string& why) {
+    const uint32_t size = runs.size();
+    ExpectMemoryDamaged(Words(size, OneChunk({size, size}, runs)), why);
+  };
+  // `Runs` fills with 7: a difference, whose argument takes four bytes.
+  expect(Runs({{0x1000, 16}}, 1), "run 0");
+  expect(Runs({{0x1000, 17}}, 2), "run 0");
+  expect(Runs({{0x1000, UINT64_MAX - 0x1000}}, 2), "run 0");
+  expect(Runs({{0x1000, 16}}, 9), "needs 8 bytes, 7 are left");
+  expect(Runs({{0x1000, 16}}, 11), "1 bytes too many");
+  expect(Runs({{0x1000, 17}}, 10), "needs 1 bytes, 0 are left");
+  expect(Runs({{0x1000, 8}, {0x1004, 8}}, 10), "run 1");
+}
+
+TEST_F(Damage, IsPackedWordsWhereRecordsBelong) {
+  const Bytes metadata = Metadata();
+  const uint32_t size = metadata.size();
+  ExpectDamaged(Container({{1, OneChunk({size, size}, metadata), size, Compression::kZstdWords},
+                           Plain(SectionKind::kMemory, NoMemory())}),
+                "metadata: compression 2");
+}
+
+// Two mebibytes of zero words in a hundred bytes: within the section's limit, beyond the reader's.
+TEST_F(HostileMemory, OfZeroWordsBeyondTheReadersOwnLimit) {
+  Report report;
+  report.memory = {{{0x10000}, Bytes(2u << 20)}};
+  ASSERT_TRUE(WriteReport(report, path_));
+  EXPECT_TRUE(ReadReport(path_, {.memory = 2u << 20}));
+  const Result<Report> refused = ReadReport(path_, {.memory = 1u << 20});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("runs of 2097152 bytes, at most 1048576"));
 }
 
 TEST_F(HostileMemory, WithChunksThatAreNot) {

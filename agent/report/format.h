@@ -31,7 +31,11 @@ enum SectionFlags : uint32_t {
   kOptional = 1,  // a reader that does not know the kind leaves it out
 };
 
-enum class Compression : uint32_t { kNone = 0, kZstdChunks = 1 };
+enum class Compression : uint32_t {
+  kNone = 0,
+  kZstdChunks = 1,
+  kZstdWords = 2,  // of page runs: chunks over packed words
+};
 
 struct Section {
   uint32_t kind;
@@ -62,13 +66,33 @@ struct Run {
 };
 static_assert(sizeof(Run) == 16);
 
+// Packed words: a class for each, then what the classes leave open.
+enum class WordClass : uint8_t {
+  kZero = 0,
+  kNear = 1,  // a pointer into its own run: distance from the word to its target, in words, 16 bits
+  kFar = 2,   // the same in bytes, 32 bits
+  kByte = 3,
+  kHalf = 4,        // 16 bits: the difference from the last word of this class
+  kFour = 5,        // 32 bits
+  kLiteral = 6,     // 64 bits
+  kDifference = 7,  // and up: from the last word of this upper half, 32 bits
+};
+constexpr size_t kArgumentStreams = 8;
+constexpr size_t kUpperHalves = 17;
+constexpr uint8_t kFirstRecent = 7 + kUpperHalves;
+constexpr size_t kRecentWords = 256 - kFirstRecent;  // in pairs
+static_assert(kRecentWords % 2 == 0);
+constexpr size_t kPiece = 1 << 20;  // of a run, packed together
+
 // A section may unpack to this much whatever its size, and to more only at kMaxRatio: the writer leaves chunks
 // uncompressed where zstd would do better, so that nothing honest is refused and no bomb of a few kilobytes passes.
 constexpr uint64_t kFreeLength = 256u << 20;
 constexpr uint64_t kMaxRatio = 256;
 
-constexpr bool PlausibleLength(uint64_t stored_length, uint64_t length) {
-  return length <= kFreeLength || length / kMaxRatio <= stored_length;
+// A byte of packed words may stand for eight.
+constexpr bool PlausibleLength(Compression compression, uint64_t stored_length, uint64_t length) {
+  const uint64_t free = compression == Compression::kZstdWords ? kFreeLength / 8 : kFreeLength;
+  return length <= free || length / kMaxRatio <= stored_length;
 }
 
 constexpr uint64_t kMaxMetadata = 64u << 20;

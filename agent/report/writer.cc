@@ -1,6 +1,8 @@
 #include "agent/report/writer.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "agent/report/archive.h"
@@ -8,10 +10,12 @@
 #include "agent/report/file_io.h"
 #include "agent/report/format.h"
 #include "agent/report/section_io.h"
+#include "agent/report/word_packing.h"
 
 namespace recrash {
 namespace {
 
+using format::Compression;
 using format::Section;
 using format::SectionKind;
 
@@ -55,7 +59,20 @@ Status CheckImages(const std::vector<ModuleImage>& images, const std::string& pa
   return Ok{};
 }
 
-Status AppendRuns(SectionWriter* writer, const Regions& regions) {
+Status AppendPacked(const Region& region, WordPacker* packer, SectionWriter* writer) {
+  const std::span<const uint8_t> bytes = region.bytes;
+  std::vector<uint8_t> packed;
+  for (size_t offset = 0; offset < bytes.size(); offset += format::kPiece) {
+    packed.clear();
+    packer->Pack({region.address.value, bytes.size()}, offset,
+                 bytes.subspan(offset, std::min(format::kPiece, bytes.size() - offset)), &packed);
+    if (Status status = writer->Append(packed.data(), packed.size()); !status) return status;
+  }
+  return Ok{};
+}
+
+// Through `packer` when there is one.
+Status AppendRuns(SectionWriter* writer, WordPacker* packer, const Regions& regions) {
   std::vector<format::Run> runs;
   for (const Region* region : regions)
     if (!region->bytes.empty()) runs.push_back({region->address.value, region->bytes.size()});
@@ -63,13 +80,19 @@ Status AppendRuns(SectionWriter* writer, const Regions& regions) {
   if (Status status = writer->Append(&count, sizeof count); !status) return status;
   if (Status status = writer->Append(runs.data(), runs.size() * sizeof(format::Run)); !status) return status;
   for (const Region* region : regions)
-    if (Status status = writer->Append(region->bytes.data(), region->bytes.size()); !status) return status;
+    if (Status status = packer != nullptr ? AppendPacked(*region, packer, writer)
+                                          : writer->Append(region->bytes.data(), region->bytes.size());
+        !status)
+      return status;
   return Ok{};
 }
 
+// Packed words for memory; code and read-only data have few pointers and lose by it.
 Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset, const Regions& regions) {
-  SectionWriter writer(file, kind, flags, offset);
-  if (Status status = AppendRuns(&writer, regions); !status) return status.error();
+  const bool words = kind == SectionKind::kMemory;
+  SectionWriter writer(file, kind, flags, offset, words ? Compression::kZstdWords : Compression::kZstdChunks);
+  WordPacker packer;
+  if (Status status = AppendRuns(&writer, words ? &packer : nullptr, regions); !status) return status.error();
   return writer.Finish();
 }
 
@@ -83,7 +106,7 @@ Regions PointersTo(const std::vector<Region>& regions) {
 Result<Section> WriteEntryStates(OutputFile* file, uint64_t offset, const std::vector<EntryState>& states) {
   SectionWriter writer(file, SectionKind::kEntryStates, format::kOptional, offset);
   for (const EntryState& state : states)
-    if (Status status = AppendRuns(&writer, PointersTo(state.memory)); !status) return status.error();
+    if (Status status = AppendRuns(&writer, nullptr, PointersTo(state.memory)); !status) return status.error();
   return writer.Finish();
 }
 

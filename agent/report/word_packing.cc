@@ -1,0 +1,139 @@
+#include "agent/report/word_packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace recrash {
+namespace {
+
+using format::WordClass;
+
+constexpr size_t kWord = sizeof(uint64_t);
+constexpr uint64_t kUpperHalf = 0xffffffff00000000;
+
+// How many bytes each class leaves open; the class is also the number of their stream.
+constexpr std::array<uint8_t, format::kArgumentStreams> kArgumentSize = {0, 2, 4, 1, 2, 4, 8, 4};
+
+constexpr bool IsRecent(uint8_t code) { return code >= format::kFirstRecent; }
+constexpr size_t StreamOf(uint8_t code) {
+  if (IsRecent(code)) return static_cast<size_t>(WordClass::kZero);  // no argument either
+  return std::min<size_t>(code, static_cast<size_t>(WordClass::kDifference));
+}
+
+// Fibonacci hashing: its upper bits depend on all of the word.
+size_t PairOf(uint64_t word) { return ((word * 0x9e3779b97f4a7c15) >> 40) % (format::kRecentWords / 2); }
+size_t UpperSlot(uint64_t word) { return (word >> 32) % format::kUpperHalves; }
+
+void Append(uint64_t value, WordClass word_class, std::vector<uint8_t>* out) {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+  out->insert(out->end(), bytes, bytes + kArgumentSize[static_cast<size_t>(word_class)]);
+}
+
+// A word that is not among those seen lately takes the older place of its pair.
+uint64_t Remembered(uint64_t word, WordHistory* history) {
+  const size_t pair = PairOf(word);
+  const bool second = history->second_is_newer[pair] = !history->second_is_newer[pair];
+  return history->recent[2 * pair + second] = word;
+}
+
+uint64_t Seen(size_t place, WordHistory* history) {
+  history->second_is_newer[place / 2] = place % 2 != 0;
+  return history->recent[place];
+}
+
+// `value` is the argument, `at` the word's own address.
+uint64_t UnpackWord(uint8_t code, uint64_t value, uint64_t at, WordHistory* history) {
+  if (IsRecent(code)) return Seen(code - format::kFirstRecent, history);
+  switch (static_cast<WordClass>(StreamOf(code))) {
+    case WordClass::kZero:
+    case WordClass::kByte:
+      return value;
+    case WordClass::kNear:
+      return at + static_cast<uint64_t>(static_cast<int16_t>(value)) * kWord;
+    case WordClass::kFar:
+      return Remembered(at + static_cast<uint64_t>(static_cast<int32_t>(value)), history);
+    case WordClass::kHalf:
+      return history->half = static_cast<uint16_t>(history->half + value);
+    case WordClass::kFour:
+      return Remembered(value, history);
+    case WordClass::kLiteral:
+      return history->by_upper_half[UpperSlot(value)] = Remembered(value, history);
+    case WordClass::kDifference:
+      break;
+  }
+  uint64_t& last = history->by_upper_half[code - static_cast<uint8_t>(WordClass::kDifference)];
+  last = (last & kUpperHalf) | static_cast<uint32_t>(last + value);
+  return Remembered(last, history);
+}
+
+}  // namespace
+
+void WordPacker::PackWord(uint64_t word, uint64_t distance, bool in_run, std::vector<uint8_t>* classes) {
+  const auto add = [&](WordClass word_class, uint64_t argument, uint8_t slot = 0) {
+    classes->push_back(static_cast<uint8_t>(word_class) + slot);
+    Append(argument, word_class, &arguments_[static_cast<size_t>(word_class)]);
+  };
+  const auto away = static_cast<int64_t>(distance);
+  if (word == 0) return add(WordClass::kZero, 0);
+  if (in_run && away % 8 == 0 && away / 8 == static_cast<int16_t>(away / 8))
+    return add(WordClass::kNear, static_cast<uint64_t>(away / 8));
+  if (word <= UINT8_MAX) return add(WordClass::kByte, word);
+  if (word <= UINT16_MAX) {
+    add(WordClass::kHalf, static_cast<uint16_t>(word - history_.half));
+    history_.half = static_cast<uint16_t>(word);
+    return;
+  }
+  for (const size_t place : {2 * PairOf(word), 2 * PairOf(word) + 1})
+    if (history_.recent[place] == word) {
+      Seen(place, &history_);
+      return classes->push_back(static_cast<uint8_t>(format::kFirstRecent + place));
+    }
+  Remembered(word, &history_);
+  // After the words seen lately: each frame of a deep recursion has pointers to the same few objects of outer frames.
+  if (in_run && away == static_cast<int32_t>(away)) return add(WordClass::kFar, distance);
+  const uint64_t last = history_.by_upper_half[UpperSlot(word)];
+  if (word <= UINT32_MAX)
+    add(WordClass::kFour, word);
+  else if (word >> 32 == last >> 32)
+    add(WordClass::kDifference, static_cast<uint32_t>(word - last), static_cast<uint8_t>(UpperSlot(word)));
+  else
+    add(WordClass::kLiteral, word);
+  if (word > UINT32_MAX) history_.by_upper_half[UpperSlot(word)] = word;
+}
+
+void WordPacker::Pack(const format::Run& run, uint64_t offset, std::span<const uint8_t> bytes,
+                      std::vector<uint8_t>* out) {
+  for (std::vector<uint8_t>& stream : arguments_) stream.clear();
+  const size_t whole = bytes.size() / kWord * kWord;
+  for (size_t i = 0; i < whole; i += kWord) {
+    uint64_t word;
+    std::memcpy(&word, bytes.data() + i, kWord);
+    PackWord(word, word - (run.address + offset + i), word - run.address < run.length, out);
+  }
+  for (const std::vector<uint8_t>& stream : arguments_) out->insert(out->end(), stream.begin(), stream.end());
+  out->insert(out->end(), bytes.begin() + static_cast<ptrdiff_t>(whole), bytes.end());
+}
+
+Status WordUnpacker::Unpack(SectionReader* reader, const format::Run& run, uint64_t offset, size_t size,
+                            std::vector<uint8_t>* out) {
+  classes_.clear();
+  arguments_.clear();
+  if (Status status = reader->Append(size / kWord, &classes_); !status) return status;
+  std::array<size_t, format::kArgumentStreams> stream{};
+  for (const uint8_t code : classes_) stream[StreamOf(code)] += kArgumentSize[StreamOf(code)];
+  size_t end = 0;  // each stream's length becomes its beginning
+  for (size_t& position : stream) end += std::exchange(position, end);
+  if (Status status = reader->Append(end, &arguments_); !status) return status;
+  for (size_t i = 0; i < classes_.size(); ++i) {
+    const size_t number = StreamOf(classes_[i]);
+    uint64_t value = 0;
+    std::memcpy(&value, arguments_.data() + stream[number], kArgumentSize[number]);
+    stream[number] += kArgumentSize[number];
+    const uint64_t word = UnpackWord(classes_[i], value, run.address + offset + i * kWord, &history_);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&word);
+    out->insert(out->end(), bytes, bytes + kWord);
+  }
+  return reader->Append(size % kWord, out);
+}
+
+}  // namespace recrash
