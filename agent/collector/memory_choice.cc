@@ -10,6 +10,8 @@ namespace {
 constexpr uint64_t kWordsInPage = kPageSize / sizeof(uint64_t);
 // Of a stack that is not the failing one: enough for its innermost frames.
 constexpr uint64_t kOtherStack = 64 << 10;
+// Of the limit one part in so many is there for what is reached, whatever the failing stack takes.
+constexpr uint64_t kReachedShare = 4;
 
 bool IsPrivateWritable(const Mapping& mapping) {
   return (mapping.flags & (kMapRead | kMapWrite | kMapShared)) == (kMapRead | kMapWrite);
@@ -56,7 +58,9 @@ class Choice {
       if (all_[i].module_data) KeepRange(i, 0, all_[i].run.pages);
     }
     if (!request_.registers.empty()) KeepStack(request_.registers.front(), UINT64_MAX);
-    limit_ = request_.limit / kPageSize;
+    // An overflowed stack may be as large as the limit, and without heap and globals nothing of it can be replayed.
+    const uint64_t limit = request_.limit / kPageSize;
+    limit_ = std::max(limit, kept_ + limit / kReachedShare);
     for (const Registers& registers : request_.registers) {
       KeepStack(registers, kOtherStack);
       for (const uint64_t word : registers.dwarf) Reach(word);

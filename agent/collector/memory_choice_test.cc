@@ -101,6 +101,21 @@ TEST(MemoryWithinTheLimit, IsOnlyWhatIsPrivateAndWritable) {
   EXPECT_THAT(Runs(KeepMemory(memory, mappings, {})), ElementsAre(Kept(0x13000, 1)));
 }
 
+// An overflow of a large stack alone reaches the limit; what it points to is what a replay needs as well.
+TEST(MemoryBeyondTheLimit, HasRoomBesideAnOverflowedStack) {
+  InventedMemory memory;
+  for (uint64_t page = 0; page < 8; ++page) memory.Page(0x80000 + page * kPageSize);
+  for (const uint64_t address : {0x10000, 0x12000, 0x14000, 0x16000}) memory.Page(address);
+  memory.Word(0x80008, 0x12010);
+  memory.Word(0x80010, 0x14010);
+  memory.Word(0x80018, 0x16010);
+  const std::vector<Mapping> mappings = {Heap(0x10000, 8), Heap(0x80000, 8)};
+  const KeptMemory kept =
+      KeepMemory(memory, mappings, {.limit = 8 * kPageSize, .registers = {At(0x80000)}, .modules = {}});
+  EXPECT_THAT(Runs(kept), ElementsAre(Kept(0x12000, 1), Kept(0x14000, 1), Kept(0x80000, 8)));
+  EXPECT_FALSE(kept.complete);
+}
+
 TEST(UnreadablePages, AreSkippedWithASentence) {
   InventedMemory memory;
   for (const uint64_t address : {0x10000, 0x11000, 0x12000}) memory.Page(address);
