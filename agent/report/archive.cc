@@ -32,6 +32,7 @@ RECRASH_PLAIN(recrash::Thread)
 RECRASH_PLAIN(recrash::Module)
 RECRASH_PLAIN(recrash::Mapping)
 RECRASH_PLAIN(recrash::OpenFile)
+RECRASH_PLAIN(recrash::Input)
 RECRASH_PLAIN(recrash::ThrownStack)
 RECRASH_PLAIN(recrash::Process)
 RECRASH_PLAIN(recrash::ReplayWord)
@@ -249,7 +250,8 @@ Status Decode(std::span<const uint8_t> bytes, Work work) {
 // What an archive holds, for reading and writing alike.
 template <typename Archive, typename R>
 void Metadata(Archive& ar, R& r) {
-  ar & r.process & r.failure & r.threads & r.modules & r.mappings & r.files & r.thrown & r.memory_complete & r.losses;
+  ar & r.process & r.failure & r.threads & r.modules & r.mappings & r.files & r.inputs & r.thrown & r.memory_complete;
+  ar & r.losses;
 }
 
 template <typename Archive, typename R>
@@ -258,6 +260,7 @@ void Replay(Archive& ar, R& r) {
 }
 
 constexpr size_t kFxsaveSize = 512;
+constexpr size_t kSha256Digits = 64;
 
 void Check(bool holds, const char* what) {
   if (!holds) throw Malformed(what);
@@ -265,6 +268,18 @@ void Check(bool holds, const char* what) {
 
 void CheckMappings(const std::vector<Mapping>& mappings) {
   for (const Mapping& mapping : mappings) Check(mapping.start < mapping.end, "a mapping ends before it starts");
+}
+
+void CheckInputs(const Report& report) {
+  for (const Input& input : report.inputs) {
+    Check(input.content >= InputContent::kHeld && input.content <= InputContent::kUnreadable,
+          "an input of which it is not known whether it is held");
+    Check(input.sha256.empty() || input.sha256.size() == kSha256Digits, "an input's SHA-256 is not of 64 digits");
+    Check(!input.held() || input.size <= format::kMaxInputs, "an input is larger than its section can be");
+  }
+  const auto count = static_cast<int64_t>(report.inputs.size());
+  for (const OpenFile& file : report.files)
+    Check(file.input >= -1 && file.input < count, "an open file is an input that is not there");
 }
 
 }  // namespace
@@ -296,7 +311,11 @@ void serialize(Archive& ar, Mapping& m, unsigned) {
 }
 template <typename Archive>
 void serialize(Archive& ar, OpenFile& f, unsigned) {
-  ar & f.descriptor & f.flags & f.offset & f.mode & f.size & f.path;
+  ar & f.descriptor & f.flags & f.offset & f.mode & f.size & f.path & f.input;
+}
+template <typename Archive>
+void serialize(Archive& ar, Input& i, unsigned) {
+  ar & i.names & i.path & i.size & i.sha256 & i.content;
 }
 template <typename Archive>
 void serialize(Archive& ar, ThrownStack& s, unsigned) {
@@ -322,7 +341,7 @@ void serialize(Archive& ar, ReplayStream& s, unsigned) {
 template <typename Archive>
 void serialize(Archive& ar, ReplayFrame& f, unsigned) {
   ar & f.index & f.linkage_name & f.function & f.file & f.line & f.entry & f.entry_sp & f.words & f.fields & f.streams;
-  ar & f.depth & f.rewound & f.entry_state;
+  ar & f.depth & f.rewound & f.entry_state & f.self_contained;
 }
 template <typename Archive>
 void serialize(Archive& ar, Symbol& s, unsigned) {
@@ -356,6 +375,7 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
     CheckMappings(report->mappings);
     for (const Module& module : report->modules)
       Check(module.base.value <= UINT64_MAX - module.size, "a module is larger than the address space");
+    CheckInputs(*report);
     if (report->thrown)
       Check(report->thrown->address.value <= UINT64_MAX - report->thrown->bytes.size(),
             "the stack of the throw is larger than the address space");

@@ -11,7 +11,8 @@
 
 namespace recrash {
 
-// Everything of the report but `memory` and `replay`. An error's message says what and where, without a path.
+// Everything of the report but `memory`, `replay` and the contents of inputs. An error's message says what and where,
+// without a path.
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report);
 Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report);
 

@@ -109,7 +109,12 @@ Bytes Runs(std::vector<format::Run> runs, size_t bytes_behind) {
   return bytes;
 }
 
-Bytes Metadata() { return *EncodeMetadata(SmallReport()); }
+// Of a report that needs no section of inputs.
+Bytes Metadata() {
+  Report report = SmallReport();
+  report.inputs.clear();
+  return *EncodeMetadata(report);
+}
 Bytes NoMemory() { return Runs({}, 0); }
 
 class Damage : public testing::Test {
@@ -260,6 +265,11 @@ TEST_F(HostileMetadata, WithValuesThatNoWriterMakes) {
   ExpectMetadataDamaged(encoded([](Report& r) { r.threads[0].registers.fxsave.resize(8); }), "a thread's floating");
   ExpectMetadataDamaged(encoded([](Report& r) { r.mappings[0].end = {1}; }), "a mapping ends");
   ExpectMetadataDamaged(encoded([](Report& r) { r.modules[0].size = UINT64_MAX; }), "a module is larger");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.inputs[0].content = static_cast<InputContent>(0); }), "an input of");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.inputs[0].content = static_cast<InputContent>(6); }), "an input of");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.inputs[0].sha256.pop_back(); }), "an input's SHA-256");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.files[0].input = 4; }), "an open file is an input");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.files[0].input = -2; }), "an open file is an input");
   ExpectMetadataDamaged(encoded([](Report& r) { r.thrown->address = {UINT64_MAX - 8}; }), "the stack of the throw");
 }
 
@@ -361,6 +371,31 @@ TEST_F(Damage, IsAnEntryStateOutOfPlace) {
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->replay->FindEntryState(2)->memory.size(), 1u);
   EXPECT_EQ(report->replay->FindEntryState(3), nullptr);
+}
+
+// How long each is stands in the metadata, what they hold in the section: the two have to agree before it is cut.
+TEST_F(Damage, IsASectionOfInputsThatTheMetadataDoNotSay) {
+  const auto file = [](const std::vector<uint64_t>& sizes, const Bytes& contents, bool section = true) {
+    Report report = SmallReport();
+    report.inputs.clear();
+    for (const uint64_t size : sizes) report.inputs.push_back({{}, "/in", size, "", InputContent::kHeld, {}});
+    std::vector<Part> parts = {Plain(SectionKind::kMetadata, *EncodeMetadata(report)),
+                               Plain(SectionKind::kMemory, NoMemory())};
+    if (section) parts.push_back(Plain(SectionKind::kInputs, contents, format::kOptional));
+    return Container(parts);
+  };
+  ExpectDamaged(file({3}, {1, 2}), "inputs: 2 bytes, the metadata says 3");
+  ExpectDamaged(file({3}, {1, 2, 3, 4}), "inputs: 4 bytes, the metadata says 3");
+  ExpectDamaged(file({}, {1}), "inputs: 1 bytes, the metadata says 0");
+  ExpectDamaged(file({3}, {}, false), "inputs: 0 bytes, the metadata says 3");
+  ExpectDamaged(file({format::kMaxInputs + 1}, {1}), "an input is larger than its section can be");
+  ExpectDamaged(file({UINT64_MAX, 2}, {1}), "an input is larger than its section can be");
+  ExpectDamaged(file(std::vector<uint64_t>(1000, format::kMaxInputs), {1}), "inputs: 1 bytes, the metadata says 6710");
+  const Result<Report> report = Read(file({1, 0, 2}, {1, 2, 3}));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->inputs[0].bytes, Bytes({1}));
+  EXPECT_EQ(report->inputs[1].bytes, Bytes());
+  EXPECT_EQ(report->inputs[2].bytes, Bytes({2, 3}));
 }
 
 Part Packed(uint64_t length, Bytes stored) { return {2, std::move(stored), length, Compression::kZstdChunks}; }
@@ -523,6 +558,8 @@ class Mutants : public Damage {
 TEST_F(Mutants, OfPlainSections) {
   Report full = FullReport();
   for (Region& region : full.memory) region.bytes.resize(100);
+  Bytes inputs;
+  for (const Input& input : full.inputs) inputs.insert(inputs.end(), input.bytes.begin(), input.bytes.end());
   std::vector<Region> image;
   for (const ModuleImage& module : full.replay->images)
     for (const Region& region : module.read_only) image.push_back(region);
@@ -542,7 +579,8 @@ TEST_F(Mutants, OfPlainSections) {
   Mutate({Plain(SectionKind::kMetadata, *EncodeMetadata(full)), Plain(SectionKind::kMemory, runs(full.memory)),
           Plain(SectionKind::kReplay, *EncodeReplay(*full.replay), format::kOptional),
           Plain(SectionKind::kImage, runs(image), format::kOptional),
-          Plain(SectionKind::kEntryStates, states, format::kOptional)},
+          Plain(SectionKind::kEntryStates, states, format::kOptional),
+          Plain(SectionKind::kInputs, inputs, format::kOptional)},
          6000);
 }
 
@@ -558,7 +596,7 @@ TEST_F(Mutants, OfPackedSections) {
     parts.push_back({section.kind, Bytes(begin, begin + static_cast<long>(section.stored_length)), section.length,
                      static_cast<Compression>(section.compression), section.flags});
   }
-  ASSERT_EQ(parts.size(), 5u);
+  ASSERT_EQ(parts.size(), 6u);
   Mutate(parts, 6000);
 }
 

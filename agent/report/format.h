@@ -25,7 +25,14 @@ struct Header {
 };
 static_assert(sizeof(Header) == 32 && std::is_trivially_copyable_v<Header>);
 
-enum class SectionKind : uint32_t { kMetadata = 1, kMemory = 2, kReplay = 3, kImage = 4, kEntryStates = 5 };
+enum class SectionKind : uint32_t {
+  kMetadata = 1,
+  kMemory = 2,
+  kReplay = 3,
+  kImage = 4,
+  kEntryStates = 5,
+  kInputs = 6
+};
 
 enum SectionFlags : uint32_t {
   kOptional = 1,  // a reader that does not know the kind leaves it out
@@ -97,6 +104,7 @@ constexpr bool PlausibleLength(Compression compression, uint64_t stored_length, 
 
 constexpr uint64_t kMaxMetadata = 64u << 20;
 constexpr uint64_t kMaxReplay = 512u << 20;
+constexpr uint64_t kMaxInputs = 64u << 20;
 constexpr uint32_t kMaxString = 1 << 20;
 constexpr uint32_t kMaxBytes = 64u << 20;  // of one byte array in the metadata
 constexpr uint32_t kMaxCount = 8u << 20;   // of the elements of one list

@@ -33,6 +33,8 @@ const char* Name(uint32_t kind) {
       return "image";
     case SectionKind::kEntryStates:
       return "entry states";
+    case SectionKind::kInputs:
+      return "inputs";
   }
   return nullptr;
 }
@@ -69,6 +71,19 @@ Result<std::vector<Section>> ReadTable(const InputFile& file) {
   return sections;
 }
 
+uint64_t LimitOf(SectionKind kind, const ReadLimits& limits) {
+  switch (kind) {
+    case SectionKind::kMetadata:
+      return format::kMaxMetadata;
+    case SectionKind::kReplay:
+      return format::kMaxReplay;
+    case SectionKind::kInputs:
+      return format::kMaxInputs;
+    default:
+      return limits.memory;
+  }
+}
+
 Status CheckSection(const InputFile& file, const Section& section, const ReadLimits& limits) {
   const std::string name = Describe(section);
   const bool records = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ||
@@ -80,11 +95,9 @@ Status CheckSection(const InputFile& file, const Section& section, const ReadLim
   if (section.compression == static_cast<uint32_t>(Compression::kNone) && section.length != section.stored_length)
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes stored of " +
                         std::to_string(section.length) + ", yet not compressed");
-  uint64_t limit = limits.memory;
-  if (records)
-    limit = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ? format::kMaxMetadata : format::kMaxReplay;
   const auto compression = static_cast<Compression>(section.compression);
-  if (section.length > limit || !format::PlausibleLength(compression, section.stored_length, section.length))
+  if (section.length > LimitOf(static_cast<SectionKind>(section.kind), limits) ||
+      !format::PlausibleLength(compression, section.stored_length, section.length))
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes that would unpack to " +
                         std::to_string(section.length));
   return Ok{};
@@ -230,6 +243,23 @@ Status ReadReplay(const InputFile& file, const std::vector<Section>& sections, c
   return Ok{};
 }
 
+// The metadata says how the section is cut; without a section nothing may be held.
+Status ReadInputs(const InputFile& file, const Section* section, std::vector<Input>* inputs) {
+  uint64_t needed = 0;
+  for (const Input& input : *inputs)
+    if (input.held()) needed += input.size;  // of at most kMaxInputs each, and far fewer than 2^32
+  const uint64_t length = section ? section->length : 0;
+  if (needed != length)
+    return file.Damaged("inputs: " + std::to_string(length) + " bytes, the metadata says " + std::to_string(needed));
+  if (!section) return Ok{};
+  SectionReader reader(&file, *section, Describe(*section));
+  for (Input& input : *inputs) {
+    if (!input.held()) continue;
+    if (Status status = reader.Append(input.size, &input.bytes); !status) return status;
+  }
+  return reader.ExpectEnd();
+}
+
 Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
   Result<std::vector<Section>> sections = ReadTable(file);
   if (!sections) return sections.error();
@@ -245,6 +275,8 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
       !status)
     return status.error();
   if (Status status = ReadRuns(file, *memory, limits, &report.memory); !status) return status.error();
+  if (Status status = ReadInputs(file, Find(*sections, SectionKind::kInputs), &report.inputs); !status)
+    return status.error();
   if (const Section* section = Find(*sections, SectionKind::kReplay))
     if (Status status = ReadReplay(file, *sections, *section, &report.replay.emplace()); !status) return status.error();
   return report;

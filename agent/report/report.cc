@@ -5,6 +5,23 @@
 
 namespace recrash {
 
+const char* WhyNotHeld(InputContent content) {
+  static_assert(kMaxHeldInput == 4u << 20 && kMaxHeldInputs == 16u << 20, "the sentences below name them");
+  switch (content) {
+    case InputContent::kHeld:
+      break;
+    case InputContent::kNotAsked:
+      return "RECRASH_OPTIONS=files=embed keeps contents";
+    case InputContent::kTooLarge:
+      return "larger than 4 MiB";
+    case InputContent::kNoRoom:
+      return "beyond the 16 MiB of all";
+    case InputContent::kUnreadable:
+      return "it could not be read";
+  }
+  return "";
+}
+
 const Thread* Report::failing_thread() const {
   auto found = std::ranges::find_if(threads, &Thread::failing);
   return found == threads.end() ? nullptr : &*found;

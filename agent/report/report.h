@@ -98,7 +98,36 @@ struct OpenFile {
   uint64_t offset = 0;
   uint32_t mode = 0;  // st_mode
   uint64_t size = 0;
-  std::string path;  // what /proc/PID/fd says
+  std::string path;    // what /proc/PID/fd says
+  int32_t input = -1;  // index in Report::inputs, or -1
+};
+
+// What became of an input's content.
+enum class InputContent : uint8_t {
+  kHeld = 1,        // in the report
+  kNotAsked = 2,    // RECRASH_OPTIONS=files=names
+  kTooLarge = 3,    // kMaxHeldInput
+  kNoRoom = 4,      // kMaxHeldInputs
+  kUnreadable = 5,  // it could not be opened or read to its end
+};
+
+// "larger than 4 MiB"; empty for kHeld.
+const char* WhyNotHeld(InputContent content);
+
+constexpr uint64_t kMaxHeldInput = 4u << 20;
+constexpr uint64_t kMaxHeldInputs = 16u << 20;  // of a report
+
+// A regular file that the program was given: open at the crash, but not for writing alone, or named on its command
+// line.
+struct Input {
+  std::vector<std::string> names;  // words of the command line, as the program got them
+  std::string path;                // absolute, symbolic links resolved; what /proc/PID/fd says
+  uint64_t size = 0;
+  std::string sha256;  // lower-case hex; empty when it was not taken
+  InputContent content = InputContent::kNotAsked;
+  std::vector<uint8_t> bytes;  // `size` of them when held, else none
+
+  bool held() const { return content == InputContent::kHeld; }
 };
 
 // The stack as it was at the throw of the exception that ended the program, when `noexcept` has unwound it since.
@@ -168,6 +197,8 @@ struct ReplayFrame {
   uint8_t depth = 0;         // that reproduced; set by verification
   bool rewound = false;      // it took the streams rewound to reproduce; set by verification
   bool entry_state = false;  // it took its entry state to reproduce; set by verification
+  // It reproduced in an empty folder, with no inputs but those that the report holds; set by verification.
+  bool self_contained = false;
 };
 
 struct Symbol {
@@ -223,6 +254,7 @@ struct Report {
   std::vector<Module> modules;
   std::vector<Mapping> mappings;
   std::vector<OpenFile> files;
+  std::vector<Input> inputs;
   std::optional<ThrownStack> thrown;
   std::vector<Region> memory;
   bool memory_complete = true;      // false when the limit cut what was kept

@@ -50,6 +50,7 @@ ReplayData SomeReplay() {
   frame.depth = 1;
   frame.rewound = true;
   frame.entry_state = true;
+  frame.self_contained = true;
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
@@ -103,7 +104,10 @@ class Dumper {
   void Fields(const Module& m) { *this << m.path << m.build_id << m.base << m.size << m.bias << m.is_program; }
   void Fields(const Mapping& m) { *this << m.start << m.end << m.flags << m.file_offset << m.path; }
   void Fields(const Region& r) { *this << r.address << r.bytes; }
-  void Fields(const OpenFile& f) { *this << f.descriptor << f.flags << f.offset << f.mode << f.size << f.path; }
+  void Fields(const OpenFile& f) {
+    *this << f.descriptor << f.flags << f.offset << f.mode << f.size << f.path << f.input;
+  }
+  void Fields(const Input& i) { *this << i.names << i.path << i.size << i.sha256 << i.content << i.bytes; }
   void Fields(const ThrownStack& s) { *this << s.registers << s.address << s.bytes; }
   void Fields(const Process& p) {
     *this << p.pid << p.program << p.working_directory << p.arguments << p.version << p.mode << p.options << p.brk_start
@@ -116,7 +120,7 @@ class Dumper {
   void Fields(const ReplayStream& s) { *this << s.parameter << s.kind << s.offset; }
   void Fields(const ReplayFrame& f) {
     *this << f.index << f.linkage_name << f.function << f.file << f.line << f.entry << f.entry_sp << f.words << f.fields
-          << f.streams << f.depth << f.rewound << f.entry_state;
+          << f.streams << f.depth << f.rewound << f.entry_state << f.self_contained;
   }
   void Fields(const Symbol& s) { *this << s.offset << s.size << s.is_function << s.name; }
   void Fields(const Place& p) {
@@ -126,8 +130,8 @@ class Dumper {
   void Fields(const EntryState& s) { *this << s.frame << s.brk_end << s.mappings << s.files << s.memory; }
   void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
   void Fields(const Report& r) {
-    *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.thrown << r.memory
-          << r.memory_complete << r.losses << r.replay;
+    *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.inputs << r.thrown
+          << r.memory << r.memory_complete << r.losses << r.replay;
   }
 
   std::ostringstream text_;
@@ -164,7 +168,16 @@ Report FullReport() {
   report.mappings = {{{0x400000}, {0x406000}, kMapRead | kMapExecute, 0, "/opt/app/bin/server"},
                      {{0x1000000}, {0x1021000}, kMapRead | kMapWrite, 0, "[heap]"},
                      {{0x7f0000000000}, {0x7f00001d0000}, kMapRead | kMapShared, 0x2000, "/lib/libc.so.6"}};
-  report.files = {{0, 2, 0, 020620, 0, "/dev/pts/0"}, {3, 0, 1234, 0100644, 5678, "/var/lib/app/input"}};
+  report.files = {{0, 2, 0, 020620, 0, "/dev/pts/0"}, {3, 0, 1234, 0100644, 5678, "/var/lib/app/input", 1}};
+  report.inputs = {{{"../app/names", "/var/lib/app/names"},
+                    "/var/lib/app/names",
+                    5000000,
+                    std::string(64, 'a'),
+                    InputContent::kTooLarge,
+                    {}},
+                   {{"input"}, "/var/lib/app/input", 5678, std::string(64, '7'), InputContent::kHeld, Pattern(5678, 9)},
+                   {{}, "/tmp/empty (deleted)", 0, "", InputContent::kHeld, {}},
+                   {{}, "/tmp/last", 3, "", InputContent::kHeld, {1, 2, 3}}};
   report.thrown = ThrownStack{SomeRegisters(3), {0x7ffe00000000}, Pattern(300, 5)};
   // Two regions that touch, one beyond; the last one is larger than two chunks.
   report.memory = {{{0x1000000}, Pattern(4096, 1)},
@@ -183,6 +196,7 @@ Report SmallReport() {
   report.failure.signal = 11;
   report.threads = {{7, "x", true, {}}};
   report.memory = {{{0x1000}, Pattern(40, 1)}, {{0x2000}, std::vector<uint8_t>(300, 0)}};
+  report.inputs = {{{"in"}, "/in", 10, "", InputContent::kHeld, Pattern(10, 4)}};
   report.replay.emplace().images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
   report.replay->place.function = "main";
   report.replay->entry_states = {{1, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};

@@ -110,6 +110,26 @@ Result<Section> WriteEntryStates(OutputFile* file, uint64_t offset, const std::v
   return writer.Finish();
 }
 
+// The contents of those that are held, one behind the other; their sizes stand in the metadata.
+Result<Section> WriteInputs(OutputFile* file, uint64_t offset, const std::vector<Input>& inputs) {
+  SectionWriter writer(file, SectionKind::kInputs, format::kOptional, offset);
+  for (const Input& input : inputs)
+    if (Status status = writer.Append(input.bytes.data(), input.bytes.size()); !status) return status.error();
+  return writer.Finish();
+}
+
+// Content and what the metadata says of it agree; the reader cuts the section by that.
+Status CheckInputs(const std::vector<Input>& inputs, const std::string& path) {
+  uint64_t all = 0;
+  for (const Input& input : inputs) {
+    if (input.bytes.size() != (input.held() ? input.size : 0))
+      return NotWritten(path, "an input's content is not of the size that it says");
+    all += input.bytes.size();
+  }
+  if (all > format::kMaxInputs) return NotWritten(path, "more than 64 MiB of inputs");
+  return Ok{};
+}
+
 Status WriteHeader(OutputFile* file, const std::vector<Section>& sections) {
   format::Header header{};
   std::memcpy(header.magic, format::kMagic, sizeof header.magic);
@@ -126,6 +146,7 @@ Status WriteHeader(OutputFile* file, const std::vector<Section>& sections) {
 
 Status WriteReport(const Report& report, const std::string& path) {
   if (Status status = CheckOrder(report.memory, path); !status) return status;
+  if (Status status = CheckInputs(report.inputs, path); !status) return status;
   Result<std::vector<uint8_t>> metadata = EncodeMetadata(report);
   if (!metadata) return NotWritten(path, metadata.error().message);
   Result<std::vector<uint8_t>> replay = std::vector<uint8_t>();
@@ -145,8 +166,9 @@ Status WriteReport(const Report& report, const std::string& path) {
   Result<OutputFile> file = OutputFile::Create(path);
   if (!file) return file.error();
   std::vector<Section> sections;
+  const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
   const bool has_states = report.replay && !report.replay->entry_states.empty();
-  const size_t section_count = 2 + (report.replay ? 2 : 0) + (has_states ? 1 : 0);
+  const size_t section_count = 2 + (has_inputs ? 1 : 0) + (report.replay ? 2 : 0) + (has_states ? 1 : 0);
   uint64_t offset = sizeof(format::Header) + section_count * sizeof(Section);
   const auto add = [&](Result<Section> section) -> Status {
     if (!section) return section.error();
@@ -156,6 +178,9 @@ Status WriteReport(const Report& report, const std::string& path) {
   };
   if (Status s = add(WriteRecords(&*file, SectionKind::kMetadata, 0, offset, *metadata)); !s) return s;
   if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, PointersTo(report.memory))); !s) return s;
+  if (has_inputs) {
+    if (Status s = add(WriteInputs(&*file, offset, report.inputs)); !s) return s;
+  }
   if (report.replay) {
     if (Status s = add(WriteRecords(&*file, SectionKind::kReplay, format::kOptional, offset, *replay)); !s) return s;
     if (Status s = add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, image)); !s) return s;

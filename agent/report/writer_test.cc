@@ -122,6 +122,12 @@ TEST_F(FailedWrite, IsBetterThanAReportThatCannotBeRead) {
   ExpectRefused(WriteReport(report, path_), "images of modules are not in order");
   images = {{{0x1000}, {{{0x800}, {1}}}, {}}};
   ExpectRefused(WriteReport(report, path_), "images of modules are not in order");
+  images = {};
+  // A reader cuts the contents of inputs by their sizes.
+  report.inputs = {{{}, "/in", 2, "", InputContent::kHeld, {1}}};
+  ExpectRefused(WriteReport(report, path_), "an input's content is not of the size");
+  report.inputs = {{{}, "/in", 1, "", InputContent::kTooLarge, {1}}};
+  ExpectRefused(WriteReport(report, path_), "an input's content is not of the size");
   EXPECT_THAT(directory_.names(), IsEmpty());
 }
 
