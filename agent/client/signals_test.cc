@@ -273,8 +273,9 @@ TEST(ReportFolder, AndItsFilesAreTheUsersAlone) {
 }
 
 TEST(Options, ThatNobodyKnowsAreNamed) {
-  const Ran ran = Program::Failing("nothing").With("RECRASH_OPTIONS", "timeout=3,colour=red").Run();
+  const Ran ran = Program::Failing("nothing").With("RECRASH_OPTIONS", "timeout=3,files=names,colour=red").Run();
   EXPECT_THAT(ran.errors(), HasSubstr("\"colour=red\""));
+  EXPECT_THAT(ran.errors(), testing::Not(HasSubstr("\"files")));
 }
 
 // A message that our look-ups left for dlerror() would be taken for the program's own, and what start-up allocates

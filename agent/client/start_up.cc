@@ -43,11 +43,11 @@ void ParseOptions(const char* text) {
       g_state.options.throw_stack = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("exceptions"))
       g_state.options.exceptions_main = strncmp(value, "main", 4) == 0;
-    else if (length != 0) {
+    else if (length != 0 && !is("files")) {  // files: the collector's
       char line[256];
       Text message(line);
       message << "recrash: RECRASH_OPTIONS: unknown option at \"" << text
-              << "\" ignored; known are timeout, memory, throw_stack, exceptions";
+              << "\" ignored; known are timeout, memory, throw_stack, exceptions, files";
       message << "\n";
       if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
     }

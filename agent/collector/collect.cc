@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "agent/collector/inputs.h"
 #include "agent/collector/memory_choice.h"
 #include "agent/collector/proc_files.h"
 #include "agent/collector/stopped_process.h"
@@ -171,17 +172,22 @@ void ReadMemory(const TargetMemory& memory, Report* report) {
 
 }  // namespace
 
-std::optional<uint64_t> NumberOption(std::string_view options, std::string_view name) {
+std::optional<std::string_view> TextOption(std::string_view options, std::string_view name) {
   while (!options.empty()) {
     const size_t end = std::min(options.find_first_of(",:"), options.size());
-    std::string_view option = options.substr(0, end);
+    const std::string_view option = options.substr(0, end);
     options.remove_prefix(std::min(options.size(), end + 1));
-    if (!option.starts_with(name) || option.substr(name.size(), 1) != "=") continue;
-    option.remove_prefix(name.size() + 1);
-    uint64_t value = 0;
-    const auto [last, problem] = std::from_chars(option.data(), option.data() + option.size(), value);
-    if (problem == std::errc() && last == option.data() + option.size() && value < 1 << 30) return value;
+    if (option.starts_with(name) && option.substr(name.size(), 1) == "=") return option.substr(name.size() + 1);
   }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> NumberOption(std::string_view options, std::string_view name) {
+  const std::optional<std::string_view> text = TextOption(options, name);
+  uint64_t value = 0;
+  if (!text) return std::nullopt;
+  const auto [last, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (problem == std::errc() && last == text->data() + text->size() && value < 1 << 30) return value;
   return std::nullopt;
 }
 
@@ -203,6 +209,8 @@ Result<Collected> Collect(const CollectRequest& request) {
   ReadModules(*memory, &report);
   report.files = ReadOpenFiles(request.pid);
   ReadMemory(*memory, &report);
+  // Other threads are still: what they read and write stays as it is.
+  ReadInputs(EmbedsInputs(report.process.options, &report.losses), &report);
   stopped->Detach();
   report.process.collect_ns = static_cast<uint64_t>(Nanoseconds(CLOCK_MONOTONIC)) - record->monotonic_ns;
   return collected;

@@ -1,0 +1,175 @@
+// Runs while the program waits for its report, so everything is bounded: 256 inputs from 1,000 words, 16 MiB kept, and
+// 64 MiB hashed.
+#include "agent/collector/inputs.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "agent/collector/collect.h"
+#include "agent/collector/proc_files.h"
+#include "agent/report/fd.h"
+#include "agent/report/sha256.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kMostInputs = 256;
+constexpr size_t kMostWords = 1000;
+constexpr size_t kLongestName = 4096;
+constexpr uint64_t kMostHashed = 64u << 20;
+constexpr size_t kPiece = 1 << 20;
+
+struct Opened {
+  Fd fd;
+  struct stat status = {};
+};
+
+// Nothing but a regular file is opened: opening a device or a pipe may do something, or wait.
+Opened OpenRegular(int folder, const std::string& name) {
+  Opened opened;
+  if (fstatat(folder, name.c_str(), &opened.status, 0) != 0 || !S_ISREG(opened.status.st_mode)) return opened;
+  Fd fd(openat(folder, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd || fstat(fd.get(), &opened.status) != 0) return opened;
+  if (S_ISREG(opened.status.st_mode)) opened.fd = std::move(fd);
+  return opened;
+}
+
+bool IsOfTheSystem(const std::string& path) {
+  for (const char* folder : {"/proc/", "/dev/", "/sys/"})
+    if (path.starts_with(folder)) return true;
+  return false;
+}
+
+class Collection {
+ public:
+  Collection(bool embed, Report* report)
+      : embed_(embed),
+        report_(report),
+        folder_(open(ProcPath(report->process.pid, "cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+
+  // The command line comes first: where room is short, what was named matters more than what happens to be open.
+  void Read() {
+    const std::vector<std::string>& words = report_->process.arguments;
+    for (size_t i = 1; i < std::min(words.size(), kMostWords); ++i)
+      for (const std::string& name : NamesIn(words[i])) AddNamed(name);
+    for (OpenFile& file : report_->files) AddOpen(&file);
+    if (left_out_)
+      report_->losses.push_back("of more than " + std::to_string(kMostInputs) + " input files nothing is kept");
+  }
+
+ private:
+  struct Identity {
+    dev_t device;
+    ino_t inode;
+    bool operator==(const Identity&) const = default;
+  };
+
+  void AddNamed(const std::string& name) {
+    if (!folder_ && !name.starts_with('/')) return;
+    const Opened opened = OpenRegular(folder_.get(), name);
+    if (!S_ISREG(opened.status.st_mode)) return;
+    const std::string path = opened.fd               ? ReadProcLink(getpid(), "fd/" + std::to_string(opened.fd.get()))
+                             : name.starts_with('/') ? name
+                                                     : report_->process.working_directory + "/" + name;
+    const int input = Add(opened, path);
+    if (input < 0) return;
+    std::vector<std::string>& names = report_->inputs[static_cast<size_t>(input)].names;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+
+  // Through /proc: the very file, even when its name is gone or another's by now.
+  void AddOpen(OpenFile* file) {
+    if (!S_ISREG(file->mode) || (file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH)) return;
+    file->input = Add(OpenRegular(AT_FDCWD, ProcPath(report_->process.pid, "fd/" + std::to_string(file->descriptor))),
+                      file->path);
+  }
+
+  // The input's index, or -1 when it is none of ours.
+  int Add(const Opened& opened, const std::string& path) {
+    const Identity identity{opened.status.st_dev, opened.status.st_ino};
+    const auto known = std::ranges::find(identities_, identity);
+    if (known != identities_.end()) return static_cast<int>(known - identities_.begin());
+    if (!S_ISREG(opened.status.st_mode) || IsOfTheSystem(path) || IsModule(path)) return -1;
+    if (identities_.size() == kMostInputs) {
+      left_out_ = true;
+      return -1;
+    }
+    identities_.push_back(identity);
+    Input& input = report_->inputs.emplace_back();
+    input.path = path;
+    input.size = static_cast<uint64_t>(opened.status.st_size);
+    Keep(opened.fd, &input);
+    return static_cast<int>(identities_.size()) - 1;
+  }
+
+  bool IsModule(const std::string& path) const {
+    return path == report_->process.program ||
+           std::ranges::find(report_->modules, path, &Module::path) != report_->modules.end();
+  }
+
+  void Keep(const Fd& fd, Input* input) {
+    input->content = !embed_                                ? InputContent::kNotAsked
+                     : input->size > kMaxHeldInput          ? InputContent::kTooLarge
+                     : input->size > kMaxHeldInputs - held_ ? InputContent::kNoRoom
+                                                            : InputContent::kHeld;
+    const bool hashed = input->size <= kMostHashed - hashed_;
+    if ((hashed || input->held()) && !Read(fd, input)) {
+      input->content = InputContent::kUnreadable;
+      input->bytes.clear();
+      input->sha256.clear();
+    }
+    if (hashed) hashed_ += input->size;
+    if (input->held()) held_ += input->size;
+  }
+
+  // As many bytes as the file had when it was opened: one that grows meanwhile is cut there, one that shrinks is lost.
+  static bool Read(const Fd& fd, Input* input) {
+    Sha256 hash;
+    std::vector<uint8_t> piece(std::min<uint64_t>(input->size, kPiece));
+    for (uint64_t done = 0; done < input->size;) {
+      const size_t wanted = std::min<uint64_t>(piece.size(), input->size - done);
+      const ssize_t got = pread(fd.get(), piece.data(), wanted, static_cast<off_t>(done));
+      if (got <= 0) return false;
+      const std::span bytes(piece.data(), static_cast<size_t>(got));
+      hash.Append(bytes);
+      if (input->held()) input->bytes.insert(input->bytes.end(), bytes.begin(), bytes.end());
+      done += bytes.size();
+    }
+    input->sha256 = hash.Finish();
+    return static_cast<bool>(fd);
+  }
+
+  bool embed_;
+  Report* report_;
+  Fd folder_;
+  std::vector<Identity> identities_;  // of report_->inputs
+  uint64_t held_ = 0;
+  uint64_t hashed_ = 0;
+  bool left_out_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> NamesIn(const std::string& word) {
+  std::vector<std::string> names;
+  if (!word.empty() && word.size() <= kLongestName) names.push_back(word);
+  const size_t sign = word.find('=');
+  if (sign != word.npos && sign + 1 < word.size() && word.size() - sign - 1 <= kLongestName)
+    names.push_back(word.substr(sign + 1));
+  return names;
+}
+
+void ReadInputs(bool embed, Report* report) { Collection(embed, report).Read(); }
+
+bool EmbedsInputs(std::string_view options, std::vector<std::string>* losses) {
+  const std::string_view value = TextOption(options, "files").value_or("names");
+  if (value != "embed" && value != "names")
+    losses->push_back("RECRASH_OPTIONS=files=" + std::string(value) +
+                      " is not understood (embed or names): only names of input files are kept");
+  return value == "embed";
+}
+
+}  // namespace recrash
