@@ -1,14 +1,24 @@
 #include "testgen/replay/launch.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 
+#include "testgen/replay/input_check.h"
 #include "testgen/replay/plan.h"
 #include "testgen/replay/subject.h"
 
 namespace recrash {
 namespace {
+
+// Names out of a report must not reach a terminal as they are.
+std::string Printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+  return text;
+}
 
 bool IsDebugged() {
   std::ifstream status("/proc/self/status");
@@ -19,6 +29,13 @@ bool IsDebugged() {
   return false;
 }
 
+// A test that reads what the report does not hold can only be red as recorded with the very files.
+void SayWhichInputsAreNotAsRecorded(const Report& report) {
+  if (std::ranges::all_of(report.replay->frames, &ReplayFrame::self_contained)) return;
+  for (const std::string& problem : InputProblems(report))
+    std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", Printable(problem).c_str());
+}
+
 }  // namespace
 
 Result<int> Launch(const Report& report, const LaunchOptions& options) {
@@ -27,6 +44,7 @@ Result<int> Launch(const Report& report, const LaunchOptions& options) {
   subject->allow_same_bases = options.allow_same_bases;
   subject->arguments = options.arguments;
   subject->argv0 = options.argv0;
+  SayWhichInputsAreNotAsRecorded(report);
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
   plan_options.program = subject->program.path;

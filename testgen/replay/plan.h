@@ -17,7 +17,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -77,7 +77,7 @@ struct Mapping {
   uint32_t protection;  // PROT_*
   uint64_t file_offset;
   Text path;
-  uint32_t reserved;
+  int32_t input;  // kFile: index of the input that it maps, or -1
 };
 
 // Bytes of recorded memory, page-aligned in address, size and file offset.
@@ -100,8 +100,23 @@ struct OpenFile {
   int32_t descriptor;
   int32_t flags;  // to open it with
   uint64_t offset;
-  Text path;  // empty: /dev/null in its place
-  uint32_t reserved;
+  Text path;      // empty: /dev/null in its place
+  int32_t input;  // index of the input that it is, or -1; one that is held comes before `path`
+};
+
+// A regular file that the dead process was given.
+struct Input {
+  uint64_t size;
+  uint64_t offset;  // of its content in the plan
+  Text path;        // absolute
+  uint32_t held;    // 0: no content
+};
+constexpr uint64_t kMostInputs = 256;
+
+// A name by which the dead process may have known it, as NormalizePath makes it.
+struct InputName {
+  Text path;
+  uint32_t input;
 };
 
 struct Word {
@@ -120,6 +135,10 @@ struct Stream {
   uint16_t offset;
 };
 
+enum FrameFlags : uint32_t {
+  kSealed = 1,  // called in an empty folder, with no inputs but those that are held
+};
+
 struct Frame {
   uint32_t index;
   Text name;
@@ -130,6 +149,8 @@ struct Frame {
   Array words;
   Array fields;  // of Patch
   Array streams;
+  uint32_t flags;
+  uint32_t reserved;
 };
 
 enum SymbolFlags : uint32_t {
@@ -157,7 +178,9 @@ struct RuntimeSymbol {
 };
 
 // A frame to verify: at depth 0, then at depth 1 where that does not reproduce and there are fields, then at depth 0
-// with its streams rewound, if there are any. When nothing reproduces, the outcome without rewinding stands.
+// with its streams rewound, if there are any. When nothing reproduces, the outcome without rewinding stands. First
+// sealed (FrameFlags); where that does not reproduce, and did not find something that may be there, the same again
+// unsealed.
 struct Request {
   uint32_t frame;  // index in Header::frames
 };
@@ -209,6 +232,8 @@ struct Header {
   Array runs;
   Array patches;
   Array files;
+  Array inputs;
+  Array input_names;
   Array frames;
   Array runtime_symbols;
   Array requests;
@@ -221,6 +246,8 @@ struct FrameResult {
   Verdict verdict;
   uint32_t depth;  // tried last
   uint32_t rewound;
+  uint32_t self_contained;  // reproduced when sealed
+  uint32_t unsealed;        // the outcome is one with the files that are there now
   double seconds;
   char text[1000];
 };

@@ -18,6 +18,7 @@
 #include "testgen/replay/glibc_state.h"
 #include "testgen/replay/left_out.h"
 #include "testgen/replay/plan.h"
+#include "testgen/replay/recorded_path.h"
 #include "testgen/replay/translation.h"
 
 namespace recrash {
@@ -101,6 +102,8 @@ class Builder {
   void AddPatches();
   void AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes);
   void AddFiles();
+  void AddInputs();
+  int32_t InputAt(const std::string& path) const;
   void AddFrames();
   void AddSymbols();
   void AddSymbols(const ModuleTranslation& translation, plan::Module* module);
@@ -118,13 +121,15 @@ class Builder {
   std::map<size_t, ModuleTranslation> translations_;
   plan::Header header_{};
   std::string texts_ = std::string(1, '\0');
-  std::vector<uint8_t> blob_;  // bytes of patches and fields; offsets into it until Write
+  std::vector<uint8_t> blob_;  // bytes of patches, fields and inputs; offsets into it until Write
   std::vector<plan::Module> modules_;
   std::vector<plan::Mapping> mappings_;
   std::vector<plan::Run> runs_;
   std::vector<Content> contents_;
   std::vector<plan::Patch> patches_;
   std::vector<plan::OpenFile> files_;
+  std::vector<plan::Input> inputs_;
+  std::vector<plan::InputName> input_names_;
   std::vector<plan::Frame> frames_;
   std::vector<plan::Word> words_;
   std::vector<plan::Patch> fields_;
@@ -190,6 +195,7 @@ void Builder::AddModules() {
 void Builder::AddMapping(const Mapping& mapping, uint64_t start, uint64_t end) {
   const bool is_file = mapping.path.starts_with('/');
   plan::Mapping planned{};
+  planned.input = -1;
   planned.start = start;
   planned.end = end;
   planned.kind = plan::MappingKind::kReserved;
@@ -201,6 +207,7 @@ void Builder::AddMapping(const Mapping& mapping, uint64_t start, uint64_t end) {
   } else if (is_file) {
     planned.kind = plan::MappingKind::kFile;
     planned.path = AddText(mapping.path);
+    planned.input = InputAt(mapping.path);
     planned.file_offset = mapping.file_offset + (start - mapping.start.value);
   } else if (mapping.flags & kMapShared) {
     planned.kind = plan::MappingKind::kMemory;  // contents of shared memory are not kept: zero pages
@@ -271,7 +278,31 @@ void Builder::AddPatches() {
   for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&patches_, mutex, unlocked);
 }
 
-// Files that were only read are opened again; what was written to goes to /dev/null, so that a replay destroys nothing.
+int32_t Builder::InputAt(const std::string& path) const {
+  for (size_t i = 0; i < std::min<size_t>(report_.inputs.size(), plan::kMostInputs); ++i) {
+    if (report_.inputs[i].path == path) return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+void Builder::AddInputs() {
+  const std::string& folder = report_.process.working_directory;
+  for (size_t i = 0; i < std::min<size_t>(report_.inputs.size(), plan::kMostInputs); ++i) {
+    const Input& input = report_.inputs[i];
+    inputs_.push_back({input.bytes.size(), AddBytes(input.bytes), AddText(input.path), input.held() ? 1u : 0u});
+    std::vector<std::string> names = input.names;
+    names.push_back(input.path);
+    for (const std::string& name : names) {
+      if (name.empty() || (name[0] != '/' && folder.empty())) continue;
+      std::string path(folder.size() + name.size() + 3, '\0');
+      if (!NormalizePath(folder.c_str(), name.c_str(), path.data(), path.size())) continue;
+      input_names_.push_back({AddText(path.c_str()), static_cast<uint32_t>(i)});
+    }
+  }
+}
+
+// What the report holds comes from there. Of the rest, files that were only read are opened again; what was written to
+// goes to /dev/null, so that a replay destroys nothing.
 void Builder::AddFiles() {
   for (const OpenFile& file : report_.files) {
     plan::OpenFile planned{};
@@ -281,6 +312,10 @@ void Builder::AddFiles() {
     const bool read_only = (file.flags & O_ACCMODE) == O_RDONLY;
     const bool is_path = file.path.starts_with('/') && !file.path.starts_with("/dev/pts/");
     if (read_only && is_path) planned.path = AddText(file.path);
+    const bool is_input = file.input >= 0 && static_cast<uint64_t>(file.input) <
+                                                 std::min<uint64_t>(report_.inputs.size(), plan::kMostInputs);
+    const bool held = is_input && report_.inputs[static_cast<size_t>(file.input)].held();
+    planned.input = held || (is_input && read_only) ? file.input : -1;
     files_.push_back(planned);
   }
 }
@@ -293,6 +328,7 @@ void Builder::AddFrames() {
     planned.entry = frame.entry.value;
     planned.entry_sp = frame.entry_sp.value;
     planned.rebuilt_module = -1;
+    planned.flags = frame.self_contained ? plan::kSealed : 0;
     const int module = ModuleAt(frame.entry.value);
     if (module >= 0 && rebuilt_[module]) {
       const std::optional<uint64_t> entry =
@@ -459,6 +495,8 @@ Result<PlanFile> Builder::Write() {
   header_.runs = Reserve(runs_);
   header_.patches = Reserve(patches_);
   header_.files = Reserve(files_);
+  header_.inputs = Reserve(inputs_);
+  header_.input_names = Reserve(input_names_);
   header_.frames = Reserve(frames_);
   const plan::Array words = Reserve(words_);
   const plan::Array fields = Reserve(fields_);
@@ -478,6 +516,7 @@ Result<PlanFile> Builder::Write() {
   }
   for (plan::Patch& patch : patches_) patch.offset += blob.offset;
   for (plan::Patch& field : fields_) field.offset += blob.offset;
+  for (plan::Input& input : inputs_) input.offset += blob.offset;
   uint64_t at = (header_.size + kPage - 1) & ~(kPage - 1);
   for (plan::Run& run : runs_) {
     run.offset = at;
@@ -492,6 +531,7 @@ Result<PlanFile> Builder::Write() {
       WriteAt(descriptor, &header_, sizeof header_, 0) && WriteTable(descriptor, modules_, header_.modules) &&
       WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
       WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
+      WriteTable(descriptor, inputs_, header_.inputs) && WriteTable(descriptor, input_names_, header_.input_names) &&
       WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
       WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
       WriteTable(descriptor, symbols_, symbols) && WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
@@ -523,6 +563,7 @@ Result<PlanFile> Builder::Build() {
   AddRuns();
   AddPatches();
   AddFiles();
+  AddInputs();
   AddFrames();
   AddSymbols();
   AddFailure();

@@ -394,6 +394,25 @@ int main() {
   ExpectNeeded(program, "Next", "files", Verdict::kExited);
 }
 
+// 29: an outer frame reads the input again.
+TEST(Bites, Line29_InputsAreServedFromTheReport) {
+  const ReplayedProgram program(R"(
+#include <fstream>
+#include <string>
+__attribute__((noinline)) int Use(const int* at) { return *at; }
+__attribute__((noinline)) int Read(const char* name, const int* limit) {
+  std::ifstream in(name);
+  std::string word;
+  in >> word;
+  return Use(word == "end" ? nullptr : limit) + 1;
+}
+int main(int count, char** words) { return Read(words[1], &count) + 1; }
+)",
+                                "-O2 -g", {"input"}, "references", "files=embed", "echo end > input");
+  program.fixture().Run("rm " + program.fixture().path("input"));
+  ExpectNeeded(program, "Read", "inputs", Verdict::kReturned);
+}
+
 // 27: the handler of an overflow needs a stack that is not full.
 TEST(Bites, Line27_TheHandlerHasAStackOfItsOwn) {
   const ReplayedProgram program(kOverflow, "-O1 -g");

@@ -23,19 +23,21 @@ std::string WithAgent(const std::string& flags, const std::string& mode) {
 }  // namespace
 
 ReplayedProgram::ReplayedProgram(const std::string& source, const std::string& flags,
-                                 const std::vector<std::string>& arguments, const std::string& mode)
-    : fixture_(source, WithAgent(flags, mode)), report_(Crash(arguments)) {
+                                 const std::vector<std::string>& arguments, const std::string& mode,
+                                 const std::string& options, const std::string& before)
+    : fixture_(source, WithAgent(flags, mode)), report_(Crash(arguments, options, before)) {
   const Backtrace backtrace = MustRead(report_);
   Result<ReplayData> data = MakeReplayData(report_, backtrace, {});
   if (!data) Die(data.error().message);
   report_.replay = std::move(*data);
 }
 
-Report ReplayedProgram::Crash(const std::vector<std::string>& arguments) const {
-  std::string command =
-      "RECRASH_DIR=" + fixture_.folder() + " RECRASH_COLLECTOR=" RECRASH_TEST_COLLECTOR " " + fixture_.path();
+Report ReplayedProgram::Crash(const std::vector<std::string>& arguments, const std::string& options,
+                              const std::string& before) const {
+  std::string command = "RECRASH_OPTIONS='" + options + "' RECRASH_DIR=" + fixture_.folder() +
+                        " RECRASH_COLLECTOR=" RECRASH_TEST_COLLECTOR " " + fixture_.path();
   for (const std::string& argument : arguments) command += " '" + argument + "'";
-  fixture_.Run("cd " + fixture_.folder() + " && (" + command + ") >output 2>&1; true");
+  fixture_.Run("cd " + fixture_.folder() + " && " + before + " && (" + command + ") >output 2>&1; true");
   for (const auto& entry : std::filesystem::recursive_directory_iterator(fixture_.folder())) {
     if (entry.path().extension() != ".rcr") continue;
     Result<Report> report = ReadReport(entry.path().string());
@@ -88,8 +90,8 @@ std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& v
       if (frame.index != verdict.index) continue;
       text += "#" + std::to_string(frame.index) + " " + frame.function + ": " +
               kNames[static_cast<uint32_t>(verdict.verdict)] + " (depth " + std::to_string(verdict.depth) +
-              (verdict.rewound ? ", rewound, " : ", ") + std::to_string(verdict.seconds * 1000) + " ms) " +
-              verdict.note + "\n";
+              (verdict.rewound ? ", rewound, " : ", ") + (verdict.self_contained ? "self-contained, " : "") +
+              std::to_string(verdict.seconds * 1000) + " ms) " + verdict.note + "\n";
     }
   }
   return text;

@@ -13,9 +13,11 @@ namespace recrash {
 
 class ReplayedProgram {
  public:
-  // Compiles `source` with the pass, the agent and `flags`, runs it until it crashes, reads report and frames.
+  // Compiles `source` with the pass, the agent and `flags`, runs it until it crashes with RECRASH_OPTIONS=`options`
+  // after the shell command `before`, reads report and frames.
   explicit ReplayedProgram(const std::string& source, const std::string& flags = "-O2 -g",
-                           const std::vector<std::string>& arguments = {}, const std::string& mode = "references");
+                           const std::vector<std::string>& arguments = {}, const std::string& mode = "references",
+                           const std::string& options = "", const std::string& before = "true");
 
   // The verdict on the innermost frame whose function's name begins with `function`.
   FrameVerdict Verify(const std::string& function, const VerifyOptions& options = {}) const;
@@ -23,6 +25,7 @@ class ReplayedProgram {
   Result<std::vector<FrameVerdict>> VerifyAll(const VerifyOptions& options = {}) const;
 
   Fixture& fixture() { return fixture_; }
+  const Fixture& fixture() const { return fixture_; }
   Report& report() { return report_; }
   const Report& report() const { return report_; }
   // The same with a program that is built anew from `source`; returns its path, for VerifyOptions::program.
@@ -32,7 +35,7 @@ class ReplayedProgram {
   const std::string& text() const { return text_; }
 
  private:
-  Report Crash(const std::vector<std::string>& arguments) const;
+  Report Crash(const std::vector<std::string>& arguments, const std::string& options, const std::string& before) const;
 
   Fixture fixture_;
   Report report_;

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <span>
 
+#include "testgen/replay/input_check.h"
 #include "testgen/replay/plan.h"
 #include "testgen/replay/plan_builder.h"
 #include "testgen/replay/subject.h"
@@ -70,9 +72,16 @@ FrameVerdict ToVerdict(const ReplayFrame& frame, const plan::FrameResult& result
   verdict.verdict = result.verdict;
   verdict.depth = static_cast<uint8_t>(result.depth);
   verdict.rewound = result.rewound != 0;
+  verdict.self_contained = result.self_contained != 0;
   verdict.seconds = result.seconds;
   verdict.note = Results::Text(result.text, sizeof result.text);
   return verdict;
+}
+
+// What was read may be why it ended so, or why it will not end so elsewhere.
+void NoteInputs(const std::vector<std::string>& problems, FrameVerdict* verdict) {
+  if (!problems.empty() && verdict->note == "returned") verdict->note.clear();  // the verdict says so
+  for (const std::string& problem : problems) verdict->note += (verdict->note.empty() ? "" : "; ") + problem;
 }
 
 }  // namespace
@@ -115,10 +124,14 @@ Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const Verif
     return Error{Errc::kRefused, subject->program.path + " " + StatusText(*status) +
                                      " before its main was reached; its static initialisers or the loader did that"};
   }
+  const std::span<const plan::FrameResult> all(results.get()->results, frames.size());
+  const bool unsealed = std::ranges::any_of(all, [](const plan::FrameResult& result) { return result.unsealed != 0; });
+  const std::vector<std::string> problems = unsealed ? InputProblems(report) : std::vector<std::string>();
   std::vector<FrameVerdict> verdicts;
   for (size_t i = 0; i < frames.size(); ++i) {
     verdicts.push_back(ToVerdict(report.replay->frames[frames[i]], results.get()->results[i],
                                  "the program that hosts the replays " + StatusText(*status)));
+    if (all[i].unsealed != 0) NoteInputs(problems, &verdicts.back());
   }
   return verdicts;
 }

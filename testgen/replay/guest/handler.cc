@@ -77,6 +77,8 @@ bool IsFailureSignal(int signal) {
 
 void NoteRewinding(bool rewinding) { observed->rewinding = rewinding; }
 
+void NoteMissed() { observed->missed = true; }
+
 bool HasEnded() { return observed->ending != Ending::kNone; }
 
 void NoteExit(int status) {

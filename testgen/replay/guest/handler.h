@@ -20,6 +20,9 @@ bool IsFailureSignal(int signal);
 // From here on (or no longer) an ending is one of rewinding a stream.
 void NoteRewinding(bool rewinding);
 
+// A sealed replay did not find something that may be there otherwise.
+void NoteMissed();
+
 // In process a handler comes back: has the replay ended?
 bool HasEnded();
 

@@ -72,7 +72,7 @@ bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
 uint32_t Call(uint32_t index, uint32_t depth, char* text, size_t size) {
   const plan::Frame* frame = FindFrame(index);
   if (!frame) return static_cast<uint32_t>(Verdict::kCannotReplay);
-  return static_cast<uint32_t>(RunFrame(*frame, depth, text, size));
+  return static_cast<uint32_t>(RunFrame(*frame, depth, frame->flags & plan::kSealed, text, size));
 }
 
 bool Rewind(uint32_t index, uint32_t number) {

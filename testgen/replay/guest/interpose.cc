@@ -74,6 +74,7 @@ void FindInterposed() {
   Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
   Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
   Find(&real_exit, "exit");
+  FindInterposedFiles();
 }
 
 void InstallRealAction(int signal, const struct sigaction* action) { real_sigaction(signal, action, nullptr); }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
@@ -26,7 +27,8 @@ bool MapAt(const plan::Mapping& mapping, int protection, int flags, int file, ui
 
 // Locale archives, gconv caches, mapped inputs. A file that is gone or shorter leaves a hole: who touches it fails.
 void MapFile(const plan::Mapping& mapping) {
-  const int file = open(TextOf(mapping.path), O_RDONLY | O_CLOEXEC);
+  const int file =
+      IsHeld(mapping.input) ? OpenHeld(mapping.input, O_CLOEXEC) : open(TextOf(mapping.path), O_RDONLY | O_CLOEXEC);
   struct stat status;
   const bool fits = !LeftOut("mapped_files") && file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
                     static_cast<uint64_t>(status.st_size) > mapping.file_offset;

@@ -24,6 +24,7 @@ struct Observed {
   uint32_t stolen_locks;
   bool searched;   // own_pc has been looked for
   bool rewinding;  // a stream was being rewound: the function has not been called
+  bool missed;     // sealed, and it looked for something that may be there when it is not
   char abort_message[1024];
   char exception_type[512];
   char exception_what[1024];

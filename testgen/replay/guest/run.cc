@@ -14,6 +14,7 @@
 
 #include "shadowstack/abi.h"
 #include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
@@ -77,18 +78,13 @@ void Prepare(const plan::Frame& frame, uint32_t depth) {
 
 void EndChild() { ExitNow(0); }
 
-// Where it is gone, relative paths lead elsewhere; the frame may still reproduce.
-void EnterWorkingDirectory() {
-  const char* directory = TextOf(world.plan->working_directory);
-  if (*directory && chdir(directory) != 0) observed->status = errno;
-}
-
 [[noreturn]] void RunChild() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  EnterWorkingDirectory();
+  EnterFolder();
   SetLimits();
   InstallHandlers(observed, EndChild);
+  SealMappings();
   ReopenFiles();
   EnterSandbox();
   RestoreAndCall(prepared);
@@ -156,7 +152,7 @@ void LeaveCall() { recrash_leave_call(); }
 void RunInPlace() {
   fflush(nullptr);
   const int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  EnterWorkingDirectory();
+  EnterFolder();
   InstallHandlers(observed, LeaveCall);
   ReopenFiles();
   SaveLive();
@@ -210,18 +206,20 @@ bool RewindNext(const plan::Frame& frame, uint32_t number) {
   return false;
 }
 
-Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size) {
+Verdict RunFrame(const plan::Frame& frame, uint32_t depth, bool sealed, char* text, size_t size) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
   *observed = Observed{};
   Prepare(frame, depth);
+  PrepareFolder(sealed);
   if (Has(plan::kInProcess)) {
     RunInPlace();
   } else {
     RunInChild();
   }
+  RemoveFolder();
   return Judge(*observed, text, size);
 }
 
@@ -237,19 +235,35 @@ bool MayTryAgain(const plan::FrameResult& result) {
   return result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay;
 }
 
-void RunRequest(const plan::Frame& frame, plan::FrameResult* result) {
-  result->verdict = RunFrame(frame, 0, result->text, sizeof result->text);
+// True when one of the tries, all sealed, looked for something that may be there when it is not sealed.
+bool Try(const plan::Frame& frame, bool sealed, plan::FrameResult* result) {
+  result->depth = 0;
+  result->verdict = RunFrame(frame, 0, sealed, result->text, sizeof result->text);
+  bool missed = observed->missed;
   if (MayTryAgain(*result) && frame.fields.count) {
     result->depth = 1;
-    result->verdict = RunFrame(frame, 1, result->text, sizeof result->text);
+    result->verdict = RunFrame(frame, 1, sealed, result->text, sizeof result->text);
+    missed |= observed->missed;
   }
-  if (!MayTryAgain(*result) || !RewindAll(frame)) return;
+  if (!MayTryAgain(*result) || !RewindAll(frame)) return missed;
   char text[sizeof result->text];
-  if (RunFrame(frame, 0, text, sizeof text) != Verdict::kReproduced) return;
+  const Verdict verdict = RunFrame(frame, 0, sealed, text, sizeof text);
+  missed |= observed->missed;
+  if (verdict != Verdict::kReproduced) return missed;
   result->verdict = Verdict::kReproduced;
   result->depth = 0;
   result->rewound = 1;
   memcpy(result->text, text, sizeof text);
+  return missed;
+}
+
+// A frame that has not missed anything would do the same unsealed: most are tried once only.
+void RunRequest(const plan::Frame& frame, plan::FrameResult* result) {
+  const bool missed = Try(frame, true, result);
+  result->self_contained = result->verdict == Verdict::kReproduced;
+  if (!missed || !MayTryAgain(*result)) return;
+  result->unsealed = 1;
+  Try(frame, false, result);
 }
 
 void TimeRequest(const plan::Frame& frame, plan::FrameResult* result) {

@@ -19,7 +19,8 @@ void PrepareFrames();
 // subject has not the functions for it.
 bool RewindNext(const plan::Frame& frame, uint32_t number);
 
-Verdict RunFrame(const plan::Frame& frame, uint32_t depth, char* text, size_t size);
+// `sealed`: in an empty folder, with no inputs but those that the report holds.
+Verdict RunFrame(const plan::Frame& frame, uint32_t depth, bool sealed, char* text, size_t size);
 
 // Works off the plan's requests into the shared results, several at a time.
 void RunRequests();

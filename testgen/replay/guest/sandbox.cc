@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/left_out.h"
@@ -45,11 +47,23 @@ void MoveTo(int from, int to) {
   close(from);
 }
 
-void Reopen(const plan::OpenFile& file, const char* path, int flags) {
+int OpenNow(const plan::OpenFile& file) {
+  const char* path = TextOf(file.path);
   struct stat status;
   // Opening a fifo would wait for its other end.
   const bool usable = *path && stat(path, &status) == 0 && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode);
-  int descriptor = usable ? open(path, flags) : -1;
+  return usable ? open(path, file.flags) : -1;
+}
+
+int OpenAsRecorded(const plan::OpenFile& file) {
+  if (IsHeld(file.input)) return OpenHeld(file.input, file.flags);
+  if (file.input < 0 || !IsSealed()) return OpenNow(file);
+  NoteMissed();
+  return -1;
+}
+
+void Reopen(const plan::OpenFile& file) {
+  int descriptor = OpenAsRecorded(file);
   if (descriptor >= 0) {
     lseek(descriptor, static_cast<off_t>(file.offset), SEEK_SET);
   } else {
@@ -181,7 +195,7 @@ void ReopenFiles() {
     const bool is_output = file.descriptor == 1 || file.descriptor == 2;
     if (is_output && Has(plan::kShowOutput)) continue;
     if (file.descriptor == 0 && Has(plan::kInProcess)) continue;
-    Reopen(file, TextOf(file.path), file.flags);
+    Reopen(file);
   }
   if (Has(plan::kShowOutput)) return;
   for (int descriptor = 0; descriptor < 3; ++descriptor) {

@@ -9,7 +9,7 @@ namespace recrash::replay {
 
 void SetLimits();
 
-// Descriptors as they were: files that were read, at their offsets; /dev/null for the rest.
+// Descriptors as they were, at their offsets: inputs that are held, files that were read; /dev/null for the rest.
 void ReopenFiles();
 
 // No network, no signals to others, no changes to files; opening for writing gives /dev/null. Last before memory is

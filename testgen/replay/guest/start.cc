@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interface.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/memory.h"
@@ -73,6 +74,7 @@ void MapPlan() {
 
 int ReplayMain(int argc, char** argv, char**) {
   MapPlan();
+  PrepareInputs();
   LoadMissingModules();
   if (Has(plan::kTraced)) Raw(SYS_getpriority, plan::kMarkerWhich, 0);
   FindModules();

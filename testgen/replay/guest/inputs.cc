@@ -1,0 +1,231 @@
+// A held input is an anonymous file, sealed against writing, that a path below /proc/self/fd opens anew: so each
+// descriptor has an offset of its own, the C library does the rest, and nothing has to be cleaned up. No name out of a
+// report ever becomes the name of a file.
+#include "testgen/replay/guest/inputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/world.h"
+#include "testgen/replay/left_out.h"
+#include "testgen/replay/recorded_path.h"
+
+namespace recrash::replay {
+namespace {
+
+constexpr size_t kLongestPath = 4096;
+constexpr char kNowhere[] = "/proc/self/fd/none";
+
+// Memory of our own: what malloc gave is the dead process's once it is back.
+struct Content {
+  int descriptor;  // -1: not held
+  char path[32];
+};
+Content contents[plan::kMostInputs];
+
+char run_folder[kLongestPath];
+bool folder_is_ours;  // and empty
+bool sealed;
+bool folder_left;
+
+int MoveHigh(int descriptor) {
+  constexpr int kLowest[] = {20000, 4000, 1000, 200, 100};
+  for (const int low : kLowest) {
+    const int high = fcntl(descriptor, F_DUPFD_CLOEXEC, low);
+    if (high < 0) continue;
+    close(descriptor);
+    return high;
+  }
+  return descriptor;
+}
+
+int MakeContent(const plan::Input& input) {
+  int file = memfd_create("recrash-input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  const char* bytes = world.bytes + input.offset;
+  for (uint64_t done = 0; file >= 0 && done < input.size;) {
+    const ssize_t part = write(file, bytes + done, input.size - done);
+    if (part <= 0) Problem("cannot put the content of an input into an anonymous file: %s", strerror(errno));
+    done += static_cast<uint64_t>(part);
+  }
+  if (file < 0) Problem("cannot make an anonymous file: %s", strerror(errno));
+  fchmod(file, 0644);
+  fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
+  return MoveHigh(file);
+}
+
+bool Same(const char* a, const char* b) {
+  while (*a && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+const char* WithoutPrefix(const char* path, const char* prefix) {
+  while (*prefix && *path == *prefix) ++path, ++prefix;
+  return *prefix == 0 && (*path == 0 || *path == '/') ? path : nullptr;
+}
+
+// Where relative paths begin, as the dead process knew it. False: not to be found out.
+bool FolderOf(int folder, char* out) {
+  if (folder == AT_FDCWD && !folder_left) {
+    CopyText(out, kLongestPath, TextOf(world.plan->working_directory));
+    return *out == '/';
+  }
+  char link[32] = "/proc/self/cwd";
+  if (folder != AT_FDCWD) {
+    char digits[12];
+    int count = 0;
+    for (auto number = static_cast<uint32_t>(folder); number > 0 || count == 0; number /= 10) {
+      digits[count++] = static_cast<char>('0' + number % 10);
+    }
+    CopyText(link, sizeof link, "/proc/self/fd/");
+    for (int i = 0; i < count; ++i) link[14 + i] = digits[count - 1 - i];
+    link[14 + count] = 0;
+  }
+  const long length = Raw(SYS_readlink, Number(link), Number(out), kLongestPath - 1);
+  if (length <= 0) return false;
+  out[length] = 0;
+  return *out == '/';
+}
+
+// The path as the dead process would have written it down. `*here`: it lies below the run's own empty folder, by
+// whichever name.
+bool Recorded(int folder, const char* path, char* out, bool* here) {
+  char start[kLongestPath];
+  if (*path != '/' && !FolderOf(folder, start)) return false;
+  if (!NormalizePath(start, path, out, kLongestPath)) return false;
+  *here = *path != '/' && folder == AT_FDCWD && !folder_left;
+  const char* below = folder_is_ours ? WithoutPrefix(out, run_folder) : nullptr;
+  if (!below) return true;
+  *here = true;
+  char rest[kLongestPath];
+  CopyText(rest, sizeof rest, below);
+  return NormalizePath("/", TextOf(world.plan->working_directory), start, sizeof start) &&
+         NormalizePath(start, *rest ? rest + 1 : rest, out, kLongestPath);
+}
+
+int FindInput(const char* recorded) {
+  for (const plan::InputName& name : TableOf<plan::InputName>(world.plan->input_names)) {
+    if (Same(TextOf(name.path), recorded)) return static_cast<int>(name.input);
+  }
+  return -1;
+}
+
+bool IsFolder(const char* path) {
+  struct stat status;
+  return *path == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
+}
+
+}  // namespace
+
+void PrepareInputs() {
+  for (Content& content : contents) content.descriptor = -1;
+  if (LeftOut("inputs")) return;
+  const auto inputs = TableOf<plan::Input>(world.plan->inputs);
+  for (size_t i = 0; i < inputs.count; ++i) {
+    if (!inputs[i].held) continue;
+    contents[i].descriptor = MakeContent(inputs[i]);
+    snprintf(contents[i].path, sizeof contents[i].path, "/proc/self/fd/%d", contents[i].descriptor);
+  }
+}
+
+bool IsHeld(int input) { return input >= 0 && contents[input].descriptor >= 0; }
+
+bool IsSealed() { return sealed; }
+
+void PrepareFolder(bool seal) {
+  sealed = seal;
+  folder_left = false;
+  CopyText(run_folder, sizeof run_folder, TextOf(world.plan->working_directory));
+  folder_is_ours = sealed || !IsFolder(run_folder);
+  if (!folder_is_ours) return;
+  const char* temporary = getenv("TMPDIR");
+  snprintf(run_folder, sizeof run_folder, "%s/recrash-empty-XXXXXX",
+           IsFolder(temporary ? temporary : "") ? temporary : "/tmp");
+  if (!mkdtemp(run_folder)) Problem("cannot make an empty folder like %s: %s", run_folder, strerror(errno));
+}
+
+void RemoveFolder() {
+  if (folder_is_ours) rmdir(run_folder);
+  folder_is_ours = false;
+}
+
+void EnterFolder() {
+  // Never where the user happens to stand.
+  if (chdir(run_folder) != 0 && chdir("/") != 0) folder_left = true;
+}
+
+void SealMappings() {
+  if (!sealed) return;
+  for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
+    if (mapping.kind != plan::MappingKind::kFile || mapping.input < 0 || IsHeld(mapping.input)) continue;
+    NoteMissed();  // who touches it dies of that; nothing tells
+    Raw(SYS_mmap, mapping.start, mapping.end - mapping.start, PROT_NONE,
+        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, static_cast<uint64_t>(-1), 0);
+  }
+}
+
+int OpenHeld(int input, int flags) {
+  const Content& content = contents[input];
+  const auto close_on_exec = static_cast<uint64_t>(flags & O_CLOEXEC);
+  if ((flags & O_ACCMODE) == O_RDONLY) {
+    return static_cast<int>(
+        Raw(SYS_openat, static_cast<uint64_t>(int64_t{AT_FDCWD}), Number(content.path), close_on_exec));
+  }
+  const long copy = Raw(SYS_memfd_create, Number("recrash-input"), close_on_exec ? MFD_CLOEXEC : 0);
+  if (copy < 0) return static_cast<int>(copy);
+  uint64_t left = flags & O_TRUNC ? 0 : TableOf<plan::Input>(world.plan->inputs)[static_cast<size_t>(input)].size;
+  off_t at = 0;
+  while (left > 0) {
+    const long part =
+        Raw(SYS_sendfile, static_cast<uint64_t>(copy), static_cast<uint64_t>(content.descriptor), Number(&at), left);
+    if (part <= 0) break;
+    left -= static_cast<uint64_t>(part);
+  }
+  Raw(SYS_lseek, static_cast<uint64_t>(copy), 0, SEEK_SET);
+  Raw(SYS_fcntl, static_cast<uint64_t>(copy), F_SETFL, static_cast<uint64_t>(flags & (O_APPEND | O_NONBLOCK)));
+  return static_cast<int>(copy);
+}
+
+Place FindPlace(int folder, const char* path, bool only_writes) {
+  if (!world.restored || !path || !*path) return {};
+  if (!sealed && world.plan->input_names.count == 0) return {};
+  char recorded[kLongestPath];
+  bool here = false;
+  if (!Recorded(folder, path, recorded, &here)) return {};
+  const int input = FindInput(recorded);
+  if (IsHeld(input)) return {Where::kHeld, input};
+  if (sealed && (input >= 0 || here) && !only_writes) NoteMissed();
+  return input >= 0 && sealed ? Place{Where::kHidden, input} : Place{};
+}
+
+const char* PathOf(const Place& place, const char* path) {
+  if (place.where == Where::kHeld) return contents[place.input].path;
+  return place.where == Where::kHidden ? kNowhere : path;
+}
+
+const char* RecordedPath(int input) {
+  return TextOf(TableOf<plan::Input>(world.plan->inputs)[static_cast<size_t>(input)].path);
+}
+
+const char* FolderFor(const char* path) {
+  char recorded[kLongestPath];
+  char working[kLongestPath];
+  bool here = false;
+  const bool same = world.restored && path && Recorded(AT_FDCWD, path, recorded, &here) &&
+                    NormalizePath("/", TextOf(world.plan->working_directory), working, sizeof working) &&
+                    Same(recorded, working);
+  return same ? run_folder : nullptr;
+}
+
+void LeaveFolder(bool left) {
+  if (world.restored) folder_left = left;
+}
+
+}  // namespace recrash::replay
