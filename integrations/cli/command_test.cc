@@ -138,6 +138,26 @@ TEST_F(Command, ShowsWhatAReportSaysWithoutTheProgram) {
   EXPECT_EQ(json["report_bytes"], std::filesystem::file_size(store_ + "/gone-1.rcr"));
 }
 
+// Whoever passes a report on must know what is in it.
+TEST_F(Command, ShowsWhichFilesAReportHolds) {
+  Report report = Crash("/bin/server");
+  report.inputs = {{{"in.txt", "./in.txt"}, "/home/u/in.txt", 3, std::string(64, 'a'), InputContent::kHeld, {1, 2, 3}},
+                   {{}, "/var/db", 5 << 20, std::string(64, 'b'), InputContent::kTooLarge, {}},
+                   {{}, "/var/huge", 3u << 30, "", InputContent::kNotAsked, {}}};
+  Store("server-1", report);
+  const Outcome show = Run("show --json show.json");
+  EXPECT_THAT(show.out,
+              AllOf(HasSubstr("file in.txt, 3 bytes, with its content\n"),
+                    HasSubstr("file /var/db, 5.0 MiB, not its content, only its SHA-256 (larger than 4 MiB)\n"),
+                    HasSubstr("file /var/huge, 3072.0 MiB, not its content (RECRASH_OPTIONS=files=embed")));
+  const auto inputs = nlohmann::json::parse(Slurp(folder_ / "show.json"))["inputs"];
+  EXPECT_EQ(inputs.size(), 3u);
+  EXPECT_EQ(inputs[0]["names"][1], "./in.txt");
+  EXPECT_TRUE(inputs[0]["held"]);
+  EXPECT_FALSE(inputs[1]["held"]);
+  EXPECT_EQ(inputs[1]["why_not"], "larger than 4 MiB");
+}
+
 TEST_F(Command, FindsAReportByTheBeginningOfItsName) {
   Store("server-2026-1", Crash("/bin/server"));
   Store("server-2026-2", Crash("/bin/server"));
@@ -200,6 +220,8 @@ TEST_F(Command, PrintsNothingOfAReportUnescaped) {
       "\xc2\x9b"
       "31m\r\x08";
   report.losses = {"lost\x1b[31m"};
+  report.inputs = {{{"in\x1b[31m\nrecrash: reproduced: all"}, "/in\x1b", 3, "", InputContent::kTooLarge, {}},
+                   {{}, "/held\x1b\r", 1, "", InputContent::kHeld, {1}}};
   report.threads[0].name = "\x1b";
   Store("hostile", report);
   for (const char* words : {"list", "show", "reproduce", "generate -o d"}) {

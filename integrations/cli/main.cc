@@ -91,7 +91,9 @@ int Main(int argc, char** argv) {
   command->footer(
       "Usage:   recrash run [OPTIONS] -- PROGRAM [ARGUMENTS...]\nExample: recrash run -- ./server --port 8080\nThe "
       "exit status is the program's (128 + signal when it dies of "
-      "one).");
+      "one).\nThe report holds the files that the program was given, up to 4 MiB each (RECRASH_OPTIONS=files=names: "
+      "only "
+      "what they are called).");
   command->add_option("-o", run.directory, "folder for the report (default: the store)")->type_name("DIR");
   command->prefix_command();
   command->callback([&, command] {
@@ -107,7 +109,9 @@ int Main(int argc, char** argv) {
 
   ShowArguments show;
   command = app.add_subcommand("show", "what failed: back-trace, arguments, what the report holds");
-  command->footer("Example: recrash show --program ./server\nWithout the program's files: module and offset only.");
+  command->footer(
+      "Example: recrash show --program ./server\nWithout the program's files: module and offset only.\n"
+      "Look at what a report holds, memory and files, before you pass it on.");
   AddReport(command, &show.report);
   AddJson(command, &show.json);
   command->callback([&] { code = ShowCommand(show); });

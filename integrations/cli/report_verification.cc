@@ -53,6 +53,7 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
   if (verdict->verdict == Verdict::kReproduced) {
     text = Coloured(Colour::kGood, text);
     if (verdict->rewound) text += " (streams rewound)";
+    if (!verdict->self_contained) text += " (not self-contained)";
     return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
   }
   const bool says_more = !verdict->note.empty() && verdict->note != text;
@@ -112,12 +113,14 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
       entry.update({{"verdict", VerdictText(verdict->verdict)},
                     {"depth", verdict->depth},
                     {"rewound", verdict->rewound},
+                    {"self_contained", verdict->self_contained},
                     {"seconds", verdict->seconds},
                     {"note", verdict->note}});
     } else {
       entry.update({{"verdict", nullptr},
                     {"depth", nullptr},
                     {"rewound", nullptr},
+                    {"self_contained", nullptr},
                     {"seconds", nullptr},
                     {"note", frame.why_not}});
     }

@@ -64,6 +64,15 @@ std::set<fs::path> ReportsIn(const fs::path& directory) {
   return paths;
 }
 
+// In-house there is room and time: keep more than in the field, unless the user says otherwise.
+std::string Options() {
+  const char* given = std::getenv("RECRASH_OPTIONS");
+  std::string options = given ? given : "memory=1024,timeout=120,throw_stack=262144";
+  for (size_t at = 0; (at = options.find("files=", at)) != std::string::npos; ++at)
+    if (at == 0 || options[at - 1] == ',' || options[at - 1] == ':') return options;
+  return options + (options.empty() ? "" : ",") + "files=embed";
+}
+
 }  // namespace
 
 int RunCommand(const RunArguments& arguments) {
@@ -78,9 +87,7 @@ int RunCommand(const RunArguments& arguments) {
       fs::absolute(arguments.directory.empty() ? StoreDirectory() : fs::path(arguments.directory)).lexically_normal();
   ProcessOptions options;
   options.environment.emplace_back("RECRASH_DIR", store.string());
-  // In-house there is room and time: keep more than in the field, unless the user says otherwise.
-  if (!std::getenv("RECRASH_OPTIONS"))
-    options.environment.emplace_back("RECRASH_OPTIONS", "memory=1024,timeout=120,throw_stack=262144");
+  options.environment.emplace_back("RECRASH_OPTIONS", Options());
   if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
   const fs::path collector = Prefix() / "bin/recrash-collector";
   std::error_code error;

@@ -56,6 +56,18 @@ void PrintBacktrace(const Backtrace& backtrace) {
   }
 }
 
+// Names as the command line has them; paths of what was only open.
+void PrintInputs(const Report& report) {
+  for (const Input& input : report.inputs) {
+    const std::string& name = input.names.empty() ? input.path : input.names.front();
+    const std::string held = input.held()           ? "with its content"
+                             : input.sha256.empty() ? "not its content"
+                                                    : "not its content, only its SHA-256";
+    const std::string why = input.held() ? "" : fmt::format(" ({})", WhyNotHeld(input.content));
+    fmt::print("  file {}, {}, {}{}\n", PrintableText(name), SizeText(input.size), held, why);
+  }
+}
+
 void PrintHoldings(const Report& report, uint64_t bytes) {
   const size_t sockets = static_cast<size_t>(
       std::ranges::count_if(report.files, [](const OpenFile& file) { return file.path.starts_with("socket:"); }));
@@ -63,9 +75,22 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
              SizeText(MemorySize(report)), report.memory.size(), report.memory_complete ? "" : " (cut at the limit)",
              report.threads.size(), report.threads.size() == 1 ? "" : "s", report.modules.size(), report.files.size(),
              sockets ? fmt::format(" ({} sockets)", sockets) : "", SizeText(bytes));
+  PrintInputs(report);
   if (report.process.collect_ns > 0)
     fmt::print("collected in {:.1f} ms\n", static_cast<double>(report.process.collect_ns) / 1e6);
   for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
+}
+
+nlohmann::ordered_json InputsJson(const Report& report) {
+  nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+  for (const Input& input : report.inputs)
+    inputs.push_back({{"names", input.names},
+                      {"path", input.path},
+                      {"size", input.size},
+                      {"sha256", input.sha256},
+                      {"held", input.held()},
+                      {"why_not", WhyNotHeld(input.content)}});
+  return inputs;
 }
 
 void PrintHead(const Report& report, const std::string& failure, const std::string& name) {
@@ -96,6 +121,7 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
                                  {"memory_complete", report.memory_complete},
                                  {"regions", report.memory.size()},
                                  {"threads", report.threads.size()},
+                                 {"inputs", InputsJson(report)},
                                  {"losses", report.losses}};
   json.update(CostJson(report, bytes));
   json["frames"] = nlohmann::ordered_json::array();

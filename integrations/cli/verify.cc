@@ -10,6 +10,7 @@
 #include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
+#include "testgen/emit/text.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash::cli {
@@ -33,9 +34,11 @@ class TestFiles {
     tests_.frames = result_->kept;
     tests_.depths.clear();
     tests_.rewound.clear();
+    tests_.needs_files.clear();
     for (const ReplayFrame& frame : suite_->report.replay->frames) {
       tests_.depths.push_back(frame.depth);
       tests_.rewound.push_back(frame.rewound);
+      tests_.needs_files.push_back(!frame.self_contained);
     }
     return WriteSuite(*suite_, tests_);
   }
@@ -111,7 +114,7 @@ Status BuildAndCheck(TestFiles* files, Suite* suite, Verification* result) {
   return files->Build();
 }
 
-// The frames that reproduced, with the depth or the rewinding that did it.
+// The frames that reproduced, with what it took.
 std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<FrameVerdict>& verdicts) {
   std::vector<ReplayFrame> frames;
   for (const FrameVerdict& verdict : verdicts) {
@@ -121,8 +124,21 @@ std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<Fram
     frames.push_back(*found);
     frames.back().depth = verdict.depth;
     frames.back().rewound = verdict.rewound;
+    frames.back().self_contained = verdict.self_contained;
   }
   return frames;
+}
+
+// Which tests will only be red as long as certain files are there.
+std::string NeededFilesText(const Report& report, const std::vector<ReplayFrame>& frames) {
+  std::string numbers, names;
+  for (const ReplayFrame& frame : frames)
+    if (!frame.self_contained) numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", frame.index);
+  if (numbers.empty()) return "";
+  for (const Input& input : report.inputs)
+    if (!input.held())
+      names += fmt::format("\n{} is not in the report: {}", PrintableText(input.path), WhyNotHeld(input.content));
+  return fmt::format("tests of these frames need files of this machine: {}{}", numbers, names);
 }
 
 // What the tests' own report says of the frames: enough for the table, when the build that crashed is not there any
@@ -194,6 +210,8 @@ Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, boo
         fmt::format("{} frames of a recursion reproduce: {} have a test, at most {} of each function", frames.size(),
                     result.kept.size(), kTestsOfAFunction));
   }
+  if (std::string needed = NeededFilesText(suite->report, suite->report.replay->frames); !needed.empty())
+    result.notes.push_back(std::move(needed));
 
   TestFiles files(suite, &result);
   if (const Status status = files.Write(); !status) return status.error();

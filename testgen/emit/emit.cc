@@ -75,10 +75,17 @@ class TestWriter {
   TestWriter(const Report& report, const Backtrace& backtrace, const EmitOptions& options, const TypeSpeller& speller)
       : report_(report), backtrace_(backtrace), options_(options), speller_(speller) {}
 
-  std::string Write(const Frame& frame, uint8_t depth, bool rewound);
+  // How verification got the frame to reproduce.
+  struct How {
+    uint8_t depth = 0;
+    bool rewound = false;
+    bool needs_files = false;
+  };
+  std::string Write(const Frame& frame, const How& how);
 
  private:
-  std::string Header(const Frame& frame, bool rewound) const;
+  std::string Header(const Frame& frame, const How& how) const;
+  std::string NeededFiles() const;
   std::string Rewind(const Frame& frame) const;
   // Declares a variable for the parameter; returns the expression that the call gets.
   std::string Argument(const Parameter& parameter);
@@ -98,7 +105,16 @@ class TestWriter {
   std::string body_;
 };
 
-std::string TestWriter::Header(const Frame& frame, bool rewound) const {
+std::string TestWriter::NeededFiles() const {
+  std::string names;
+  for (const Input& input : report_.inputs)
+    if (!input.held()) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", input.path);
+  if (names.empty())
+    return fmt::format("files in `{}` that the report does not hold", report_.process.working_directory);
+  return names + ", which the report does not hold";
+}
+
+std::string TestWriter::Header(const Frame& frame, const How& how) const {
   std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
   const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
   if (!file.empty()) {
@@ -109,10 +125,11 @@ std::string TestWriter::Header(const Frame& frame, bool rewound) const {
   std::string out = Comment(CommentText(what + ".", 400));
   std::string why;
   for (const std::string& sentence : WhyUseful(backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
-  if (rewound) {
+  if (how.rewound) {
     why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
                        why.empty() ? "" : " ", StreamNames(frame));
   }
+  if (how.needs_files) why += fmt::format("{}Needs files as they were: {}.", why.empty() ? "" : " ", NeededFiles());
   return out + (why.empty() ? "" : Comment(CommentText(why, 800)));
 }
 
@@ -248,7 +265,7 @@ std::string TestWriter::Call(const std::vector<std::string>& arguments) const {
   return out + line + (arguments.empty() ? "));\n" : "\n");
 }
 
-std::string TestWriter::Write(const Frame& frame, uint8_t depth, bool rewound) {
+std::string TestWriter::Write(const Frame& frame, const How& how) {
   frame_ = &frame;
   names_ = LocalNames(speller_.DeclaredNames());
   enums_.clear();
@@ -266,11 +283,12 @@ std::string TestWriter::Write(const Frame& frame, uint8_t depth, bool rewound) {
     while (arguments.size() + 1 < parameter->number) arguments.emplace_back("recrash::AsRecorded");
     arguments.push_back(Argument(*parameter));
   }
-  std::string out = Header(frame, rewound);
+  std::string out = Header(frame, how);
   out += fmt::format("TEST(CrashTest, {}) {{\n  recrash::Frame frame({});\n", TestName(frame), frame.index);
-  if (depth > 0)
-    out += Line(fmt::format("frame.Depth({});", depth), "what its arguments point to is put back as it was on entry");
-  if (rewound) out += Rewind(frame);
+  if (how.depth > 0)
+    out +=
+        Line(fmt::format("frame.Depth({});", how.depth), "what its arguments point to is put back as it was on entry");
+  if (how.rewound) out += Rewind(frame);
   return out + body_ + Call(arguments) + "}\n";
 }
 
@@ -314,8 +332,10 @@ std::string EmitTests(const Report& report, const Backtrace& backtrace, const Em
   for (size_t i = 0; i < options.frames.size(); ++i) {
     const Frame* frame = FindFrame(backtrace, options.frames[i]);
     if (!frame) continue;
-    out += "\n" + writer.Write(*frame, i < options.depths.size() ? options.depths[i] : 0,
-                               i < options.rewound.size() && options.rewound[i] != 0);
+    const auto beside = [i](const std::vector<uint8_t>& values) { return i < values.size() ? values[i] : uint8_t{0}; };
+    out += "\n" + writer.Write(*frame, {.depth = beside(options.depths),
+                                        .rewound = beside(options.rewound) != 0,
+                                        .needs_files = beside(options.needs_files) != 0});
   }
   return out;
 }

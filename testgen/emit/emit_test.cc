@@ -95,6 +95,27 @@ TEST(CrashTest, Frame3_Check) {
   EXPECT_THAT(EmitTests(testing_frames::GreeterReport(), backtrace, options), Not(HasSubstr("ew")));
 }
 
+// A test that reads what the report does not hold says so, whatever the files are called.
+TEST(EmitTests, OfFramesThatNeedFiles) {
+  Backtrace backtrace;
+  backtrace.frames.push_back(MakeFrame(3, "Read()", {}));
+  EmitOptions options;
+  options.frames = {3};
+  options.needs_files = {1};
+  Report report = testing_frames::GreeterReport();
+  report.process.working_directory = "/home/u";
+  EXPECT_THAT(EmitTests(report, backtrace, options),
+              HasSubstr("Needs files as they were: files in `/home/u` that the\n// report does not hold.\n"));
+  report.inputs = {{{}, "/home/u/held", 0, "", InputContent::kHeld, {}},
+                   {{}, "/home/u/in\nint x;", 5, "", InputContent::kTooLarge, {}}};
+  const std::string text = EmitTests(report, backtrace, options);
+  EXPECT_THAT(text, Not(HasSubstr("\nint x;")));
+  EXPECT_THAT(text, HasSubstr("Needs files as they were: `/home/u/in"));
+  EXPECT_THAT(text, Not(HasSubstr("held`")));
+  options.needs_files = {0};
+  EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("Needs")));
+}
+
 // The part of a file that a test is about: the body of frame 0's TEST.
 std::string BodyOf(const Frame& frame, const Report& report = testing_frames::GreeterReport(),
                    EmitOptions options = {}) {
