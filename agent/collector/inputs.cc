@@ -20,7 +20,7 @@ constexpr size_t kMostInputs = 256;
 constexpr size_t kMostWords = 1000;
 constexpr size_t kLongestName = 4096;
 constexpr uint64_t kMostHashed = 64u << 20;
-constexpr size_t kPiece = 1 << 20;
+constexpr size_t kPiece = 256 << 10;  // stays in the processor's cache between reading and hashing
 
 struct Opened {
   Fd fd;
@@ -128,15 +128,15 @@ class Collection {
   // As many bytes as the file had when it was opened: one that grows meanwhile is cut there, one that shrinks is lost.
   static bool Read(const Fd& fd, Input* input) {
     Sha256 hash;
-    std::vector<uint8_t> piece(std::min<uint64_t>(input->size, kPiece));
+    std::vector<uint8_t> passing(input->held() ? 0 : std::min<uint64_t>(input->size, kPiece));
+    if (input->held()) input->bytes.resize(input->size);
     for (uint64_t done = 0; done < input->size;) {
-      const size_t wanted = std::min<uint64_t>(piece.size(), input->size - done);
-      const ssize_t got = pread(fd.get(), piece.data(), wanted, static_cast<off_t>(done));
+      const size_t wanted = std::min<uint64_t>(kPiece, input->size - done);
+      uint8_t* piece = input->held() ? input->bytes.data() + done : passing.data();
+      const ssize_t got = pread(fd.get(), piece, wanted, static_cast<off_t>(done));
       if (got <= 0) return false;
-      const std::span bytes(piece.data(), static_cast<size_t>(got));
-      hash.Append(bytes);
-      if (input->held()) input->bytes.insert(input->bytes.end(), bytes.begin(), bytes.end());
-      done += bytes.size();
+      hash.Append({piece, static_cast<size_t>(got)});
+      done += static_cast<uint64_t>(got);
     }
     input->sha256 = hash.Finish();
     return static_cast<bool>(fd);

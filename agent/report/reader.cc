@@ -86,8 +86,6 @@ uint64_t LimitOf(SectionKind kind, const ReadLimits& limits) {
 
 Status CheckSection(const InputFile& file, const Section& section, const ReadLimits& limits) {
   const std::string name = Describe(section);
-  const bool records = section.kind == static_cast<uint32_t>(SectionKind::kMetadata) ||
-                       section.kind == static_cast<uint32_t>(SectionKind::kReplay);
   const bool memory = section.kind == static_cast<uint32_t>(SectionKind::kMemory);
   const auto newest = memory ? Compression::kZstdWords : Compression::kZstdChunks;
   if (section.compression > static_cast<uint32_t>(newest))
