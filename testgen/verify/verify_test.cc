@@ -393,6 +393,40 @@ TEST(Verify, ReproducesInARebuiltProgramAndNotInAFixedOne) {
   }
 }
 
+// What aborted throws after the fix, for a caller further out to catch; called by a test, nobody does. The abort of a
+// catch handler comes with an exception as well, and stays what it is.
+TEST(Verify, TellsAThrowFromTheAbortThatWasThere) {
+  const auto source = [](const std::string& extra, const std::string& refusal) {
+    return "#include <cstdio>\n#include <cstdlib>\n#include <stdexcept>\n" + extra + R"(
+__attribute__((noinline)) int Parse(const char* text) {
+  if (text[0] == '[') )" +
+           refusal + R"(
+  return text[0];
+}
+__attribute__((noinline)) int Load(const char* text) {
+  int parsed = Parse(text);
+  std::printf("%d", parsed);
+  return parsed;
+}
+int main(int argc, char**) { return Load(argc > 4 ? "text" : "[text"); }
+)";
+  };
+  const std::string aborts = "std::abort();", throws = "throw std::runtime_error(text);";
+  const std::string aborts_in_handler = "try { " + throws + " } catch (...) { std::abort(); }";
+  for (const std::string& crashing : {aborts, aborts_in_handler}) {
+    ReplayedProgram program(source("", crashing));
+    VerifyOptions options;
+    options.program = program.Rebuild(source(kMore, crashing));
+    EXPECT_EQ(program.Verify("Parse", options).verdict, Verdict::kReproduced) << crashing << "\n" << program.text();
+    options.program = program.Rebuild(source(kMore, throws));
+    for (const char* function : {"Parse", "Load"}) {
+      const FrameVerdict verdict = program.Verify(function, options);
+      EXPECT_EQ(verdict.verdict, Verdict::kDifferentFailure) << crashing << "\n" << program.text();
+      EXPECT_THAT(verdict.note, HasSubstr("uncaught std::runtime_error: [text"));
+    }
+  }
+}
+
 // A literal has no name: whoever holds its address in the heap reads it in the recorded image, which of a program that
 // is not PIE cannot lie where it lay.
 TEST(Verify, FindsLiteralsOfTheProgramThatCrashed) {

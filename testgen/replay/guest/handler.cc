@@ -43,7 +43,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
     ReadAbortMessage();
     ReadException(observed);
   }
-  observed->own_pc = FindOwnCode(observed->pc, observed->sp);
+  observed->own_pc = FindOwnCode(observed->pc, observed->sp, &observed->terminated);
   leave_call();
 }
 
@@ -93,7 +93,7 @@ void NoteReported(const char* reason) {
   CopyText(observed->reason, sizeof observed->reason, reason);
   observed->pc = Number(__builtin_return_address(0));
   observed->ending = Ending::kReported;
-  observed->own_pc = FindOwnCode(observed->pc, 0);
+  observed->own_pc = FindOwnCode(observed->pc, 0, &observed->terminated);
   leave_call();
 }
 

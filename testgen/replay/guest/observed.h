@@ -22,8 +22,9 @@ struct Observed {
   uint64_t sp;
   int32_t status;  // kExited: exit status; kKilled: signal
   uint32_t stolen_locks;
-  bool searched;   // own_pc has been looked for
-  bool rewinding;  // a stream was being rewound: the function has not been called
+  bool searched;    // own_pc has been looked for
+  bool terminated;  // by std::terminate, not by an abort of its own
+  bool rewinding;   // a stream was being rewound: the function has not been called
   bool missed;     // sealed, and it looked for something that may be there when it is not
   char abort_message[1024];
   char exception_type[512];

@@ -31,6 +31,7 @@ using GetGlobals = ExceptionGlobals* (*)();
 using CurrentType = void* (*)();
 using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Reason_Code (*)(_Unwind_Context*, void*), void*);
 using GetIp = _Unwind_Ptr (*)(_Unwind_Context*);
+using EnclosingFunction = void* (*)(void*);
 using DemangleText = char* (*)(const char*, char*, size_t*, int*);
 // type_info::__do_catch, the fifth virtual function of libstdc++'s type_info; what(), the third of std::exception.
 using DoCatch = bool (*)(const void* self, const void* thrown, void** object, unsigned outer);
@@ -42,6 +43,8 @@ GetGlobals get_globals;
 CurrentType current_type;
 Backtrace backtrace;
 GetIp get_ip;
+EnclosingFunction enclosing_function;
+const void* terminate;
 DemangleText demangle;
 const void* exception_type_info;
 const LiveModule* program;
@@ -68,6 +71,7 @@ struct Walk {
   uint64_t found;
   bool started;
   int frames;
+  bool terminated;
 };
 
 // The agent's code in the program is no place of a failure.
@@ -91,6 +95,10 @@ bool IsOwn(uint64_t pc) {
   return (program && program->live.Contains(pc)) || (place_module && place_module->live.Contains(pc));
 }
 
+bool IsInTerminate(uint64_t return_address) {
+  return terminate && enclosing_function && enclosing_function(Pointer<void>(return_address - 1)) == terminate;
+}
+
 _Unwind_Reason_Code Visit(_Unwind_Context* context, void* argument) {
   auto* walk = static_cast<Walk*>(argument);
   const uint64_t pc = get_ip(context);
@@ -98,6 +106,7 @@ _Unwind_Reason_Code Visit(_Unwind_Context* context, void* argument) {
   // The handler's own frames come first.
   if (!walk->started && pc != walk->pc) return _URC_NO_REASON;
   walk->started = true;
+  walk->terminated = walk->terminated || IsInTerminate(pc);
   if (!IsOwn(pc)) return _URC_NO_REASON;
   walk->found = pc;
   return _URC_END_OF_STACK;
@@ -135,12 +144,14 @@ void FindRuntime() {
   get_globals = Find<GetGlobals>("__cxa_get_globals");
   current_type = Find<CurrentType>("__cxa_current_exception_type");
   exception_type_info = Find<const void*>("_ZTISt9exception");
+  terminate = Find<const void*>("_ZSt9terminatev");
   demangle = reinterpret_cast<DemangleText>(dlsym(RTLD_DEFAULT, "__cxa_demangle"));
   abort_message_slot = reinterpret_cast<const char* volatile*>(dlsym(RTLD_DEFAULT, "__abort_msg"));
   void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
   if (unwinder) {
     backtrace = reinterpret_cast<Backtrace>(dlsym(unwinder, "_Unwind_Backtrace"));
     get_ip = reinterpret_cast<GetIp>(dlsym(unwinder, "_Unwind_GetIP"));
+    enclosing_function = reinterpret_cast<EnclosingFunction>(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
   }
 }
 
@@ -164,7 +175,8 @@ void ReadException(Observed* observed) {
   CopyText(observed->exception_what, sizeof observed->exception_what, WhatOf(type, ThrownObject(globals->caught)));
 }
 
-uint64_t FindOwnCode(uint64_t pc, uint64_t sp) {
+uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated) {
+  *terminated = false;
   if (IsOwn(pc)) return pc;
   // A call through a bad pointer has no frame of its own: its return address was just pushed.
   if (!FindLive(pc)) {
@@ -172,8 +184,9 @@ uint64_t FindOwnCode(uint64_t pc, uint64_t sp) {
     if (IsOwn(caller)) return caller;
   }
   if (!backtrace || !get_ip) return 0;
-  Walk walk{pc, 0, false, 0};
+  Walk walk{pc, 0, false, 0, false};
   backtrace(Visit, &walk);
+  *terminated = walk.terminated;
   return walk.found;
 }
 

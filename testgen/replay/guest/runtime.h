@@ -23,8 +23,8 @@ void RestoreExceptionState();
 void ReadException(Observed* observed);
 
 // The innermost code address in the program or in the module of the failing place, by unwinding from here; the first
-// frame that is looked at is the one that `pc` lies in.
-uint64_t FindOwnCode(uint64_t pc, uint64_t sp);
+// frame that is looked at is the one that `pc` lies in. `terminated`: std::terminate is on the way there.
+uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated);
 
 void DemangleType(const char* mangled, char* out, size_t size);
 
