@@ -1,5 +1,6 @@
 #include "testgen/symbols/bad_value.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -36,6 +37,14 @@ bool IsStandard(const Frame& frame) {
   return false;
 }
 
+// An exception, an assertion, or an abort of the program's own; glibc says why when it was the one to abort.
+bool Refused(const Failure& failure) {
+  if (failure.kind == FailureKind::kException) return true;
+  const std::string& why = failure.abort_message;
+  return failure.kind == FailureKind::kSignal && failure.signal == SIGABRT &&
+         (why.empty() || why.find("Assertion") != std::string::npos);
+}
+
 }  // namespace
 
 bool HoldsBadValue(const Report& report, const Frame& frame) {
@@ -55,14 +64,12 @@ bool HoldsBadValue(const Report& report, const Frame& frame) {
 void MarkBadValues(const Report& report, std::vector<Frame>& frames) {
   for (Frame& frame : frames) frame.holds_bad_value = HoldsBadValue(report, frame);
   const Failure& failure = report.failure;
-  const bool refused = failure.kind == FailureKind::kException ||
-                       (failure.signal == SIGABRT && failure.abort_message.find("Assertion") != std::string::npos);
-  if (!refused) return;
-  for (Frame& frame : frames) {
-    if (!frame.own || frame.inlined || IsStandard(frame)) continue;
-    for (const Parameter& parameter : frame.parameters) frame.holds_bad_value |= parameter.complete;
-    return;
-  }
+  if (!Refused(failure)) return;
+  const auto refusing =
+      std::ranges::find_if(frames, [](const Frame& frame) { return frame.own && !IsStandard(frame); });
+  // What was inlined got its arguments from the function around it, and nobody calls main with others.
+  if (refusing == frames.end() || refusing->inlined || refusing->function == "main") return;
+  for (const Parameter& parameter : refusing->parameters) refusing->holds_bad_value |= parameter.complete;
 }
 
 }  // namespace recrash

@@ -14,8 +14,9 @@ namespace recrash {
 // (a member of the object). A bad index, a zero divisor or a wrong enumerator is not told from a good one.
 bool HoldsBadValue(const Report& report, const Frame& frame);
 
-// The same for all frames. A function that throws, or whose assertion fails, has refused what it was given: it is the
-// innermost of the program's own.
+// The same for all frames. A function that throws or aborts, or whose assertion fails, has refused what it was given:
+// it is the innermost of the program's own, unless that was inlined (then the value may be made in the function around
+// it) or has no caller.
 void MarkBadValues(const Report& report, std::vector<Frame>& frames);
 
 }  // namespace recrash

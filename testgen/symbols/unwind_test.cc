@@ -25,6 +25,8 @@ void Handler(int signal, siginfo_t*, void*) { int* volatile p = nullptr; *p = si
 NOINLINE int Interrupted(int k) { raise(SIGUSR1); return k; }
 NOINLINE int Aborts(int k) { if (k) abort(); return k; }
 NOINLINE int Throws(int k) { if (k) throw std::runtime_error("no"); return k; }
+static inline __attribute__((always_inline)) int Refuses(int k) { if (k) throw std::runtime_error("no"); return k; }
+NOINLINE int Makes(int k) { return Refuses(k * 3) + 1; }
 NOINLINE int Promises(int k) noexcept { return Throws(k + 2) + 1; }
 NOINLINE int Length(const char* s, int extra) { return strlen(s) + extra; }
 static inline __attribute__((always_inline)) int Sum(const char* s, int times) { int r = 0; for (int i = 0; i < times; i++) r += s[i]; return r; }
@@ -46,6 +48,8 @@ int main(int argc, char** argv) {
   if (!strcmp(which, "handler")) return Interrupted(7) + 1;
   if (!strcmp(which, "abort")) return Aborts(argc + 1) + 1;
   if (!strcmp(which, "throw")) return Throws(argc + 1) + 1;
+  if (!strcmp(which, "inlined throw")) return Makes(argc + 1) + 1;
+  if (!strcmp(which, "throw in main")) throw std::runtime_error("no");
   if (!strcmp(which, "noexcept")) { raise(SIGUSR2); return Promises(argc + 1) + 1; }
   if (!strcmp(which, "strlen")) return Length(nullptr, 2) + 1;
   if (!strcmp(which, "inline")) return Inliner(nullptr, argc + 2) + 1;
@@ -58,6 +62,13 @@ class Unwinding : public testing::TestWithParam<const char*> {
  protected:
   Unwinding() : fixture_(kProgram, Monitored(GetParam())) {}
   Backtrace Crash(const std::string& which) { return MustRead(report_ = fixture_.Crash({which})); }
+
+  // As the client says it, which the fixture does without.
+  Backtrace CrashAsException(const std::string& which) {
+    report_ = fixture_.Crash({which});
+    if (which != "abort") report_.failure.kind = FailureKind::kException;
+    return MustRead(report_);
+  }
 
   Fixture fixture_;
   Report report_;
@@ -134,6 +145,18 @@ TEST_P(Unwinding, FindsThePlaceBehindTheLibrarysFrames) {
     EXPECT_FALSE(backtrace.frames[0].own);
     EXPECT_FALSE(backtrace.frames[0].candidate);
   }
+}
+
+// What throws or aborts refused its arguments. Not so a function into which that was inlined, and which may have made
+// them, nor main.
+TEST_P(Unwinding, KnowsWhoRefusedItsArguments) {
+  for (const auto& [which, refuses] : {std::pair("abort", "Aborts"), {"throw", "Throws"}}) {
+    const Backtrace backtrace = CrashAsException(which);
+    EXPECT_TRUE(FrameOf(backtrace, refuses).holds_bad_value) << which;
+    EXPECT_FALSE(FrameOf(backtrace, "main").holds_bad_value) << which;
+  }
+  EXPECT_FALSE(FrameOf(CrashAsException("inlined throw"), "Makes").holds_bad_value);
+  EXPECT_FALSE(FrameOf(CrashAsException("throw in main"), "main").holds_bad_value);
 }
 
 // `noexcept` has unwound Throws when the program aborts; the copy of the stack made at the throw brings it back.
