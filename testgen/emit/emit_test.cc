@@ -105,12 +105,12 @@ TEST(EmitTests, OfFramesThatNeedFiles) {
   Report report = testing_frames::GreeterReport();
   report.process.working_directory = "/home/u";
   EXPECT_THAT(EmitTests(report, backtrace, options),
-              HasSubstr("Needs files as they were: files in `/home/u` that the\n// report does not hold.\n"));
+              HasSubstr("Needs files as they were: files in\n// `/home/u` that the report does not hold.\n"));
   report.inputs = {{{}, "/home/u/held", 0, "", InputContent::kHeld, {}},
                    {{}, "/home/u/in\nint x;", 5, "", InputContent::kTooLarge, {}}};
   const std::string text = EmitTests(report, backtrace, options);
   EXPECT_THAT(text, Not(HasSubstr("\nint x;")));
-  EXPECT_THAT(text, HasSubstr("Needs files as they were: `/home/u/in"));
+  EXPECT_THAT(text, HasSubstr("Needs files as they were:\n// `/home/u/in"));
   EXPECT_THAT(text, Not(HasSubstr("held`")));
   options.needs_files = {0};
   EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("Needs")));

@@ -25,7 +25,7 @@ struct Observed {
   bool searched;    // own_pc has been looked for
   bool terminated;  // by std::terminate, not by an abort of its own
   bool rewinding;   // a stream was being rewound: the function has not been called
-  bool missed;     // sealed, and it looked for something that may be there when it is not
+  bool missed;      // sealed, and it looked for something that may be there when it is not
   char abort_message[1024];
   char exception_type[512];
   char exception_what[1024];
