@@ -124,7 +124,7 @@ std::string TestWriter::Header(const Frame& frame, const How& how) const {
   }
   std::string out = Comment(CommentText(what + ".", 400));
   std::string why;
-  for (const std::string& sentence : WhyUseful(backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
+  for (const std::string& sentence : WhyUseful(report_, backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
   if (how.rewound) {
     why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
                        why.empty() ? "" : " ", StreamNames(frame));

@@ -254,6 +254,28 @@ TEST(EmitTests, SaysWhatIsHandedOn) {
   EXPECT_THAT(text, HasSubstr("// The same function as frame 1, one recursion further out."));
 }
 
+// Where the recursion hit the stack's end no fix helps that ends it after so many levels; a thousand levels out one
+// does.
+TEST(EmitTests, SaysThatHardlyAnyStackWasLeft) {
+  Report report = testing_frames::GreeterReport();
+  report.mappings.push_back({{0x7fff00100000}, {0x7fff00900000}, kMapRead | kMapWrite, 0, "[stack]"});
+  report.failure.signal = SIGSEGV;
+  report.failure.address = {0x7fff000ffff8};
+  Backtrace backtrace = testing_frames::GreeterBacktrace();
+  backtrace.frames[0].entry_sp = {0x7fff00100400};
+  backtrace.frames[1].entry_sp = {0x7fff00800000};
+  EmitOptions options;
+  options.frames = {0};
+  constexpr char kLabel[] = "// Is called with the 1024 bytes of stack that were left: this test can only pass if";
+  EXPECT_THAT(EmitTests(report, backtrace, options), HasSubstr(kLabel));
+  options.frames = {1};
+  EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("of stack that were left")));
+  // As deep in the stack, but what failed was something else.
+  report.failure.address = {0};
+  options.frames = {0};
+  EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("of stack that were left")));
+}
+
 TEST(TestName, IsAnIdentifierOfAnyFunction) {
   EXPECT_EQ(TestName(MakeFrame(0, "ns::Tree<int>::insert(int)", {})), "Frame0_ns_Tree_insert");
   EXPECT_EQ(TestName(MakeFrame(1, "(anonymous namespace)::Greeter::Greet(char const*)", {})), "Frame1_Greeter_Greet");

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <csignal>
+#include <optional>
 
 #include "testgen/emit/failure_text.h"
 
@@ -42,10 +44,29 @@ std::string HandedOn(const Frame& frame, const Frame& called) {
   return "";
 }
 
+// After a stack overflow: what was left of the stack when the frame was entered, where that is next to nothing. What a
+// function does in place of going deeper needs stack as well: of swig, which prints an error then, frames that had 1
+// KiB left overflow again after the fix, and those of the recursion's other end do not. printf alone may take 10 KiB.
+std::optional<uint64_t> StackLeft(const Report& report, const Frame& frame) {
+  constexpr uint64_t kGuard = 1ull << 20, kLittle = 32ull << 10;
+  const Mapping* stack = report.FindMapping(frame.entry_sp);
+  if (!stack || report.failure.signal != SIGSEGV) return std::nullopt;
+  const bool overflowed =
+      stack->start.value - report.failure.address.value <= kGuard && report.failure.address < stack->start;
+  const uint64_t left = frame.entry_sp - stack->start;
+  return overflowed && left < kLittle ? std::optional(left) : std::nullopt;
+}
+
 }  // namespace
 
-std::vector<std::string> WhyUseful(const Backtrace& backtrace, const Frame& frame) {
+std::vector<std::string> WhyUseful(const Report& report, const Backtrace& backtrace, const Frame& frame) {
   std::vector<std::string> why;
+  if (const auto left = StackLeft(report, frame)) {
+    why.push_back(fmt::format(
+        "Is called with the {} bytes of stack that were left: this test can only pass if the function needs "
+        "no more; a fix that ends the recursion sooner shows in tests further out.",
+        *left));
+  }
   const Frame* called = CalledFrame(backtrace, frame);
   if (frame.holds_bad_value) {
     why.push_back(

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
 
-std::vector<std::string> WhyUseful(const Backtrace& backtrace, const Frame& frame);
+std::vector<std::string> WhyUseful(const Report& report, const Backtrace& backtrace, const Frame& frame);
 
 }  // namespace recrash
 
