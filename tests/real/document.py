@@ -83,12 +83,21 @@ def optional(file, text, make):
 
 
 def fixes_table(fixes):
-    lines = [tables.header("program", "input", "fix", "tests", "pass after the fix", "labelled impossible", "of the others")]
+    fixes = [fix for fix in fixes if "error" not in fix]
+    lines = [tables.header("program", "input", "fix", "from", "tests", "pass", "labelled impossible", "of the others pass",
+                           "what stays red")]
     for fix in fixes:
-        others = fix["tests"] - fix["impossible"]
-        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["tests"], fix["passed"],
-                                fix["impossible"], tables.percent(fix["passed_possible"], others)))
+        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["origin"], fix["tests"],
+                                fix["passed"], fix["impossible"], of_others(fix), tables.escape(fix["left"])))
+    total = {key: sum(fix[key] for fix in fixes) for key in ("tests", "passed", "impossible", "passed_possible")}
+    lines.append(tables.row("in all", f"{len(fixes)} crashes", "", "", total["tests"], total["passed"], total["impossible"],
+                            of_others(total), ""))
     return "\n".join(lines)
+
+
+def of_others(counted):
+    """Of the tests that do not say that they cannot pass, those that do."""
+    return tables.percent(counted["passed_possible"], counted["tests"] - counted["impossible"])
 
 
 def write(docs, results):

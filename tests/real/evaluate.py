@@ -104,9 +104,12 @@ class Build:
         return None
 
     def linked_files(self):
-        """What has an agent in it: executables and shared libraries."""
-        return [file for file in self.build.rglob("*") if file.is_file() and not file.is_symlink()
-                and (file == self.executable or ".so" in file.suffixes)]
+        """What has an agent in it: executables and shared libraries; of libtool's also what make looks at in their place."""
+        linked = [file for file in self.build.rglob("*") if file.is_file() and not file.is_symlink()
+                  and (file == self.executable or ".so" in file.suffixes)]
+        for file in [file for file in linked if file.parent.name == ".libs"]:
+            linked += [other for other in file.parent.parent.iterdir() if other.name == file.name or other.suffix == ".la"]
+        return set(linked)
 
 
 def crash(build, case, folder):
