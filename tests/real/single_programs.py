@@ -93,20 +93,18 @@ def files(suite, source):
     return [file for file in sorted(source.glob(suite.files)) if is_program(file)]
 
 
-def run_suite(suite, source, progress):
-    """name -> result of every file that plain clang takes; and the names of the others."""
-    todo = files(suite, source)
+def run_suite(suite, source, results, progress):
+    """Adds every file's result to `results` by its name, None for one that plain clang does not take; those there stay."""
     root = source / suite.files.split("*")[0]
-    results, left_out = {}, []
+    todo = [(name, file) for file in files(suite, source) if (name := str(file.relative_to(root))) not in results]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        jobs = {pool.submit(one_file, suite, source, file): str(file.relative_to(root)) for file in todo}
-        for done, job in enumerate(concurrent.futures.as_completed(jobs), 1):
-            if job.result() is None:
-                left_out.append(jobs[job])
-            else:
+        jobs = {pool.submit(one_file, suite, source, file): name for name, file in todo}
+        try:
+            for done, job in enumerate(concurrent.futures.as_completed(jobs), 1):
                 results[jobs[job]] = job.result()
-            progress(f"{done} of {len(todo)}")
-    return results, sorted(left_out)
+                progress(done, len(todo))
+        finally:
+            pool.shutdown(cancel_futures=True)  # when we are told to end, not after the last of them
 
 
 def unpack(archive, suite, folder):

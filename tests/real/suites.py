@@ -155,18 +155,28 @@ def compare_suite(name, suite, source, folder):
             "reports": results["full"]["reports"], "seconds": {mode: results[mode]["seconds"] for mode in building.MODES}}
 
 
-def compare_single_programs(name, suite, source, folder):
-    def make():
-        start = time.monotonic()
-        results, left_out = single_programs.run_suite(suite, source, lambda text: say(f"{name}: {text}"))
-        return {"results": results, "left_out": left_out, "seconds": round(time.monotonic() - start, 1)}
+def run_single_programs(name, suite, source, file):
+    """The results of all programs, of those already in `file` as they are there."""
+    key = {"suite": repr(suite), **recrash()}
+    old = json.loads(file.read_text()) if file.exists() else {}
+    results = old["results"] if old.get("key") == key else {}
 
-    made = kept(folder / "both.json", {"suite": repr(suite), **recrash()}, make)
-    results = made["results"]
+    def progress(done, total):
+        say(f"{name}: {done} of {total}")
+        if done % 50 == 0 or done == total:
+            file.write_text(json.dumps({"key": key, "results": results}, indent=1))
+
+    single_programs.run_suite(suite, source, results, progress)
+    return results
+
+
+def compare_single_programs(name, suite, source, folder):
+    every = run_single_programs(name, suite, source, folder / "both.json")
+    results = {file: result for file, result in every.items() if result}
     if not any(result["monitored"] for result in results.values()):
         raise debian.Missing(f"{name}: no program is instrumented")
     differ = {file: result for file, result in results.items() if result["plain"] != result["full"]}
-    return {"tests": len(results), "left_out": len(made["left_out"]),
+    return {"tests": len(results), "left_out": len(every) - len(results),
             "passed": sum(result["plain"]["outcome"] == result["full"]["outcome"] == "exit status 0"
                           for result in results.values()),
             "unstable": [file for file, result in differ.items() if not result["stable"]],

@@ -103,21 +103,29 @@ class SinglePrograms_(unittest.TestCase):
     def results(self, **programs):
         for name, text in programs.items():
             (self.source / f"{name}.c").write_text(text)
-        return single_programs.run_suite(SUITE, self.source, lambda text: None)
+        results = {}
+        single_programs.run_suite(SUITE, self.source, results, lambda done, total: None)
+        return results
 
     def test_harm_is_seen(self):
-        results, left_out = self.results(
+        results = self.results(
             good="int main(void) { return 0; }", refused="int main(void) { return 0; }", wrong="no C at all",
             changed='#include <stdio.h>\nint main(void) {\n#ifdef HARM\n  puts("harm");\n#endif\n  return 3; }')
-        self.assertEqual(left_out, ["wrong.c"])
+        self.assertIsNone(results.pop("wrong.c"))
         outcome = {name: (result["plain"]["outcome"], result["full"]["outcome"], result["plain"] == result["full"],
                           result["stable"]) for name, result in results.items()}
         self.assertEqual(outcome, {"good.c": ("exit status 0", "exit status 0", True, True),
                                    "changed.c": ("exit status 3", "exit status 3", False, True),
                                    "refused.c": ("exit status 0", "does not compile", False, True)})
 
+    def test_what_is_known_is_not_run_again(self):
+        (self.source / "a.c").write_text("int main(void) { return 0; }")
+        results = {"a.c": "known"}
+        single_programs.run_suite(SUITE, self.source, results, self.fail)
+        self.assertEqual(results, {"a.c": "known"})
+
     def test_output_that_differs_by_itself_is_unstable(self):
-        results, _ = self.results(address='#include <stdio.h>\nint main(void) { printf("%p\\n", (void*)main); }')
+        results = self.results(address='#include <stdio.h>\nint main(void) { printf("%p\\n", (void*)main); }')
         self.assertFalse(results["address.c"]["stable"])
 
     def test_only_the_line_of_the_agent_is_taken_out_of_stderr(self):
