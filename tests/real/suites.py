@@ -204,7 +204,8 @@ def table(results):
     rows = ["| suite | Debian source | tests | pass in both | left out | unstable | reports written | differences |",
             "| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for name, one in results.items():
-        rows.append(f"| {name} | {one['package']} {one['version']} | {one['tests']:,} | {one['passed']:,} | {one['left_out']} "
+        cut = f" ({one['tests'] + one['left_out']:,} of {one['of']:,} files)" if "of" in one else ""  # a run that was cut off
+        rows.append(f"| {name}{cut} | {one['package']} {one['version']} | {one['tests']:,} | {one['passed']:,} | {one['left_out']} "
                     f"| {len(one['unstable'])} | {one['reports']} | {len(one['differences'])} |")
     total = {key: sum(one[key] for one in results.values()) for key in ("tests", "passed", "left_out", "reports")}
     lists = {key: sum(len(one[key]) for one in results.values()) for key in ("unstable", "differences")}

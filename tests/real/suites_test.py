@@ -128,6 +128,16 @@ class SinglePrograms_(unittest.TestCase):
         results = self.results(address='#include <stdio.h>\nint main(void) { printf("%p\\n", (void*)main); }')
         self.assertFalse(results["address.c"]["stable"])
 
+    def test_an_outcome_that_the_layout_decides_is_unstable(self):
+        results = self.results(changed="""
+#ifdef HARM
+int Moved(int a) { return a * 3; }
+#endif
+int Other(int a) { return a / 7; }
+int main(void) { return ((long)main >> 4) & 3; }""")
+        self.assertNotEqual(results["changed.c"]["plain"], results["changed.c"]["full"])
+        self.assertFalse(results["changed.c"]["stable"])
+
     def test_only_the_line_of_the_agent_is_taken_out_of_stderr(self):
         text = "before\nrecrash: SIGABRT in a (process 1): report in b.rcr\nafter\n"
         self.assertEqual(building.AGENT_LINE.sub("", text), "before\nafter\n")
