@@ -74,6 +74,7 @@ Status WriteCandidates(const Suite& suite) {
     tests.frames.push_back(frame.index);
     tests.depths.push_back(frame.depth);
     tests.rewound.push_back(frame.rewound);
+    tests.entry_states.push_back(frame.entry_state);
   }
   return WriteSuite(suite, tests);
 }

@@ -54,6 +54,7 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
     text = Coloured(Colour::kGood, text);
     if (verdict->rewound) text += " (streams rewound)";
     if (!verdict->self_contained) text += " (not self-contained)";
+    if (verdict->entry_state) text += " (entry state)";
     return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
   }
   const bool says_more = !verdict->note.empty() && verdict->note != text;
@@ -114,6 +115,7 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"depth", verdict->depth},
                     {"rewound", verdict->rewound},
                     {"self_contained", verdict->self_contained},
+                    {"entry_state", verdict->entry_state},
                     {"seconds", verdict->seconds},
                     {"note", verdict->note}});
     } else {
@@ -121,6 +123,7 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"depth", nullptr},
                     {"rewound", nullptr},
                     {"self_contained", nullptr},
+                    {"entry_state", nullptr},
                     {"seconds", nullptr},
                     {"note", frame.why_not}});
     }

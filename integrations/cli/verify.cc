@@ -35,10 +35,12 @@ class TestFiles {
     tests_.depths.clear();
     tests_.rewound.clear();
     tests_.needs_files.clear();
+    tests_.entry_states.clear();
     for (const ReplayFrame& frame : suite_->report.replay->frames) {
       tests_.depths.push_back(frame.depth);
       tests_.rewound.push_back(frame.rewound);
       tests_.needs_files.push_back(!frame.self_contained);
+      tests_.entry_states.push_back(frame.entry_state);
     }
     return WriteSuite(*suite_, tests_);
   }
@@ -125,6 +127,7 @@ std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<Fram
     frames.back().depth = verdict.depth;
     frames.back().rewound = verdict.rewound;
     frames.back().self_contained = verdict.self_contained;
+    frames.back().entry_state = verdict.entry_state;
   }
   return frames;
 }
@@ -139,6 +142,15 @@ std::string NeededFilesText(const Report& report, const std::vector<ReplayFrame>
     if (!input.held())
       names += fmt::format("\n{} is not in the report: {}", PrintableText(input.path), WhyNotHeld(input.content));
   return fmt::format("tests of these frames need files of this machine: {}{}", numbers, names);
+}
+
+// Beside the tests lies only what they need.
+void KeepFrames(std::vector<ReplayFrame> frames, ReplayData* replay) {
+  replay->frames = std::move(frames);
+  std::erase_if(replay->entry_states, [&](const EntryState& state) {
+    const auto frame = std::ranges::find(replay->frames, state.frame, &ReplayFrame::index);
+    return frame == replay->frames.end() || !frame->entry_state;
+  });
 }
 
 // What the tests' own report says of the frames: enough for the table, when the build that crashed is not there any
@@ -203,7 +215,7 @@ Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, boo
     return result;
   }
   if (frames.empty()) return result;
-  suite->report.replay->frames = ChooseTests(frames);
+  KeepFrames(ChooseTests(frames), &*suite->report.replay);
   result.kept = Indices(suite->report.replay->frames);
   if (result.kept.size() < frames.size()) {
     result.notes.push_back(

@@ -80,6 +80,7 @@ class TestWriter {
     uint8_t depth = 0;
     bool rewound = false;
     bool needs_files = false;
+    bool entry_state = false;
   };
   std::string Write(const Frame& frame, const How& how);
 
@@ -125,6 +126,10 @@ std::string TestWriter::Header(const Frame& frame, const How& how) const {
   std::string out = Comment(CommentText(what + ".", 400));
   std::string why;
   for (const std::string& sentence : WhyUseful(report_, backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
+  if (how.entry_state) {
+    why += fmt::format("{}Starts from the memory of its entry, which comes from a second run of the program.",
+                       why.empty() ? "" : " ");
+  }
   if (how.rewound) {
     why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
                        why.empty() ? "" : " ", StreamNames(frame));
@@ -335,7 +340,8 @@ std::string EmitTests(const Report& report, const Backtrace& backtrace, const Em
     const auto beside = [i](const std::vector<uint8_t>& values) { return i < values.size() ? values[i] : uint8_t{0}; };
     out += "\n" + writer.Write(*frame, {.depth = beside(options.depths),
                                         .rewound = beside(options.rewound) != 0,
-                                        .needs_files = beside(options.needs_files) != 0});
+                                        .needs_files = beside(options.needs_files) != 0,
+                                        .entry_state = beside(options.entry_states) != 0});
   }
   return out;
 }

@@ -116,6 +116,24 @@ TEST(EmitTests, OfFramesThatNeedFiles) {
   EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("Needs")));
 }
 
+// Whoever reads the test has to know that its memory is not that of the crash.
+TEST(EmitTests, OfAnEntryState) {
+  Backtrace backtrace;
+  backtrace.frames.push_back(MakeFrame(3, "Check()", {}));
+  EmitOptions options;
+  options.frames = {3};
+  options.entry_states = {1};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  EXPECT_EQ(text.substr(text.find("// Frame 3")), R"(// Frame 3: Check, greeter.cc:0.
+// The function that failed: what it was given and what it made of it are both here. Starts from the memory of its
+// entry, which comes from a second run of the program.
+TEST(CrashTest, Frame3_Check) {
+  recrash::Frame frame(3);
+  RECRASH_EXPECT_FIXED(frame.Call());
+}
+)");
+}
+
 // The part of a file that a test is about: the body of frame 0's TEST.
 std::string BodyOf(const Frame& frame, const Report& report = testing_frames::GreeterReport(),
                    EmitOptions options = {}) {

@@ -68,6 +68,7 @@ enum class MappingKind : uint32_t {
   kMemory = 1,    // private writable: zero pages with runs in them
   kReserved = 2,  // no access
   kFile = 3,      // contents of a file
+  kEntry = 4,     // was there at a frame's entry, not at the crash: no access but in replays of that entry state
 };
 
 struct Mapping {
@@ -87,6 +88,19 @@ struct Run {
   uint64_t offset;  // in the plan
   int32_t module;   // index of the module whose data this is, or -1
   uint32_t reserved;
+};
+
+struct Range {
+  uint64_t start;
+  uint64_t end;
+};
+
+// What was other at a frame's entry than at the crash.
+struct EntryState {
+  uint64_t brk_end;
+  Array mappings;  // of Range, inside mappings of kEntry
+  Array runs;      // of Run, each inside one module or one mapping
+  Array files;     // of OpenFile; take the place of Header::files
 };
 
 // Bytes that are written over recorded memory when it is back, of any size and alignment.
@@ -149,8 +163,9 @@ struct Frame {
   Array words;
   Array fields;  // of Patch
   Array streams;
-  uint32_t flags;
-  uint32_t reserved;
+  Array entry_state;    // of EntryState: one, or none
+  uint32_t flags;       // FrameFlags
+  uint32_t from_entry;  // tests start from the entry state
 };
 
 enum SymbolFlags : uint32_t {
@@ -177,10 +192,10 @@ struct RuntimeSymbol {
   uint64_t offset;
 };
 
-// A frame to verify: at depth 0, then at depth 1 where that does not reproduce and there are fields, then at depth 0
-// with its streams rewound, if there are any. When nothing reproduces, the outcome without rewinding stands. First
-// sealed (FrameFlags); where that does not reproduce, and did not find something that may be there, the same again
-// unsealed.
+// A frame to verify: at depth 0; where that does not reproduce at depth 1 if there are fields, then from its entry
+// state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces, the
+// outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
+// something that may be there, the same again unsealed.
 struct Request {
   uint32_t frame;  // index in Header::frames
 };
@@ -231,6 +246,7 @@ struct Header {
   Array mappings;
   Array runs;
   Array patches;
+  Array unlocks;  // of Patch: mutexes of malloc's arenas, which no thread holds here
   Array files;
   Array inputs;
   Array input_names;
@@ -248,6 +264,8 @@ struct FrameResult {
   uint32_t rewound;
   uint32_t self_contained;  // reproduced when sealed
   uint32_t unsealed;        // the outcome is one with the files that are there now
+  uint32_t entry_state;     // tried last
+  uint32_t reserved;
   double seconds;
   char text[1000];
 };

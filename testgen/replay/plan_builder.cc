@@ -97,14 +97,20 @@ class Builder {
   void AddModules();
   void AddMappings();
   void AddMapping(const Mapping& mapping, uint64_t start, uint64_t end);
+  void AddEntryMappings();
+  void AddEntryMapping(uint64_t start, uint64_t end);
   void AddRuns();
   void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
   void AddPatches();
   void AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes);
-  void AddFiles();
+  void AddFiles(const std::vector<OpenFile>& files, std::vector<plan::OpenFile>* planned);
   void AddInputs();
   int32_t InputAt(const std::string& path) const;
   void AddFrames();
+  void AddEntryStates();
+  plan::EntryState AddEntryState(const EntryState& state);
+  void AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes);
+  uint64_t EndOfPlaced(uint64_t address) const;
   void AddSymbols();
   void AddSymbols(const ModuleTranslation& translation, plan::Module* module);
   void AddFailure();
@@ -126,7 +132,13 @@ class Builder {
   std::vector<plan::Mapping> mappings_;
   std::vector<plan::Run> runs_;
   std::vector<Content> contents_;
+  std::vector<plan::EntryState> entry_states_;
+  std::vector<plan::Range> entry_mappings_;
+  std::vector<plan::Run> entry_runs_;
+  std::vector<Content> entry_contents_;
+  std::vector<plan::OpenFile> entry_files_;
   std::vector<plan::Patch> patches_;
+  std::vector<plan::Patch> unlocks_;
   std::vector<plan::OpenFile> files_;
   std::vector<plan::Input> inputs_;
   std::vector<plan::InputName> input_names_;
@@ -237,6 +249,34 @@ void Builder::AddMappings() {
   }
 }
 
+// What was mapped at a frame's entry and is free at the crash.
+void Builder::AddEntryMapping(uint64_t start, uint64_t end) {
+  std::vector<plan::Range> taken;
+  for (const plan::Mapping& mapping : mappings_) taken.push_back({mapping.start, mapping.end});
+  for (const plan::Module& module : modules_) taken.push_back({module.base, module.base + module.size});
+  std::ranges::sort(taken, {}, &plan::Range::start);
+  const auto add = [&](uint64_t to) {
+    if (start < to) mappings_.push_back({start, to, plan::MappingKind::kEntry, PROT_READ | PROT_WRITE, 0, 0, 0});
+  };
+  for (const plan::Range& range : taken) {
+    if (range.end <= start) continue;
+    if (range.start >= end) break;
+    add(range.start);
+    start = range.end;
+  }
+  add(end);
+}
+
+void Builder::AddEntryMappings() {
+  for (const EntryState& state : report_.replay->entry_states) {
+    for (const Mapping& mapping : state.mappings) {
+      const bool is_aligned = mapping.start.value % kPage == 0 && mapping.end.value % kPage == 0;
+      const bool is_private = (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
+      if (is_aligned && is_private) AddEntryMapping(mapping.start.value, mapping.end.value);
+    }
+  }
+}
+
 void Builder::AddRun(TargetAddress address, std::span<const uint8_t> bytes) {
   uint64_t start = address.value;
   while (!bytes.empty()) {
@@ -275,7 +315,7 @@ void Builder::AddPatches() {
   header_.main_arena = glibc.main_arena.value;
   if (LeftOut("arena_mutexes")) return;
   const std::array<uint8_t, 4> unlocked{};
-  for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&patches_, mutex, unlocked);
+  for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&unlocks_, mutex, unlocked);
 }
 
 int32_t Builder::InputAt(const std::string& path) const {
@@ -303,8 +343,8 @@ void Builder::AddInputs() {
 
 // What the report holds comes from there. Of the rest, files that were only read are opened again; what was written to
 // goes to /dev/null, so that a replay destroys nothing.
-void Builder::AddFiles() {
-  for (const OpenFile& file : report_.files) {
+void Builder::AddFiles(const std::vector<OpenFile>& files, std::vector<plan::OpenFile>* all) {
+  for (const OpenFile& file : files) {
     plan::OpenFile planned{};
     planned.descriptor = file.descriptor;
     planned.flags = file.flags & (O_ACCMODE | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC | O_PATH);
@@ -312,11 +352,12 @@ void Builder::AddFiles() {
     const bool read_only = (file.flags & O_ACCMODE) == O_RDONLY;
     const bool is_path = file.path.starts_with('/') && !file.path.starts_with("/dev/pts/");
     if (read_only && is_path) planned.path = AddText(file.path);
-    const bool is_input = file.input >= 0 && static_cast<uint64_t>(file.input) <
-                                                 std::min<uint64_t>(report_.inputs.size(), plan::kMostInputs);
-    const bool held = is_input && report_.inputs[static_cast<size_t>(file.input)].held();
-    planned.input = held || (is_input && read_only) ? file.input : -1;
-    files_.push_back(planned);
+    const int32_t input = file.input >= 0 ? file.input : InputAt(file.path);
+    const bool is_input =
+        input >= 0 && static_cast<uint64_t>(input) < std::min<uint64_t>(report_.inputs.size(), plan::kMostInputs);
+    const bool held = is_input && report_.inputs[static_cast<size_t>(input)].held();
+    planned.input = held || (is_input && read_only) ? input : -1;
+    all->push_back(planned);
   }
 }
 
@@ -365,6 +406,62 @@ void Builder::AddFrames() {
       streams_.push_back({stream.parameter, static_cast<uint8_t>(stream.kind), stream.offset});
     }
     frames_.push_back(planned);
+  }
+}
+
+// Up to where `address` can be put back in one piece: the end of its module or mapping; 0 where there is neither.
+uint64_t Builder::EndOfPlaced(uint64_t address) const {
+  const int module = ModuleAt(address);
+  if (module >= 0) return modules_[module].base + modules_[module].size;
+  for (const plan::Mapping& mapping : mappings_) {
+    const bool is_memory = mapping.kind == plan::MappingKind::kMemory || mapping.kind == plan::MappingKind::kEntry;
+    if (is_memory && address >= mapping.start && address < mapping.end) return mapping.end;
+  }
+  return 0;
+}
+
+void Builder::AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes) {
+  if (address.value % kPage || bytes.size() % kPage) return;
+  uint64_t start = address.value;
+  while (!bytes.empty()) {
+    const uint64_t placed = EndOfPlaced(start);
+    const uint64_t size = std::min<uint64_t>(placed ? placed - start : kPage, bytes.size());
+    if (placed) {
+      entry_runs_.push_back({start, size, 0, ModuleAt(start), 0});
+      entry_contents_.push_back({entry_runs_.size() - 1, bytes.first(size)});
+    }
+    bytes = bytes.subspan(size);
+    start += size;
+  }
+}
+
+plan::EntryState Builder::AddEntryState(const EntryState& state) {
+  plan::EntryState planned{};
+  planned.brk_end = state.brk_end.value;
+  planned.mappings.offset = entry_mappings_.size();
+  for (const Mapping& mapping : state.mappings) {
+    for (const plan::Mapping& placed : mappings_) {
+      const plan::Range range{std::max(placed.start, mapping.start.value), std::min(placed.end, mapping.end.value)};
+      if (placed.kind == plan::MappingKind::kEntry && range.start < range.end) entry_mappings_.push_back(range);
+    }
+  }
+  planned.mappings.count = entry_mappings_.size() - planned.mappings.offset;
+  planned.runs.offset = entry_runs_.size();
+  for (const Region& region : state.memory) AddEntryRun(region.address, region.bytes);
+  planned.runs.count = entry_runs_.size() - planned.runs.offset;
+  planned.files = {entry_files_.size(), state.files.size()};
+  AddFiles(state.files, &entry_files_);
+  return planned;
+}
+
+void Builder::AddEntryStates() {
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    const ReplayFrame& frame = report_.replay->frames[i];
+    const EntryState* state = report_.replay->FindEntryState(frame.index);
+    if (!state) continue;
+    frames_[i].entry_state = {entry_states_.size(), 1};
+    frames_[i].from_entry = frame.entry_state;
+    entry_states_.push_back(AddEntryState(*state));
   }
 }
 
@@ -493,7 +590,12 @@ Result<PlanFile> Builder::Write() {
   header_.modules = Reserve(modules_);
   header_.mappings = Reserve(mappings_);
   header_.runs = Reserve(runs_);
+  const plan::Array entry_states = Reserve(entry_states_);
+  const plan::Array entry_mappings = Reserve(entry_mappings_);
+  const plan::Array entry_runs = Reserve(entry_runs_);
+  const plan::Array entry_files = Reserve(entry_files_);
   header_.patches = Reserve(patches_);
+  header_.unlocks = Reserve(unlocks_);
   header_.files = Reserve(files_);
   header_.inputs = Reserve(inputs_);
   header_.input_names = Reserve(input_names_);
@@ -510,17 +612,26 @@ Result<PlanFile> Builder::Write() {
     frame.words.offset = words.offset + frame.words.offset * sizeof(plan::Word);
     frame.fields.offset = fields.offset + frame.fields.offset * sizeof(plan::Patch);
     frame.streams.offset = streams.offset + frame.streams.offset * sizeof(plan::Stream);
+    frame.entry_state.offset = entry_states.offset + frame.entry_state.offset * sizeof(plan::EntryState);
+  }
+  for (plan::EntryState& state : entry_states_) {
+    state.mappings.offset = entry_mappings.offset + state.mappings.offset * sizeof(plan::Range);
+    state.runs.offset = entry_runs.offset + state.runs.offset * sizeof(plan::Run);
+    state.files.offset = entry_files.offset + state.files.offset * sizeof(plan::OpenFile);
   }
   for (plan::Module& module : modules_) {
     module.symbols.offset = symbols.offset + module.symbols.offset * sizeof(plan::Symbol);
   }
   for (plan::Patch& patch : patches_) patch.offset += blob.offset;
+  for (plan::Patch& unlock : unlocks_) unlock.offset += blob.offset;
   for (plan::Patch& field : fields_) field.offset += blob.offset;
   for (plan::Input& input : inputs_) input.offset += blob.offset;
   uint64_t at = (header_.size + kPage - 1) & ~(kPage - 1);
-  for (plan::Run& run : runs_) {
-    run.offset = at;
-    at += (run.size + kPage - 1) & ~(kPage - 1);
+  for (std::vector<plan::Run>* runs : {&runs_, &entry_runs_}) {
+    for (plan::Run& run : *runs) {
+      run.offset = at;
+      at += (run.size + kPage - 1) & ~(kPage - 1);
+    }
   }
   header_.size = at;
 
@@ -530,15 +641,22 @@ Result<PlanFile> Builder::Write() {
       descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(header_.size)) == 0 &&
       WriteAt(descriptor, &header_, sizeof header_, 0) && WriteTable(descriptor, modules_, header_.modules) &&
       WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
-      WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
-      WriteTable(descriptor, inputs_, header_.inputs) && WriteTable(descriptor, input_names_, header_.input_names) &&
-      WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
-      WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
-      WriteTable(descriptor, symbols_, symbols) && WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
+      WriteTable(descriptor, entry_states_, entry_states) && WriteTable(descriptor, entry_mappings_, entry_mappings) &&
+      WriteTable(descriptor, entry_runs_, entry_runs) && WriteTable(descriptor, entry_files_, entry_files) &&
+      WriteTable(descriptor, unlocks_, header_.unlocks) && WriteTable(descriptor, patches_, header_.patches) &&
+      WriteTable(descriptor, files_, header_.files) && WriteTable(descriptor, inputs_, header_.inputs) &&
+      WriteTable(descriptor, input_names_, header_.input_names) && WriteTable(descriptor, frames_, header_.frames) &&
+      WriteTable(descriptor, words_, words) && WriteTable(descriptor, fields_, fields) &&
+      WriteTable(descriptor, streams_, streams) && WriteTable(descriptor, symbols_, symbols) &&
+      WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
       WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
       WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
   for (const Content& content : contents_) {
     written = written && WriteAt(descriptor, content.bytes.data(), content.bytes.size(), runs_[content.place].offset);
+  }
+  for (const Content& content : entry_contents_) {
+    const plan::Run& run = entry_runs_[content.place];
+    written = written && WriteAt(descriptor, content.bytes.data(), content.bytes.size(), run.offset);
   }
   if (!written) {
     return Error{Errc::kRefused, "cannot write " + std::to_string(header_.size >> 20) +
@@ -560,11 +678,13 @@ Result<PlanFile> Builder::Build() {
   for (const uint32_t frame : options_.requests) requests_.push_back({frame});
   AddModules();
   AddMappings();
+  AddEntryMappings();
   AddRuns();
   AddPatches();
-  AddFiles();
+  AddFiles(report_.files, &files_);
   AddInputs();
   AddFrames();
+  AddEntryStates();
   AddSymbols();
   AddFailure();
   AddProcess();

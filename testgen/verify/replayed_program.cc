@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -33,7 +34,7 @@ ReplayedProgram::ReplayedProgram(const std::string& source, const std::string& f
 }
 
 Report ReplayedProgram::Crash(const std::vector<std::string>& arguments, const std::string& options,
-                              const std::string& before) const {
+                              const std::string& before) {
   std::string command = "RECRASH_OPTIONS='" + options + "' RECRASH_DIR=" + fixture_.folder() +
                         " RECRASH_COLLECTOR=" RECRASH_TEST_COLLECTOR " " + fixture_.path();
   for (const std::string& argument : arguments) command += " '" + argument + "'";
@@ -42,9 +43,13 @@ Report ReplayedProgram::Crash(const std::vector<std::string>& arguments, const s
     if (entry.path().extension() != ".rcr") continue;
     Result<Report> report = ReadReport(entry.path().string());
     if (!report) Die(report.error().message);
-    return std::move(*report);
+    reported_.push_back(std::move(*report));
   }
-  Die("the program left no report");
+  if (reported_.empty()) Die("the program left no report");
+  std::ranges::sort(reported_, {}, [](const Report& report) { return report.process.crashed_at; });
+  Report last = std::move(reported_.back());
+  reported_.pop_back();
+  return last;
 }
 
 std::string ReplayedProgram::Rebuild(const std::string& source, const std::string& flags) {
@@ -90,8 +95,9 @@ std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& v
       if (frame.index != verdict.index) continue;
       text += "#" + std::to_string(frame.index) + " " + frame.function + ": " +
               kNames[static_cast<uint32_t>(verdict.verdict)] + " (depth " + std::to_string(verdict.depth) +
-              (verdict.rewound ? ", rewound, " : ", ") + (verdict.self_contained ? "self-contained, " : "") +
-              std::to_string(verdict.seconds * 1000) + " ms) " + verdict.note + "\n";
+              (verdict.rewound ? ", rewound" : "") + (verdict.entry_state ? ", entry state, " : ", ") +
+              (verdict.self_contained ? "self-contained, " : "") + std::to_string(verdict.seconds * 1000) + " ms) " +
+              verdict.note + "\n";
     }
   }
   return text;

@@ -28,6 +28,8 @@ class ReplayedProgram {
   const Fixture& fixture() const { return fixture_; }
   Report& report() { return report_; }
   const Report& report() const { return report_; }
+  // What the program wrote by RECRASH_REPORT before it crashed, oldest first.
+  const std::vector<Report>& reported() const { return reported_; }
   // The same with a program that is built anew from `source`; returns its path, for VerifyOptions::program.
   std::string Rebuild(const std::string& source, const std::string& flags = "-O2 -g");
 
@@ -35,9 +37,10 @@ class ReplayedProgram {
   const std::string& text() const { return text_; }
 
  private:
-  Report Crash(const std::vector<std::string>& arguments, const std::string& options, const std::string& before) const;
+  Report Crash(const std::vector<std::string>& arguments, const std::string& options, const std::string& before);
 
   Fixture fixture_;
+  std::vector<Report> reported_;
   Report report_;
   mutable std::string text_;
 };

@@ -26,20 +26,21 @@ struct VerifyOptions {
 struct FrameVerdict {
   uint32_t index = 0;  // ReplayFrame::index
   Verdict verdict = Verdict::kCannotReplay;
-  uint8_t depth = 0;     // that was tried last
-  bool rewound = false;  // the frame's streams were: that they stood at their beginning on entry is an assumption
+  uint8_t depth = 0;         // that was tried last
+  bool rewound = false;      // the frame's streams were: that they stood at their beginning on entry is an assumption
+  bool entry_state = false;  // memory was as at the frame's entry
   // Reproduced in an empty folder, with no inputs but those that the report holds.
   bool self_contained = false;
   double seconds = 0;
   std::string note;  // what happened instead, one line
 };
 
-// Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields, then depth 0 with the frame's
-// streams rewound, where it has any; if that does not reproduce, the verdict is the one before. All that in an empty
-// folder without the inputs that the report does not hold; where a frame does not reproduce there and has looked for
-// something, again with the files that are there now. report.replay must be there.
-// `progress` is called with (done, all).
-// Verdicts come in the order of the frames, and are the same whatever options.jobs is.
+// Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields, then the frame's entry state,
+// where there is one, then depth 0 with the frame's streams rewound, where it has any; if that does not reproduce, the
+// verdict is the one before. All that in an empty folder without the inputs that the report does not hold; where a
+// frame does not reproduce there and has looked for something, again with the files that are there now. report.replay
+// must be there. `progress` is called with (done, all). Verdicts come in the order of the frames, and are the same
+// whatever options.jobs is.
 Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress);
 

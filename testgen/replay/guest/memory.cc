@@ -38,6 +38,11 @@ void MapFile(const plan::Mapping& mapping) {
   if (file >= 0) close(file);
 }
 
+int ProtectionOf(const plan::Mapping& mapping) {
+  if (mapping.kind == plan::MappingKind::kEntry) return PROT_NONE;
+  return PROT_READ | PROT_WRITE | static_cast<int>(mapping.protection & PROT_EXEC);
+}
+
 bool PlaceRun(const plan::Run& run) {
   if (run.size >= kSmallestMapped) {
     void* wanted = Pointer<void>(run.address);
@@ -70,8 +75,7 @@ Placement PlaceMemory() {
       MapFile(mapping);
     } else if (mapping.kind == plan::MappingKind::kReserved) {
       MapAt(mapping, PROT_NONE, MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    } else if (!MapAt(mapping, PROT_READ | PROT_WRITE | (mapping.protection & PROT_EXEC), MAP_ANONYMOUS | MAP_NORESERVE,
-                      -1, 0)) {
+    } else if (!MapAt(mapping, ProtectionOf(mapping), MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
       if (errno == EEXIST) return Placement::kCollision;
       Problem("cannot map the recorded memory at 0x%llx (%llu KiB): %s", static_cast<unsigned long long>(mapping.start),
               static_cast<unsigned long long>((mapping.end - mapping.start) >> 10), strerror(errno));
@@ -108,6 +112,10 @@ void PlaceGhosts() {
   });
   // Words that were placed before took the ghosts to be at their recorded bases.
   if (moved) RefreshMemory();
+  FillGhosts();
+}
+
+void FillGhosts() {
   ForEachRebuilt([](LiveModule& module) {
     const Range recorded = module.recorded_range;
     for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {

@@ -16,6 +16,9 @@ Placement PlaceMemory();
 // resolve there.
 void PlaceGhosts();
 
+// Their contents anew.
+void FillGhosts();
+
 // Maps the recorded contents of one mapping again (in-process replays change them).
 void RefreshMemory();
 

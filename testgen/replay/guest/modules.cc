@@ -292,6 +292,20 @@ const LiveModule* ModuleOf(const plan::Module* recorded) {
   return nullptr;
 }
 
+bool IsWritable(const LiveModule& module, uint64_t live) {
+  if (module.relro.end && live >= (module.relro.start & ~(plan::kPageSize - 1)) &&
+      live < (module.relro.end & ~(plan::kPageSize - 1))) {
+    return false;
+  }
+  for (int i = 0; i < module.data_count; ++i) {
+    const Range& segment = module.data[i];
+    const uint64_t start = segment.start & ~(plan::kPageSize - 1);
+    const uint64_t end = (segment.end + plan::kPageSize - 1) & ~(plan::kPageSize - 1);
+    if (live >= start && live < end) return true;
+  }
+  return false;
+}
+
 void SetPointerGuard(uint64_t guard) { pointer_guard = guard; }
 
 uint64_t Translate(uint64_t word) {

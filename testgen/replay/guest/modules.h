@@ -54,6 +54,8 @@ ModuleList AllModules();
 const LiveModule* FindLive(uint64_t live_address);
 const LiveModule* ProgramModule();
 const LiveModule* ModuleOf(const plan::Module* recorded);
+// Does the page of `live` hold data that stays writable?
+bool IsWritable(const LiveModule& module, uint64_t live);
 
 // A word of recorded memory as it has to be here. Words that merely look like pointers are left: into code only starts
 // of functions are translated, into tables of the unwinder nothing. This took 477 to 482 of 563 frames when all

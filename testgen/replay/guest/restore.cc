@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "testgen/replay/guest/entry_state.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
@@ -111,20 +112,6 @@ bool IsRestored(const LiveModule* module) {
   const uint32_t flags = module->recorded->flags;
   if (flags & (plan::kLoader | plan::kVdso)) return false;
   return !module->rebuilt();
-}
-
-bool IsWritable(const LiveModule& module, uint64_t live) {
-  if (module.relro.end && live >= (module.relro.start & ~(plan::kPageSize - 1)) &&
-      live < (module.relro.end & ~(plan::kPageSize - 1))) {
-    return false;
-  }
-  for (int i = 0; i < module.data_count; ++i) {
-    const Range& segment = module.data[i];
-    const uint64_t start = segment.start & ~(plan::kPageSize - 1);
-    const uint64_t end = (segment.end + plan::kPageSize - 1) & ~(plan::kPageSize - 1);
-    if (live >= start && live < end) return true;
-  }
-  return false;
 }
 
 void PrepareModuleRuns() {
@@ -251,13 +238,15 @@ void CheckThread() {
 
 // ---- In the child ------------------------------------------------------------------------------------------------
 
-bool RestoreBreak() {
+bool RestoreBreak(const plan::EntryState* entry_state) {
   if (world.plan->brk_start == 0 || LeftOut("brk")) return false;
+  memory_map.brk = entry_state ? entry_state->brk_end : world.plan->brk_end;
   return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&memory_map), sizeof memory_map, 0) == 0;
 }
 
-void RestoreModules() {
+void RestoreModules(const plan::EntryState* entry_state) {
   for (size_t i = 0; i < run_count; ++i) Copy(runs[i].live, runs[i].from, runs[i].size);
+  if (entry_state) PutEntryState(*entry_state);
   for (size_t i = 0; i < kept_count; ++i) *Pointer<uint64_t>(kept[i].address) = kept[i].value;
 }
 
@@ -286,6 +275,11 @@ void ApplyPatches(const plan::Patch* patches, uint64_t count) {
   }
 }
 
+void ApplyPatches(const plan::Array& patches) {
+  const auto table = TableOf<plan::Patch>(patches);
+  ApplyPatches(table.first, table.count);
+}
+
 void EnterRecordedThread() {
   uint64_t thread = world.plan->fs_base;
   if (LeftOut("thread")) return;
@@ -302,14 +296,17 @@ void EnterRecordedThread() {
 
 void RestoreMemory(const PreparedCall& call) {
   const uint64_t live_break = current_break ? *current_break : 0;
-  const bool moved = RestoreBreak();
-  RestoreModules();
+  const bool moved = RestoreBreak(call.entry_state);
+  RestoreModules(call.entry_state);
+  if (moved && call.entry_state) FreeHeapBeyond(*call.entry_state);
   ForEachRebuilt(RestoreRebuilt);
   if (!moved) DetachBreak(live_break);
   if (abort_message_slot) *abort_message_slot = nullptr;
-  ApplyPatches(Pointer<plan::Patch>(Number(world.bytes + world.plan->patches.offset)), world.plan->patches.count);
+  // What is kept of a throw came later than the entry.
+  if (!call.entry_state) ApplyPatches(world.plan->patches);
+  ApplyPatches(world.plan->unlocks);
   EnterRecordedThread();
-  RestoreExceptionState();
+  if (!call.entry_state) RestoreExceptionState();
   ApplyPatches(call.fields, call.field_count);
   for (int i = 0; i < call.stack_count; ++i) {
     Copy(call.stack[i].address, Number(call.stack[i].bytes), call.stack[i].size);

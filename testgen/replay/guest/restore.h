@@ -22,7 +22,8 @@ struct PreparedCall {
     uint8_t bytes[16];
   } stack[64];
   int stack_count;
-  const plan::Patch* fields;  // of depth 1
+  const plan::EntryState* entry_state;  // null: memory is as at the crash
+  const plan::Patch* fields;            // of depth 1
   uint64_t field_count;
   StreamPlace streams[kMostStreams];  // to rewind
   int stream_count;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "shadowstack/abi.h"
+#include "testgen/replay/guest/entry_state.h"
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/memory.h"
@@ -57,7 +58,7 @@ uint64_t EntryOf(const plan::Frame& frame) {
   return module ? module->live.start + frame.entry : 0;  // 0: not loaded, the call fails there
 }
 
-void Prepare(const plan::Frame& frame, uint32_t depth) {
+void Prepare(const plan::Frame& frame, const Start& start) {
   prepared = PreparedCall{};
   ReadControlWords(&prepared.state);
   if (world.plan->mxcsr) {
@@ -67,7 +68,8 @@ void Prepare(const plan::Frame& frame, uint32_t depth) {
   for (const plan::Word& word : WordsOf(frame)) PutWord(word, frame.entry_sp);
   prepared.state.sp = frame.entry_sp + 8;
   prepared.state.function = EntryOf(frame);
-  if (depth > 0) {
+  if (start.from_entry) prepared.entry_state = EntryStateOf(frame);
+  if (start.depth > 0) {
     prepared.fields = TableOf<plan::Patch>(frame.fields).first;
     prepared.field_count = frame.fields.count;
   }
@@ -78,6 +80,10 @@ void Prepare(const plan::Frame& frame, uint32_t depth) {
 
 void EndChild() { ExitNow(0); }
 
+const plan::Array& FilesOf(const PreparedCall& call) {
+  return call.entry_state ? call.entry_state->files : world.plan->files;
+}
+
 [[noreturn]] void RunChild() {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -85,7 +91,7 @@ void EndChild() { ExitNow(0); }
   SetLimits();
   InstallHandlers(observed, EndChild);
   SealMappings();
-  ReopenFiles();
+  ReopenFiles(FilesOf(prepared));
   EnterSandbox();
   RestoreAndCall(prepared);
   observed->ending = Ending::kReturned;
@@ -154,11 +160,12 @@ void RunInPlace() {
   const int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   EnterFolder();
   InstallHandlers(observed, LeaveCall);
-  ReopenFiles();
+  ReopenFiles(FilesOf(prepared));
   SaveLive();
   RestoreAndCall(prepared);
   if (observed->ending == Ending::kNone) observed->ending = Ending::kReturned;
   PutLiveBack();
+  if (prepared.entry_state) TakeEntryStateAway(*prepared.entry_state);
   RefreshMemory();
   if (directory >= 0) {
     if (fchdir(directory) != 0) observed->status = errno;
@@ -206,14 +213,14 @@ bool RewindNext(const plan::Frame& frame, uint32_t number) {
   return false;
 }
 
-Verdict RunFrame(const plan::Frame& frame, uint32_t depth, bool sealed, char* text, size_t size) {
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
   *observed = Observed{};
-  Prepare(frame, depth);
-  PrepareFolder(sealed);
+  Prepare(frame, start);
+  PrepareFolder(start.sealed);
   if (Has(plan::kInProcess)) {
     RunInPlace();
   } else {
@@ -238,20 +245,28 @@ bool MayTryAgain(const plan::FrameResult& result) {
 // True when one of the tries, all sealed, looked for something that may be there when it is not sealed.
 bool Try(const plan::Frame& frame, bool sealed, plan::FrameResult* result) {
   result->depth = 0;
-  result->verdict = RunFrame(frame, 0, sealed, result->text, sizeof result->text);
+  result->entry_state = 0;
+  result->verdict = RunFrame(frame, {0, false, sealed}, result->text, sizeof result->text);
   bool missed = observed->missed;
   if (MayTryAgain(*result) && frame.fields.count) {
     result->depth = 1;
-    result->verdict = RunFrame(frame, 1, sealed, result->text, sizeof result->text);
+    result->verdict = RunFrame(frame, {1, false, sealed}, result->text, sizeof result->text);
+    missed |= observed->missed;
+  }
+  if (MayTryAgain(*result) && EntryStateOf(frame)) {
+    result->depth = 0;
+    result->entry_state = 1;
+    result->verdict = RunFrame(frame, {0, true, sealed}, result->text, sizeof result->text);
     missed |= observed->missed;
   }
   if (!MayTryAgain(*result) || !RewindAll(frame)) return missed;
   char text[sizeof result->text];
-  const Verdict verdict = RunFrame(frame, 0, sealed, text, sizeof text);
+  const Verdict verdict = RunFrame(frame, {0, false, sealed}, text, sizeof text);
   missed |= observed->missed;
   if (verdict != Verdict::kReproduced) return missed;
   result->verdict = Verdict::kReproduced;
   result->depth = 0;
+  result->entry_state = 0;
   result->rewound = 1;
   memcpy(result->text, text, sizeof text);
   return missed;

@@ -19,8 +19,13 @@ void PrepareFrames();
 // subject has not the functions for it.
 bool RewindNext(const plan::Frame& frame, uint32_t number);
 
-// `sealed`: in an empty folder, with no inputs but those that the report holds.
-Verdict RunFrame(const plan::Frame& frame, uint32_t depth, bool sealed, char* text, size_t size);
+// What a frame starts from.
+struct Start {
+  uint32_t depth = 0;
+  bool from_entry = false;  // memory as at its entry, where the plan has that; as at the crash otherwise
+  bool sealed = false;      // in an empty folder, with no inputs but those that the report holds
+};
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size);
 
 // Works off the plan's requests into the shared results, several at a time.
 void RunRequests();

@@ -189,9 +189,9 @@ void SetLimits() {
   if (world.plan->memory_limit) Limit(RLIMIT_AS, AddressSpaceInUse() + world.plan->memory_limit);
 }
 
-void ReopenFiles() {
+void ReopenFiles(const plan::Array& files) {
   if (LeftOut("files")) return;
-  for (const plan::OpenFile& file : TableOf<plan::OpenFile>(world.plan->files)) {
+  for (const plan::OpenFile& file : TableOf<plan::OpenFile>(files)) {
     const bool is_output = file.descriptor == 1 || file.descriptor == 2;
     if (is_output && Has(plan::kShowOutput)) continue;
     if (file.descriptor == 0 && Has(plan::kInProcess)) continue;
@@ -200,7 +200,7 @@ void ReopenFiles() {
   if (Has(plan::kShowOutput)) return;
   for (int descriptor = 0; descriptor < 3; ++descriptor) {
     bool recorded = false;
-    for (const plan::OpenFile& file : TableOf<plan::OpenFile>(world.plan->files)) {
+    for (const plan::OpenFile& file : TableOf<plan::OpenFile>(files)) {
       recorded = recorded || file.descriptor == descriptor;
     }
     if (!recorded) MoveTo(open("/dev/null", O_RDWR), descriptor);

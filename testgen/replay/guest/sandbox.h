@@ -5,12 +5,15 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include "testgen/replay/plan.h"
+
 namespace recrash::replay {
 
 void SetLimits();
 
-// Descriptors as they were, at their offsets: inputs that are held, files that were read; /dev/null for the rest.
-void ReopenFiles();
+// Descriptors as they were (of plan::OpenFile), at their offsets: inputs that are held, files that were read; /dev/null
+// for the rest.
+void ReopenFiles(const plan::Array& files);
 
 // No network, no signals to others, no changes to files; opening for writing gives /dev/null. Last before memory is
 // restored.
