@@ -52,6 +52,8 @@ int VerifyCommand(const VerifyArguments& arguments);
 
 struct ReproduceArguments {
   GenerateArguments generate;
+  bool rerun = false;
+  double rerun_seconds = 60;
   VerifyOptionsGiven verify;
 };
 int ReproduceCommand(const ReproduceArguments& arguments);

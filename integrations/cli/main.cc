@@ -143,6 +143,13 @@ int Main(int argc, char** argv) {
       ->type_name("DIR");
   command->add_flag("--force", reproduce.generate.force,
                     "use a folder that recrash did not make; what is replaced is kept as FILE.1");
+  command->add_flag("--rerun", reproduce.rerun,
+                    "run the program again, really, on its recorded arguments, environment and files, and start tests "
+                    "from the memory that each function had at its entry");
+  command
+      ->add_option("--rerun-timeout", reproduce.rerun_seconds, "seconds that one such run may take, of two or three (60)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 86400.0));
   AddVerify(command, &reproduce.verify);
   command->callback([&] { code = ReproduceCommand(reproduce); });
 

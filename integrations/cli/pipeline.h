@@ -18,6 +18,10 @@ Result<Suite> MakeSuite(const GenerateArguments& arguments);
 // What was not verified, or did not reproduce, is there to be read.
 Status WriteCandidates(const Suite& suite);
 
+// Runs the suite's program again and puts that run, with the memory of its frames at their entries, in the place of the
+// report. Where that cannot be, the suite stays as it is, and a note says why.
+void Rerun(double seconds, Suite* suite);
+
 struct Verification {
   std::vector<FrameVerdict> verdicts;
   std::vector<uint32_t> kept;      // frames that have a test now, innermost first

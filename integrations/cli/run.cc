@@ -1,17 +1,13 @@
 // recrash run: a program as it is, with the agent in it, so that its crash is kept.
-#include <elf.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 #include <set>
 
-#include "agent/report/elf_notes.h"
 #include "integrations/cli/commands.h"
+#include "integrations/cli/preload.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/subprocess.h"
 #include "integrations/cli/support.h"
@@ -28,34 +24,6 @@ Result<fs::path> FindProgram(const std::string& name) {
   if (!path.empty() && fs::is_regular_file(path, error)) return fs::path(path);
   return Error{Errc::kMissing,
                fmt::format("{}: no such program\ngive its path, as in recrash run -- ./{}", name, name)};
-}
-
-bool IsDynamic(const fs::path& program) {
-  // PT_INTERP among the first program headers; ReadElf has checked that it is an ELF file.
-  std::ifstream file(program, std::ios::binary);
-  Elf64_Ehdr header{};
-  file.read(reinterpret_cast<char*>(&header), sizeof header);
-  for (unsigned i = 0; file && i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
-    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
-    if (file && segment.p_type == PT_INTERP) return true;
-  }
-  return false;
-}
-
-// Scripts and the like run with the agent preloaded too: it is what they start that may crash.
-Result<std::string> Preload(const fs::path& program) {
-  const Result<ElfFacts> elf = ReadElf(program);
-  if (elf && !elf->notes.empty()) return std::string();  // built with recrash's pass: the agent is linked in
-  if (elf && !IsDynamic(program))
-    return Error{Errc::kRefused, fmt::format("{}: needed a dynamically linked program to load the agent into, found a "
-                                             "static one\nlink it with recrash-clang++, which puts the agent in",
-                                             program.string())};
-  const Result<fs::path> preload = SupportFile("librecrash_preload.so");
-  if (!preload) return preload.error();
-  const char* before = std::getenv("LD_PRELOAD");
-  return preload->string() + (before && *before ? fmt::format(":{}", before) : "");
 }
 
 std::set<fs::path> ReportsIn(const fs::path& directory) {
@@ -80,7 +48,7 @@ int RunCommand(const RunArguments& arguments) {
     return Fail({Errc::kUsage, "needed a program to run, found none\nrecrash run -- PROGRAM [ARGUMENTS...]"});
   const Result<fs::path> program = FindProgram(arguments.command[0]);
   if (!program) return Fail(program.error());
-  const Result<std::string> preload = Preload(*program);
+  const Result<std::string> preload = AgentToPreload(*program);
   if (!preload) return Fail(preload.error());
 
   const fs::path store =

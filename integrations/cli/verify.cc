@@ -250,6 +250,7 @@ int ReproduceCommand(const ReproduceArguments& arguments) {
   generate.max_frames = arguments.verify.max_frames;
   Result<Suite> suite = MakeSuite(generate);
   if (!suite) return Fail(suite.error());
+  if (arguments.rerun) Rerun(arguments.rerun_seconds, &*suite);
   const Result<Verification> verification = Verify(&*suite, arguments.verify, true);
   if (!verification) return Fail(verification.error());
   return ReportVerification(*suite, *verification, arguments.verify);

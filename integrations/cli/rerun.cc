@@ -1,0 +1,50 @@
+// recrash reproduce --rerun
+#include "testgen/rerun/rerun.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "integrations/cli/pipeline.h"
+#include "integrations/cli/preload.h"
+#include "integrations/cli/support.h"
+#include "integrations/cli/terminal.h"
+
+namespace recrash::cli {
+namespace fs = std::filesystem;
+namespace {
+
+Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
+  RerunOptions options;
+  options.program = suite.program;
+  options.symbols = suite.symbols;
+  options.seconds = seconds;
+  // There is room and time here, as under `recrash run`.
+  options.environment = {{"RECRASH_OPTIONS", "memory=1024,timeout=120,throw_stack=262144"}};
+  const Result<std::string> preload = AgentToPreload(suite.program);
+  if (!preload) return preload.error();
+  if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
+  const fs::path collector = Prefix() / "bin/recrash-collector";
+  std::error_code error;
+  if (fs::exists(collector, error)) options.environment.emplace_back("RECRASH_COLLECTOR", collector.string());
+  return options;
+}
+
+}  // namespace
+
+void Rerun(double seconds, Suite* suite) {
+  Result<RerunOptions> options = OptionsFor(*suite, seconds);
+  if (!options) return Note("not run again: " + options.error().message);
+  Result<recrash::Rerun> again = [&] {
+    Progress progress("running the program again, round");
+    options->progress = [&](int round) { progress.Show(static_cast<size_t>(round), 3); };
+    return RunAgain(suite->report, suite->backtrace, *options);
+  }();
+  if (!again) return Note(again.error().message + "\nthe tests are made from the report alone");
+  for (const std::string& note : again->notes) Note(note);
+  suite->report = std::move(again->report);
+  suite->backtrace = std::move(again->backtrace);
+}
+
+}  // namespace recrash::cli

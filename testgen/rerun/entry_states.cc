@@ -1,0 +1,121 @@
+#include "testgen/rerun/entry_states.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <span>
+
+#include "agent/collector/memory_choice.h"
+#include "agent/collector/proc_files.h"
+#include "agent/collector/target_memory.h"
+#include "agent/report/maps.h"
+#include "agent/report/modules.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kMostMemory = 1ull << 30;
+
+bool IsPrivateWritable(const Mapping& mapping) {
+  return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
+}
+
+using Pages = std::map<uint64_t, const uint8_t*>;
+
+Pages PagesOf(const std::vector<Region>& regions) {
+  Pages pages;
+  for (const Region& region : regions) {
+    for (uint64_t offset = 0; offset + kPageSize <= region.bytes.size(); offset += kPageSize)
+      pages[region.address.value + offset] = region.bytes.data() + offset;
+  }
+  return pages;
+}
+
+// Pages that differ, by address. What was not there yet at the entry is zero: memory that nobody had touched.
+Pages Changed(const Snapshot& snapshot, const Report& report) {
+  static constexpr std::array<uint8_t, kPageSize> kZeros{};
+  const Pages then = PagesOf(snapshot.memory);
+  const Pages later = PagesOf(report.memory);
+  Pages changed;
+  for (const auto& [address, bytes] : then) {
+    const auto found = later.find(address);
+    if (found == later.end() || memcmp(found->second, bytes, kPageSize) != 0) changed[address] = bytes;
+  }
+  for (const auto& [address, bytes] : later) {
+    const auto inside = [page = address](const Mapping& mapping) {
+      return IsPrivateWritable(mapping) && page >= mapping.start.value && page < mapping.end.value;
+    };
+    if (!then.contains(address) && std::ranges::any_of(snapshot.mappings, inside)) changed[address] = kZeros.data();
+  }
+  return changed;
+}
+
+std::vector<Region> Regions(const Pages& pages) {
+  std::vector<Region> regions;
+  for (const auto& [address, bytes] : pages) {
+    if (regions.empty() || regions.back().address.value + regions.back().bytes.size() != address)
+      regions.push_back({{address}, {}});
+    regions.back().bytes.insert(regions.back().bytes.end(), bytes, bytes + kPageSize);
+  }
+  return regions;
+}
+
+// The parts of the snapshot's memory that are not mapped any more in the report.
+std::vector<Mapping> Gone(const Snapshot& snapshot, const Report& report) {
+  std::vector<Mapping> gone;
+  for (const Mapping& mapping : snapshot.mappings) {
+    if (!IsPrivateWritable(mapping)) continue;
+    uint64_t at = mapping.start.value;
+    for (const Mapping& now : report.mappings) {  // ascending
+      if (now.end.value <= at || now.start.value >= mapping.end.value) continue;
+      if (now.start.value > at) {
+        gone.push_back(mapping);
+        gone.back().start = {at};
+        gone.back().end = now.start;
+      }
+      at = std::max(at, now.end.value);
+    }
+    if (at >= mapping.end.value) continue;
+    gone.push_back(mapping);
+    gone.back().start = {at};
+  }
+  return gone;
+}
+
+}  // namespace
+
+uint64_t Snapshot::size() const {
+  uint64_t bytes = 0;
+  for (const Region& region : memory) bytes += region.bytes.size();
+  return bytes;
+}
+
+Result<Snapshot> TakeSnapshot(pid_t pid, uint32_t frame) {
+  Result<TargetMemory> memory = TargetMemory::Open(pid);
+  if (!memory) return memory.error();
+  Snapshot snapshot;
+  snapshot.frame = frame;
+  snapshot.mappings = ParseMaps(ReadProcFile(pid, "maps"));
+  snapshot.files = ReadOpenFiles(pid);
+  MemoryRequest request;
+  request.limit = kMostMemory;
+  request.modules = ModulesFromMappings(snapshot.mappings, ReadProcLink(pid, "exe"));
+  KeptMemory kept = KeepMemory(*memory, snapshot.mappings, request);
+  if (!kept.complete) return Error{Errc::kRefused, "its memory is too large"};
+  snapshot.memory = std::move(kept.regions);
+  return snapshot;
+}
+
+EntryState DifferenceTo(const Report& report, Snapshot snapshot) {
+  EntryState state;
+  state.frame = snapshot.frame;
+  const auto heap = std::ranges::find(snapshot.mappings, "[heap]", &Mapping::path);
+  state.brk_end = heap == snapshot.mappings.end() ? report.process.brk_start : heap->end;
+  state.mappings = Gone(snapshot, report);
+  state.memory = Regions(Changed(snapshot, report));
+  state.files = std::move(snapshot.files);
+  return state;
+}
+
+}  // namespace recrash

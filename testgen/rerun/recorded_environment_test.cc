@@ -1,0 +1,42 @@
+#include "testgen/rerun/recorded_environment.h"
+
+#include <gmock/gmock.h>
+
+namespace recrash {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A report of `./tool input` whose stack is one page that ends with `texts` and eight zero bytes.
+Report ReportWithStack(const std::string& texts) {
+  const std::string page = std::string(4096 - 8 - texts.size(), '\0') + texts + std::string(8, '\0');
+  Report report;
+  report.process.arguments = {"./tool", "input"};
+  report.mappings = {{{0x7ffd00000000}, {0x7ffd00001000}, kMapRead | kMapWrite, 0, "[stack]"}};
+  report.memory = {{{0x7ffd00000000}, {page.begin(), page.end()}}};
+  return report;
+}
+
+constexpr char kTexts[] = "x86_64\0./tool\0input\0HOME=/home/ann\0EMPTY=\0LC_ALL=C\0./tool";
+
+TEST(RecordedEnvironment, StandsBehindTheArguments) {
+  const Report report = ReportWithStack({kTexts, sizeof kTexts});
+  EXPECT_THAT(RecordedEnvironment(report), ElementsAre("HOME=/home/ann", "EMPTY=", "LC_ALL=C"));
+}
+
+// setproctitle and its like write over the arguments.
+TEST(RecordedEnvironment, IsNotGuessedWhenTheArgumentsAreGone) {
+  Report report = ReportWithStack({kTexts, sizeof kTexts});
+  report.process.arguments = {"tool: working"};
+  EXPECT_THAT(RecordedEnvironment(report), IsEmpty());
+}
+
+TEST(RecordedEnvironment, IsEmptyWithoutAStack) {
+  Report report = ReportWithStack({kTexts, sizeof kTexts});
+  report.memory.clear();
+  EXPECT_THAT(RecordedEnvironment(report), IsEmpty());
+}
+
+}  // namespace
+}  // namespace recrash

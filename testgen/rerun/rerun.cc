@@ -1,0 +1,246 @@
+#include "testgen/rerun/rerun.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "agent/collector/proc_files.h"
+#include "agent/report/maps.h"
+#include "agent/report/modules.h"
+#include "agent/report/reader.h"
+#include "testgen/rerun/entry_states.h"
+#include "testgen/rerun/hit_counts.h"
+#include "testgen/rerun/recorded_environment.h"
+#include "testgen/rerun/traced_program.h"
+#include "testgen/rerun/workspace.h"
+
+namespace recrash {
+namespace {
+
+// At some 10 us an entry: a function entered more often is counted from its gate on.
+constexpr uint64_t kOften = 5000;
+constexpr uint64_t kTooOften = 200000;
+// Frames of a stack overflow reproduce without their entry state, and are too many.
+constexpr size_t kDeep = 1000;
+// Snapshots are compared with the last report, so all have to be kept until then.
+constexpr uint64_t kMostSnapshots = 2ull << 30;
+
+Error Different(const std::string& how) {
+  return {Errc::kRefused, "the program was run again and did not fail in the same way: " + how};
+}
+
+struct LoadedReport {
+  Report report;
+  Backtrace backtrace;
+};
+
+// Functions of the program's own that can be called, innermost first.
+std::vector<std::string> Functions(const Report& report) {
+  std::vector<std::string> names;
+  for (const ReplayFrame& frame : report.replay->frames) names.push_back(frame.linkage_name);
+  return names;
+}
+
+std::optional<Error> Compare(const Report& first, const Report& again) {
+  if (first.failure.kind != again.failure.kind || first.failure.signal != again.failure.signal)
+    return Different("signal " + std::to_string(again.failure.signal) + " instead of " +
+                     std::to_string(first.failure.signal));
+  if (first.failure.exception_type != again.failure.exception_type)
+    return Different("it threw " + again.failure.exception_type);
+  if (Functions(first) != Functions(again)) return Different("other functions were on its stack");
+  return std::nullopt;
+}
+
+std::vector<FrameEntry> EntriesOf(const Report& report) {
+  std::vector<FrameEntry> entries;
+  for (const ReplayFrame& frame : report.replay->frames)
+    entries.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
+  std::ranges::sort(entries, {}, &FrameEntry::frame);
+  return entries;
+}
+
+class Runner {
+ public:
+  Runner(const Report& first, const RerunOptions& options, Workspace workspace)
+      : first_(first), options_(options), workspace_(std::move(workspace)) {}
+
+  Result<Rerun> Run();
+
+ private:
+  Result<LoadedReport> RunOnce(const TracedProgram::OnStart& on_start, const TracedProgram::OnEntry& on_entry);
+  Result<LoadedReport> CountAll(HitCounts* counts);
+  Status CountBehindGates(std::vector<FrameEntry>* frames);
+  Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
+  std::vector<std::string> Environment() const;
+  std::vector<uint64_t> EntriesIn(pid_t pid) const;
+
+  const Report& first_;
+  const RerunOptions& options_;
+  Workspace workspace_;
+  std::vector<Snapshot> snapshots_;
+  int round_ = 0;
+};
+
+std::vector<std::string> Runner::Environment() const {
+  std::vector<std::pair<std::string, std::string>> changes = options_.environment;
+  changes.emplace_back("RECRASH_DIR", workspace_.reports().string());
+  std::vector<std::string> environment;
+  for (std::string& assignment : RecordedEnvironment(first_)) {
+    const std::string name = assignment.substr(0, assignment.find('='));
+    if (std::ranges::find(changes, name, &std::pair<std::string, std::string>::first) == changes.end())
+      environment.push_back(std::move(assignment));
+  }
+  for (const auto& [name, value] : changes) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+// The functions of the first report's frames, at their addresses in this run.
+std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
+  const std::vector<Module> modules = ModulesFromMappings(ParseMaps(ReadProcFile(pid, "maps")), ReadProcLink(pid, "exe"));
+  std::set<uint64_t> entries;
+  for (const ReplayFrame& frame : first_.replay->frames) {
+    const Module* recorded = first_.FindModule(frame.entry);
+    if (!recorded) continue;
+    for (const Module& module : modules) {
+      const bool same = recorded->is_program ? module.is_program : module.path == recorded->path;
+      if (same) entries.insert(frame.entry.value - recorded->base.value + module.base.value);
+    }
+  }
+  return {entries.begin(), entries.end()};
+}
+
+Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnStart& on_start, const TracedProgram::OnEntry& on_entry) {
+  options_.progress(++round_);
+  if (const Status status = workspace_.Refresh(first_); !status) return status.error();
+  TracedStart start;
+  start.program = options_.program;
+  start.arguments = first_.process.arguments;
+  start.environment = Environment();
+  start.directory = workspace_.current();
+  start.seconds = options_.seconds;
+  TracedProgram program(on_start, on_entry);
+  if (const Result<int> status = program.Run(start); !status) return Different(status.error().message);
+  const Result<std::filesystem::path> path = workspace_.OnlyReport();
+  if (!path) return Different(path.error().message);
+  Result<Report> report = ReadReport(path->string());
+  if (!report) return report.error();
+  LoadedReport loaded{*std::move(report), {}};
+  Result<Backtrace> backtrace = ReadBacktrace(loaded.report, options_.symbols);
+  if (!backtrace) return backtrace.error();
+  loaded.backtrace = *std::move(backtrace);
+  Result<ReplayData> replay = MakeReplayData(loaded.report, loaded.backtrace, options_.symbols);
+  if (!replay) return replay.error();
+  loaded.report.replay = *std::move(replay);
+  std::ranges::sort(loaded.report.replay->frames, {}, &ReplayFrame::index);
+  return loaded;
+}
+
+Result<LoadedReport> Runner::CountAll(HitCounts* counts) {
+  return RunOnce(
+      [this](TracedProgram& program) {
+        for (const uint64_t entry : EntriesIn(program.pid())) program.Arm(entry);
+      },
+      [counts](TracedProgram&, uint64_t entry, uint64_t sp) {
+        return counts->Count(entry, sp) ? AtEntry::kGoOn : AtEntry::kDisarm;
+      });
+}
+
+Status Runner::CountBehindGates(std::vector<FrameEntry>* frames) {
+  HitCounts gates(UINT64_MAX);
+  HitCounts counts(kTooOften);
+  const auto on_start = [&](TracedProgram& program) {
+    for (const FrameEntry& frame : *frames)
+      if (frame.gate) program.Arm((*frames)[*frame.gate].entry);
+  };
+  const auto on_entry = [&](TracedProgram& program, uint64_t entry, uint64_t sp) {
+    const bool hot = std::ranges::any_of(*frames, [&](const FrameEntry& f) { return f.gate && f.entry == entry; });
+    if (hot) return counts.Count(entry, sp) ? AtEntry::kGoOn : AtEntry::kDisarm;
+    gates.Count(entry, sp);
+    for (const FrameEntry& frame : *frames) {
+      if (!frame.gate || (*frames)[*frame.gate].entry != entry) continue;
+      if ((*frames)[*frame.gate].number == gates.Entries(entry)) program.Arm(frame.entry);
+    }
+    return AtEntry::kGoOn;
+  };
+  if (const Result<LoadedReport> loaded = RunOnce(on_start, on_entry); !loaded) return loaded.error();
+  for (FrameEntry& frame : *frames)
+    if (frame.gate) frame.number = counts.Last(frame.entry, frame.sp);
+  return Ok{};
+}
+
+Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
+  HitCounts counts(UINT64_MAX);
+  size_t left = static_cast<size_t>(std::ranges::count_if(frames, [](const FrameEntry& f) { return f.number > 0; }));
+  uint64_t size = 0;
+  std::optional<Error> problem;
+  const auto on_start = [&](TracedProgram& program) {
+    for (const FrameEntry& frame : frames)
+      if (frame.number && !frame.gate) program.Arm(frame.entry);
+  };
+  const auto on_entry = [&](TracedProgram& program, uint64_t entry, uint64_t sp) {
+    counts.Count(entry, sp);
+    for (size_t i = 0; i < frames.size(); ++i) {
+      const FrameEntry& frame = frames[i];
+      if (frame.entry != entry || frame.number != counts.Entries(entry)) continue;
+      if (frame.sp != sp) problem = Different("it took another way there");
+      Result<Snapshot> snapshot = TakeSnapshot(program.pid(), frame.frame);
+      if (!snapshot) problem = snapshot.error();
+      if (problem) return AtEntry::kLetGo;
+      size += snapshot->size();
+      if (size <= kMostSnapshots) snapshots_.push_back(*std::move(snapshot));
+      for (const FrameEntry& inner : frames)
+        if (inner.number && inner.gate == i) program.Arm(inner.entry);
+      --left;
+    }
+    return left == 0 ? AtEntry::kLetGo : AtEntry::kGoOn;
+  };
+  Result<LoadedReport> loaded = RunOnce(on_start, on_entry);
+  if (problem) return *problem;
+  if (loaded && left > 0) return Different("it did not come to all of the functions again");
+  return loaded;
+}
+
+std::string WhyNot(const HitCounts& counts, const FrameEntry& frame) {
+  const std::string start = "frame " + std::to_string(frame.frame) + ": no entry state, ";
+  if (counts.IsHot(frame.entry)) return start + "its function is entered too often";
+  return start + "its entry was not seen (a library that was loaded later?)";
+}
+
+Result<Rerun> Runner::Run() {
+  HitCounts counts(kOften);
+  Result<LoadedReport> again = CountAll(&counts);
+  if (!again) return again.error();
+  if (const std::optional<Error> different = Compare(first_, again->report)) return *different;
+  std::vector<FrameEntry> frames = EntriesOf(again->report);
+  for (FrameEntry& frame : frames) frame.number = counts.Last(frame.entry, frame.sp);
+  if (ChooseGates(counts, &frames)) {
+    if (const Status status = CountBehindGates(&frames); !status) return status.error();
+  }
+  Result<LoadedReport> last = TakeStates(frames);
+  if (!last) return last.error();
+  const std::vector<FrameEntry> now = EntriesOf(last->report);
+  const auto place = [](const FrameEntry& frame) { return std::tuple(frame.frame, frame.entry, frame.sp); };
+  if (!std::ranges::equal(frames, now, {}, place, place)) return Different("each run has another stack");
+
+  Rerun rerun{std::move(last->report), std::move(last->backtrace), {}};
+  for (const FrameEntry& frame : frames)
+    if (frame.number == 0) rerun.notes.push_back(WhyNot(counts, frame));
+  for (Snapshot& snapshot : snapshots_)
+    rerun.report.replay->entry_states.push_back(DifferenceTo(rerun.report, std::move(snapshot)));
+  std::ranges::sort(rerun.report.replay->entry_states, {}, &EntryState::frame);
+  return rerun;
+}
+
+}  // namespace
+
+Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const RerunOptions& options) {
+  if (backtrace.frames.size() > kDeep)
+    return Error{Errc::kRefused, "a stack of " + std::to_string(backtrace.frames.size()) +
+                                     " frames: such programs are not run again, their frames reproduce without it"};
+  Result<Workspace> workspace = Workspace::Make();
+  if (!workspace) return workspace.error();
+  return Runner(first, options, *std::move(workspace)).Run();
+}
+
+}  // namespace recrash

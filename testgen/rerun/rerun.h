@@ -1,0 +1,36 @@
+// Runs a program that crashed once more, on what its report says of arguments, environment and files, and takes the
+// memory of each frame at its entry (docs/rerun.md).
+#ifndef RECRASH_TESTGEN_RERUN_RERUN_H_
+#define RECRASH_TESTGEN_RERUN_RERUN_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+#include "testgen/symbols/backtrace.h"
+
+namespace recrash {
+
+struct RerunOptions {
+  std::string program;  // the build that crashed
+  SymbolOptions symbols;
+  std::vector<std::pair<std::string, std::string>> environment;  // in place of what is recorded under these names
+  double seconds = 60;                                           // a run may take
+  std::function<void(int round)> progress = [](int) {};
+};
+
+struct Rerun {
+  Report report;  // of the last run; `replay` has the frames and their entry states
+  Backtrace backtrace;
+  std::vector<std::string> notes;  // frames without an entry state, and why
+};
+
+// An error says in one sentence why there is nothing: another outcome than the first time, no leave to trace, …
+Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const RerunOptions& options);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_RERUN_RERUN_H_

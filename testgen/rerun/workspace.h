@@ -1,0 +1,35 @@
+// A temporary folder in which a program can be run as it was: its inputs under the names by which it was given them.
+#ifndef RECRASH_TESTGEN_RERUN_WORKSPACE_H_
+#define RECRASH_TESTGEN_RERUN_WORKSPACE_H_
+
+#include <filesystem>
+
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+class Workspace {
+ public:
+  static Result<Workspace> Make();
+  Workspace(Workspace&& other) noexcept : root_(std::exchange(other.root_, {})) {}
+  Workspace& operator=(Workspace&&) = delete;
+  ~Workspace();
+
+  // Empties the folders and fills the current one again: each run finds the same.
+  Status Refresh(const Report& report);
+
+  std::filesystem::path current() const { return root_ / "run"; }
+  std::filesystem::path reports() const { return root_ / "reports"; }
+  // The report that the run left; kMissing when it is not exactly one.
+  Result<std::filesystem::path> OnlyReport() const;
+
+ private:
+  explicit Workspace(std::filesystem::path root) : root_(std::move(root)) {}
+
+  std::filesystem::path root_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_RERUN_WORKSPACE_H_
