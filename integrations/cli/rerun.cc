@@ -21,7 +21,7 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   options.symbols = suite.symbols;
   options.seconds = seconds;
   // There is room and time here, as under `recrash run`.
-  options.environment = {{"RECRASH_OPTIONS", "memory=1024,timeout=120,throw_stack=262144"}};
+  options.environment = {{"RECRASH_OPTIONS", "files=embed,memory=1024,timeout=120,throw_stack=262144"}};
   const Result<std::string> preload = AgentToPreload(suite.program);
   if (!preload) return preload.error();
   if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
@@ -43,6 +43,12 @@ void Rerun(double seconds, Suite* suite) {
   }();
   if (!again) return Note(again.error().message + "\nthe tests are made from the report alone");
   for (const std::string& note : again->notes) Note(note);
+  uint64_t bytes = 0;
+  for (const EntryState& state : again->report.replay->entry_states)
+    for (const Region& region : state.memory) bytes += region.bytes.size();
+  Note(fmt::format("run again, it failed in the same way: {} frame{} as they were entered, {} KiB",
+                   again->report.replay->entry_states.size(), again->report.replay->entry_states.size() == 1 ? "" : "s",
+                   bytes >> 10));
   suite->report = std::move(again->report);
   suite->backtrace = std::move(again->backtrace);
 }

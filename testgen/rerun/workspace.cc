@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <system_error>
@@ -12,13 +13,17 @@ namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
-// The names on the command line that can be put into another folder: relative, and not leading out of it. Also what
-// stands behind the `=` of an option.
+// Can it be put into another folder? A relative name that does not lead out of it.
+bool IsInside(const fs::path& name) {
+  return !name.empty() && name.is_relative() && *name.begin() != ".." && name != ".";
+}
+
+// What the command line names, also behind the `=` of an option.
 std::set<fs::path> RelativeNames(const Report& report) {
   std::set<fs::path> names;
   const auto add = [&](const std::string& word) {
     const fs::path name = fs::path(word).lexically_normal();
-    if (!name.empty() && name.is_relative() && *name.begin() != ".." && name != ".") names.insert(name);
+    if (IsInside(name)) names.insert(name);
   };
   for (size_t i = 1; i < report.process.arguments.size(); ++i) {
     const std::string& word = report.process.arguments[i];
@@ -26,6 +31,23 @@ std::set<fs::path> RelativeNames(const Report& report) {
     if (const size_t equals = word.find('='); equals != std::string::npos) add(word.substr(equals + 1));
   }
   return names;
+}
+
+// Inputs that the report holds, under the relative names by which the program had them.
+Status WriteInputs(const Report& report, const fs::path& folder) {
+  for (const Input& input : report.inputs) {
+    if (!input.held()) continue;
+    for (const std::string& word : input.names) {
+      const fs::path name = fs::path(word).lexically_normal();
+      if (!IsInside(name)) continue;
+      std::error_code error;
+      fs::create_directories((folder / name).parent_path(), error);
+      std::ofstream file(folder / name, std::ios::binary);
+      file.write(reinterpret_cast<const char*>(input.bytes.data()), static_cast<std::streamsize>(input.bytes.size()));
+      if (!file.flush()) return Error{Errc::kRefused, (folder / name).string() + ": cannot be written"};
+    }
+  }
+  return Ok{};
 }
 
 }  // namespace
@@ -48,6 +70,7 @@ Status Workspace::Refresh(const Report& report) {
     if (!fs::create_directories(folder, error))
       return Error{Errc::kRefused, folder.string() + ": cannot be made: " + error.message()};
   }
+  if (const Status status = WriteInputs(report, current()); !status) return status;
   for (const fs::path& name : RelativeNames(report)) {
     const fs::path original = fs::path(report.process.working_directory) / name;
     if (!fs::exists(original, error)) continue;
