@@ -150,7 +150,8 @@ struct Stream {
 };
 
 enum FrameFlags : uint32_t {
-  kSealed = 1,  // called in an empty folder, with no inputs but those that are held
+  kSealed = 1,     // called in an empty folder, with no inputs but those that are held
+  kFromEntry = 2,  // tests start from its entry state
 };
 
 struct Frame {
@@ -163,9 +164,9 @@ struct Frame {
   Array words;
   Array fields;  // of Patch
   Array streams;
-  Array entry_state;    // of EntryState: one, or none
-  uint32_t flags;       // FrameFlags
-  uint32_t from_entry;  // tests start from the entry state
+  Array entry_state;  // of EntryState: one, or none
+  uint32_t flags;
+  uint32_t reserved;
 };
 
 enum SymbolFlags : uint32_t {
@@ -262,10 +263,10 @@ struct FrameResult {
   Verdict verdict;
   uint32_t depth;  // tried last
   uint32_t rewound;
+  uint32_t entry_state;  // tried last
+  uint32_t reserved;
   uint32_t self_contained;  // reproduced when sealed
   uint32_t unsealed;        // the outcome is one with the files that are there now
-  uint32_t entry_state;     // tried last
-  uint32_t reserved;
   double seconds;
   char text[1000];
 };

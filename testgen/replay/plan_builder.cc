@@ -256,7 +256,7 @@ void Builder::AddEntryMapping(uint64_t start, uint64_t end) {
   for (const plan::Module& module : modules_) taken.push_back({module.base, module.base + module.size});
   std::ranges::sort(taken, {}, &plan::Range::start);
   const auto add = [&](uint64_t to) {
-    if (start < to) mappings_.push_back({start, to, plan::MappingKind::kEntry, PROT_READ | PROT_WRITE, 0, 0, 0});
+    if (start < to) mappings_.push_back({start, to, plan::MappingKind::kEntry, PROT_READ | PROT_WRITE, 0, 0, -1});
   };
   for (const plan::Range& range : taken) {
     if (range.end <= start) continue;
@@ -460,7 +460,7 @@ void Builder::AddEntryStates() {
     const EntryState* state = report_.replay->FindEntryState(frame.index);
     if (!state) continue;
     frames_[i].entry_state = {entry_states_.size(), 1};
-    frames_[i].from_entry = frame.entry_state;
+    if (frame.entry_state) frames_[i].flags |= plan::kFromEntry;
     entry_states_.push_back(AddEntryState(*state));
   }
 }

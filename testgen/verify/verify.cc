@@ -72,8 +72,8 @@ FrameVerdict ToVerdict(const ReplayFrame& frame, const plan::FrameResult& result
   verdict.verdict = result.verdict;
   verdict.depth = static_cast<uint8_t>(result.depth);
   verdict.rewound = result.rewound != 0;
-  verdict.self_contained = result.self_contained != 0;
   verdict.entry_state = result.entry_state != 0;
+  verdict.self_contained = result.self_contained != 0;
   verdict.seconds = result.seconds;
   verdict.note = Results::Text(result.text, sizeof result.text);
   return verdict;

@@ -6,8 +6,9 @@
   tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results of all
 
 Each program is built once a mode at -O2 by its own build system: `references`, `full`, and `plain`, which has no
-instrumentation and whose crashes `recrash run` keeps. A case is crashed once, and its report reproduced several times (--runs):
-the first time with the generated tests built and run, the last time with the input gone from the disk.
+instrumentation and whose crashes `recrash run` keeps. A case is crashed once, and its report reproduced several times
+(--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the input gone from
+the disk.
 """
 
 import argparse
@@ -161,14 +162,23 @@ def run_tests(folder):
     return {"run": len(tests), "passed": [test["name"] for test in tests if "failures" not in test]}
 
 
-def merge(runs):
-    """The frames of the first run, each with the verdict of every run and whether they agree."""
+def merge(runs, gone, again):
+    """The frames of the first run. What the input's absence and a second run of the program change stands beside."""
     frames = runs[0]["frames"]
     for frame in frames:
-        verdicts = [next((other["verdict"] for other in run["frames"] if other["index"] == frame["index"]), None)
-                    for run in runs]
+        verdicts = [verdict_of(run, frame) for run in runs]
+        frame["input_removed"] = verdict_of(gone, frame) if gone else None
+        frame["rerun"] = verdict_of(again, frame) if again else None
+        # A frame that needs no input must not care that it is gone.
+        if frame.get("self_contained") and gone:
+            verdicts.append(frame["input_removed"])
         frame["verdicts"], frame["stable"] = verdicts, len(set(verdicts)) == 1
     return frames
+
+
+def verdict_of(run, frame):
+    return next((other["verdict"] for other in run["frames"]
+                 if (other["index"], other["function"]) == (frame["index"], frame["function"])), None)
 
 
 def evaluate(build, case, runs, keep):
@@ -181,29 +191,23 @@ def evaluate(build, case, runs, keep):
         result["ended"] = ended
         if not report:
             return {**result, "crashed": False}
-        done, times = [], []
-        for run in range(runs):
-            if run > 0 and run == runs - 1:
-                (folder / case.name).unlink()
-            found, seconds, output = reproduce(build, report, folder, *([] if run == 0 else ["--no-build"]))
-            if found is None:
-                return {**result, "crashed": True, "error": f"{output.returncode}: {output.stdout[-2000:]}"}
-            done.append(found)
-            times.append(seconds)
-            if run == 0:
-                result["tests_run"] = run_tests(folder)
-        last = done[-1] if runs > 1 else None
-        first = done[0]
-        # What the input's absence changes is another question than whether runs agree.
-        result["frames"] = merge(done[:-1] if runs > 2 else done[:1])
-        if last:
-            gone = {frame["index"]: frame["verdict"] for frame in last["frames"]}
-            for frame in result["frames"]:
-                frame["input_removed"] = gone.get(frame["index"])
-        result.update({key: value for key, value in first.items() if key != "frames"}, crashed=True,
-                      report_bytes=report.stat().st_size, seconds=times, said=output.stdout[-1500:])
+        result["crashed"], result["report_bytes"] = True, report.stat().st_size
+        first, seconds, output = reproduce(build, report, folder, *([] if build.mode == "references" else ["--no-build"]))
+        if first is None:
+            return {**result, "error": f"{output.returncode}: {output.stdout[-2000:]}"}
+        result["said"] = output.stdout[-1500:]
+        result["tests_run"] = run_tests(folder)
         if keep:
             shutil.copytree(folder, keep / f"{case.program}.{case.name}.{build.mode}", dirs_exist_ok=True)
+        more = [reproduce(build, report, folder, "--no-build") for _ in range(runs - 1)]
+        again, rerun_seconds, output = reproduce(build, report, folder, "--no-build", "--rerun")
+        result["rerun_said"] = output.stdout[:600]
+        (folder / case.name).unlink()
+        gone = reproduce(build, report, folder, "--no-build")
+        times = [seconds, *(run[1] for run in more), gone[1]]
+        result["frames"] = merge([first, *(run[0] for run in more if run[0])], gone[0], again)
+        result.update({key: value for key, value in first.items() if key not in ("frames", "report_bytes")},
+                      seconds=times, rerun_seconds=rerun_seconds)
     return result
 
 
@@ -217,9 +221,10 @@ def summary(result):
     tried = [frame for frame in result["frames"] if frame["verdict"]]
     good = sum(frame["verdict"] == "reproduced" for frame in tried)
     gone = sum(frame.get("input_removed") == "reproduced" for frame in tried)
+    again = sum(frame.get("rerun") == "reproduced" for frame in tried)
     unstable = sum(not frame["stable"] for frame in tried)
     wrong = len((result.get("tests_run") or {}).get("passed", []))
-    return (f"{head} {good:3} of {len(tried):3} reproduce, {gone:3} without the input, {result['report_bytes'] / 1024:5.0f} KiB, "
+    return (f"{head} {good:3} of {len(tried):3} reproduce, {again:3} run again, {gone:3} without the input, {result['report_bytes'] / 1024:5.0f} KiB, "
             f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} PASS' if wrong else ''}")
 
 
@@ -238,7 +243,7 @@ def main():
     parser.add_argument("--corpus", type=pathlib.Path, default=ROOT.parent / "shared/corpus")
     parser.add_argument("--mode", action="append", choices=product.MODES, help="(default: all three)")
     parser.add_argument("--input", help="only the case of this input")
-    parser.add_argument("--runs", type=int, default=3, help="times that each report is reproduced (3)")
+    parser.add_argument("--runs", type=int, default=2, help="times that each report is reproduced in the same way (2; with the input gone once more)")
     parser.add_argument("--again", action="store_true", help="crash and reproduce again what has a result")
     parser.add_argument("--rebuild", action="store_true", help="build the programs from nothing")
     parser.add_argument("--build-only", action="store_true")

@@ -95,6 +95,13 @@ def removed_cell(results):
     return percent(good, sum(len(tried(r)) for r in results))
 
 
+def rerun_cell(results):
+    """A frame counts that reproduced from the first report, or from the run after it."""
+    good = sum("reproduced" in (frame.get("rerun"), frame["verdict"] if frame["stable"] else None)
+               for r in results for frame in tried(r))
+    return percent(good, sum(len(tried(r)) for r in results))
+
+
 def summary(results):
     """One column a mode; stack overflows apart, since their hundreds of equal frames would drown the others."""
     def line(title, cell):
@@ -111,12 +118,14 @@ def summary(results):
         line("with at least one test", lambda m: percent(sum(bool(reproduced(r)) for r in results.of(m)), len(results.of(m)))),
         line("frames that reproduce, overflows aside", lambda m: frames_cell(results.of(m, overflow=False))),
         line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
-        line("the same with the input removed, overflows aside", lambda m: removed_cell(results.of(m, overflow=False))),
+        line("the same where the program is run again (`--rerun`)", lambda m: rerun_cell(results.of(m, overflow=False))),
+        line("the same with the input removed, files in the report", lambda m: removed_cell(results.of(m, overflow=False))),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
         line("signal to report, median / longest", lambda m: f"{median([r.get('collect_ms', 0) for r in results.of(m)]):.0f} / "
              f"{max([r.get('collect_ms', 0) for r in results.of(m)], default=0):.0f} ms"),
         line("report to verdicts, tests not built, median", lambda m: f"{median([r['seconds'][-1] for r in results.of(m) if 'seconds' in r]):.1f} s"),
+        line("the same with `--rerun`, median", lambda m: f"{median([r['rerun_seconds'] for r in results.of(m) if 'rerun_seconds' in r]):.1f} s"),
         line("generated tests run / passed on the broken program", lambda m: (
             f"{sum((r.get('tests_run') or {}).get('run', 0) for r in results.of(m))} / "
             f"{sum(len((r.get('tests_run') or {}).get('passed', [])) for r in results.of(m))}")),
@@ -126,21 +135,22 @@ def summary(results):
 
 
 def by_program(results):
-    lines = [header("program", "crashes", *(f"`{m}`" for m in MODES), "overflows, `references`", "input removed, `full`",
-                    "report, median")]
+    lines = [header("program", "crashes", *(f"`{m}`" for m in MODES), "`references`, run again", "`references`, input removed",
+                    "overflows, `references`", "report, median")]
     for program in results.programs():
         reports = [r["report_bytes"] / 1024 for r in results.of("references", program=program)]
         lines.append(row(
             program, len(results.of("references", program=program)),
             *(frames_cell(results.of(m, False, program)) for m in MODES),
-            frames_cell(results.of("references", True, program)), removed_cell(results.of("full", False, program)),
+            rerun_cell(results.of("references", False, program)), removed_cell(results.of("references", False, program)),
+            frames_cell(results.of("references", True, program)),
             f"{median(reports):.0f} KiB"))
     return "\n".join(lines)
 
 
 def by_case(results):
     lines = [header("program", "input", "failure", "frames: own, monitored, inlined", *(f"`{m}`" for m in MODES),
-                    "input removed", "report", "signal to report", "to verdicts")]
+                    "run again", "input removed", "report", "signal to report", "to verdicts")]
     for first in results.crashed:
         if first["mode"] != "references":
             continue
@@ -150,10 +160,11 @@ def by_case(results):
             cell[mode] = f"{len(reproduced(match[0]))}/{len(tried(match[0]))}" if match and "frames" in match[0] else "-"
         frames = [frame for frame in first.get("frames", []) if frame.get("own")]
         removed = sum(frame.get("input_removed") == "reproduced" for frame in tried(first))
+        again = sum(frame.get("rerun") == "reproduced" for frame in tried(first))
         lines.append(row(
             first["program"], escape(first["input"]), escape(first.get("failure", first.get("error", "")))[:70],
             f"{len(frames)}, {sum(f['monitored'] for f in frames)}, {sum(f['inlined'] for f in frames)}",
-            *(cell[m] for m in MODES), removed, f"{first['report_bytes'] / 1024:.0f} KiB" if "report_bytes" in first else "-",
+            *(cell[m] for m in MODES), again, removed, f"{first['report_bytes'] / 1024:.0f} KiB" if "report_bytes" in first else "-",
             f"{first.get('collect_ms', 0):.0f} ms", f"{first['seconds'][-1]:.1f} s" if "seconds" in first else "-"))
     return "\n".join(lines)
 
@@ -176,7 +187,7 @@ def frames_left(results, mode):
     lines = [header("program", "input", "frame", "instead", "said")]
     for result in results.of(mode, overflow=False):
         for frame in tried(result):
-            if frame["verdict"] != "reproduced":
+            if frame["verdict"] != "reproduced" and frame.get("rerun") != "reproduced":
                 lines.append(row(result["program"], escape(result["input"]), escape(short(frame["function"])),
                                  why_not(result, frame), escape(frame["note"])[:80]))
     return "\n".join(lines)

@@ -72,7 +72,7 @@ bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
 uint32_t Call(uint32_t index, uint32_t depth, char* text, size_t size) {
   const plan::Frame* frame = FindFrame(index);
   if (!frame) return static_cast<uint32_t>(Verdict::kCannotReplay);
-  const Start start{depth, frame->from_entry != 0, (frame->flags & plan::kSealed) != 0};
+  const Start start{depth, (frame->flags & plan::kFromEntry) != 0, (frame->flags & plan::kSealed) != 0};
   return static_cast<uint32_t>(RunFrame(*frame, start, text, size));
 }
 

@@ -22,7 +22,7 @@ bool RewindNext(const plan::Frame& frame, uint32_t number);
 // What a frame starts from.
 struct Start {
   uint32_t depth = 0;
-  bool from_entry = false;  // memory as at its entry, where the plan has that; as at the crash otherwise
+  bool from_entry = false;  // as at its entry, where the plan has that; as at the crash otherwise
   bool sealed = false;      // in an empty folder, with no inputs but those that the report holds
 };
 Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size);
