@@ -33,8 +33,9 @@ struct Options {
   uint32_t memory_mib;
   uint32_t throw_stack;  // bytes; 0: no copy
   uint32_t exceptions_main;
+  uint32_t quiet;  // nothing is said on stderr
 };
-inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0};
+inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

@@ -278,6 +278,23 @@ TEST(Options, ThatNobodyKnowsAreNamed) {
   EXPECT_THAT(ran.errors(), testing::Not(HasSubstr("\"files")));
 }
 
+// A death test may ask for all that its child says: EXPECT_DEATH(Check(), "boom\n$") failed with our line behind it.
+TEST(Line, IsNotInTheTextThatADeathTestCompares) {
+  const Ran ran = Program::Failing("abort-captured").Run();
+  EXPECT_EQ(ran.outcome(), -SIGABRT);
+  std::ifstream captured(ran.Path("../gtest_captured_stream.abc"));
+  const std::string text{std::istreambuf_iterator<char>(captured), {}};
+  EXPECT_EQ(text, "boom\n");
+  EXPECT_EQ(ran.OnlyReport().failure.signal, SIGABRT);
+}
+
+TEST(Line, IsLeftOutWhereTheOptionSaysSo) {
+  EXPECT_THAT(Program::Failing("abort").Run().errors(), HasSubstr("recrash: SIGABRT"));
+  const Ran ran = Program::Failing("abort").With("RECRASH_OPTIONS", "quiet").Run();
+  EXPECT_EQ(ran.errors(), "");
+  EXPECT_EQ(ran.OnlyReport().failure.signal, SIGABRT);
+}
+
 // A message that our look-ups left for dlerror() would be taken for the program's own, and what start-up allocates
 // moves all that the program does after it.
 TEST(StartUp, LeavesNoTraceInTheProgram) {

@@ -41,13 +41,15 @@ void ParseOptions(const char* text) {
       g_state.options.memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("throw_stack"))
       g_state.options.throw_stack = static_cast<uint32_t>(ReadNumber(value, 10));
+    else if (is("quiet"))
+      g_state.options.quiet = *value != '0';
     else if (is("exceptions"))
       g_state.options.exceptions_main = strncmp(value, "main", 4) == 0;
     else if (length != 0 && !is("files")) {  // files: the collector's
       char line[256];
       Text message(line);
       message << "recrash: RECRASH_OPTIONS: unknown option at \"" << text
-              << "\" ignored; known are timeout, memory, throw_stack, exceptions, files";
+              << "\" ignored; known are timeout, memory, throw_stack, quiet, exceptions, files";
       message << "\n";
       if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
     }

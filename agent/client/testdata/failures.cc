@@ -48,6 +48,13 @@ NOINLINE void DivideByZero() { g_global = g_global / g_zero; }
 NOINLINE void Illegal() { __builtin_trap(); }
 NOINLINE void Breakpoint() { asm volatile("int3"); }
 NOINLINE void Abort() { std::abort(); }
+// As GoogleTest does for a death test.
+NOINLINE void AbortCaptured() {
+  FILE* file = std::fopen("gtest_captured_stream.abc", "w");
+  dup2(fileno(file), STDERR_FILENO);
+  std::fputs("boom\n", stderr);
+  std::abort();
+}
 NOINLINE void Assert() { assert(g_zero == 1 && "zero became one"); }
 NOINLINE void FreeTwice() {
   void* p = std::malloc(10);
@@ -370,6 +377,7 @@ int main(int count, char** arguments) {
       {"trap", [] { FailIn(Breakpoint); }},
       {"bus", [] { FailIn(ReadBeyondFile); }},
       {"abort", [] { FailIn(Abort); }},
+      {"abort-captured", [] { FailIn(AbortCaptured); }},
       {"raise", [] { raise(SIGSEGV); }},
       {"assert", [] { FailIn(Assert); }},
       {"free", [] { FailIn(FreeTwice); }},
