@@ -147,7 +147,8 @@ int Main(int argc, char** argv) {
                     "run the program again, really, on its recorded arguments, environment and files, and start tests "
                     "from the memory that each function had at its entry");
   command
-      ->add_option("--rerun-timeout", reproduce.rerun_seconds, "seconds that one such run may take, of two or three (60)")
+      ->add_option("--rerun-timeout", reproduce.rerun_seconds,
+                   "seconds that one such run may take, of two or three (60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1.0, 86400.0));
   AddVerify(command, &reproduce.verify);

@@ -17,9 +17,7 @@ namespace {
 
 constexpr uint64_t kMostMemory = 1ull << 30;
 
-bool IsPrivateWritable(const Mapping& mapping) {
-  return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
-}
+bool IsPrivateWritable(const Mapping& mapping) { return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared); }
 
 using Pages = std::map<uint64_t, const uint8_t*>;
 

@@ -19,7 +19,9 @@ Mapping Writable(uint64_t start, uint64_t end, const std::string& path = "") {
   return {{start}, {end}, kMapRead | kMapWrite, 0, path};
 }
 
-MATCHER_P2(RegionIs, address, bytes, "") { return arg.address.value == static_cast<uint64_t>(address) && arg.bytes == bytes; }
+MATCHER_P2(RegionIs, address, bytes, "") {
+  return arg.address.value == static_cast<uint64_t>(address) && arg.bytes == bytes;
+}
 
 TEST(EntryState, HoldsThePagesThatDiffer) {
   Report report;

@@ -29,8 +29,8 @@ TEST(HitCounts, GivesUpAFunctionThatIsEnteredTooOften) {
   EXPECT_EQ(counts.Last(kVisit, 0x7000), 0u);
 }
 
-// visit <- iterate <- visit <- iterate <- main, where visit is hot: both of its frames are counted from main's entry on,
-// since a gate inside of its outer frame would come too late for that one.
+// visit <- iterate <- visit <- iterate <- main, where visit is hot: both of its frames are counted from main's entry
+// on, since a gate inside of its outer frame would come too late for that one.
 TEST(Gates, LieOutsideOfAllFramesOfTheHotFunction) {
   HitCounts counts(3);
   for (int i = 0; i < 9; ++i) counts.Count(kVisit, 0x7000);

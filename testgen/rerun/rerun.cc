@@ -97,7 +97,8 @@ std::vector<std::string> Runner::Environment() const {
 
 // The functions of the first report's frames, at their addresses in this run.
 std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
-  const std::vector<Module> modules = ModulesFromMappings(ParseMaps(ReadProcFile(pid, "maps")), ReadProcLink(pid, "exe"));
+  const std::vector<Module> modules =
+      ModulesFromMappings(ParseMaps(ReadProcFile(pid, "maps")), ReadProcLink(pid, "exe"));
   std::set<uint64_t> entries;
   for (const ReplayFrame& frame : first_.replay->frames) {
     const Module* recorded = first_.FindModule(frame.entry);

@@ -145,8 +145,8 @@ Result<int> TracedProgram::Start(const TracedStart& start) {
     Become(start, arguments.data(), environment.data(), reading.get());
   }
   threads_.insert(pid_);
-  const long options = PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-                       PTRACE_O_TRACEVFORK;
+  const long options =
+      PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
   if (ptrace(PTRACE_SEIZE, pid_, nullptr, options) != 0) {
     const int error = errno;
     kill(pid_, SIGKILL);

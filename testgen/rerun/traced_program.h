@@ -37,8 +37,7 @@ class TracedProgram {
   // A thread stands at the first instruction of an armed function, where `sp` points to the return address.
   using OnEntry = std::function<AtEntry(TracedProgram&, uint64_t entry, uint64_t sp)>;
 
-  TracedProgram(OnStart on_start, OnEntry on_entry)
-      : on_start_(std::move(on_start)), on_entry_(std::move(on_entry)) {}
+  TracedProgram(OnStart on_start, OnEntry on_entry) : on_start_(std::move(on_start)), on_entry_(std::move(on_entry)) {}
 
   // Until the program has ended; gives its wait status. kRefused when the machine does not let it be traced or the time
   // is over.

@@ -32,7 +32,6 @@ __attribute__((noinline, used, visibility("default"))) int RecrashTestNest(int d
 namespace recrash {
 namespace {
 
-
 // Offset of a function from the base of this executable, which is that of its traced twin too.
 uint64_t OffsetOf(const void* function) {
   Dl_info info{};
@@ -41,8 +40,7 @@ uint64_t OffsetOf(const void* function) {
 }
 
 uint64_t AddressIn(pid_t pid, const void* function) {
-  for (const Module& module :
-       ModulesFromMappings(ParseMaps(ReadProcFile(pid, "maps")), ReadProcLink(pid, "exe"))) {
+  for (const Module& module : ModulesFromMappings(ParseMaps(ReadProcFile(pid, "maps")), ReadProcLink(pid, "exe"))) {
     if (module.is_program) return module.base.value + OffsetOf(function);
   }
   return 0;
