@@ -1,0 +1,123 @@
+"""`recrash reproduce --rerun`: state that has moved on between the entry of a function and the crash."""
+
+import signal
+import harness
+
+# Drain takes the list apart before it fails; Visit has been entered many times at the same stack depth before; Large frees a
+# block that the kernel takes back, and fills an array that nobody had touched.
+SOURCE = """
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <list>
+#include <string>
+#include <thread>
+struct Item { int weight; Item* next; };
+int touched[100000];
+int CountDown(int n) { return n <= 0 ? 0 : n - 1; }
+__attribute__((noinline)) int Weigh(Item* item) { GUARD return item->weight; }
+__attribute__((noinline)) int Visit(std::list<Item*>& items) {
+  Item* first = items.front();
+  items.pop_front();
+  return Weigh(first) + 1;  // no tail call: the frame stays
+}
+__attribute__((noinline)) int Drain(std::list<Item*>& items) {
+  int sum = 0;
+  while (!items.empty()) sum += Visit(items);
+  return sum;
+}
+__attribute__((noinline)) int Large(std::list<Item*>& items, int* block) {
+  int sum = 0;
+  for (int i = 0; i < 100000; ++i) {
+    if (touched[i]) return -1;
+    sum += block[i];
+    touched[i] = i + 1;
+  }
+  std::free(block);
+  return sum == 100000 * 7 ? Drain(items) + 1 : -2;
+}
+__attribute__((noinline)) int Load(const std::string& name) {
+  std::ifstream in(name);
+  std::list<Item*> items;
+  int weight = 0;
+  while (in >> weight) items.push_back(weight ? new Item{weight, nullptr} : nullptr);
+  int* block = static_cast<int*>(std::malloc(400000));
+  for (int i = 0; i < 100000; ++i) block[i] = 7;
+  return Large(items, block);
+}
+int main(int, char** argv) { BODY }
+"""
+PLAIN = "return Load(argv[1]) + 1;"
+IN_A_THREAD = "std::thread worker([&] { Load(argv[1]); }); worker.join(); return 1;"
+
+
+class Rerun(harness.Workspace):
+    ALL = ("Weigh", "Visit", "Drain", "Large", "Load")
+
+    def compile_source(self, body=PLAIN, guard="", source=SOURCE):
+        return self.compile_text(source.replace("GUARD", guard).replace("BODY", body), flags=("-O2", "-g", "-pthread"))
+
+    def crash_on(self, program, items, embed=True):
+        (self.path / "items").write_text(items)
+        env = {"RECRASH_OPTIONS": "files=embed"} if embed else None
+        return self.crash(program, "items", died_of=signal.SIGSEGV, env=env)
+
+    def moved_on(self, result):
+        return {harness.short_name(frame["function"]) for frame in result["frames"]
+                if frame["verdict"] not in (None, "reproduced")}
+
+    def test_frames_start_from_their_entry(self):
+        program = self.compile_source()
+        report = self.crash_on(program, "1 2 3 0 4")
+        self.assertLessEqual({"Visit", "Large"}, self.moved_on(self.reproduce(program, report=report)))
+        (self.path / "items").unlink()
+        result = self.reproduce(program, "--rerun", report=report, build=True)
+        self.assert_reproduced(result, *self.ALL, "main")
+        self.assertIn("run again, it failed in the same way", self.output.stderr)
+        states = {harness.short_name(frame["function"]): frame["entry_state"] for frame in result["frames"]}
+        self.assertTrue(states["Visit"] and states["Large"], states)
+        self.assertIn("Starts from the memory of its entry", (self.path / "tests/crash_test.cc").read_text().replace("\n// ", " "))
+        self.run_tests(expect=1)
+        # The fix: tests that were made before it pass.
+        self.compile_source(guard="if (!item) return 0;")
+        self.assertIn("[  PASSED  ]", self.run_tests().stdout)
+
+    def test_a_function_that_is_entered_often(self):
+        program = self.compile_source()
+        report = self.crash_on(program, "1 " * 20000 + "0 4")
+        result = self.reproduce(program, "--rerun", report=report)
+        self.assert_reproduced(result, *self.ALL)
+
+    def test_a_second_thread(self):
+        program = self.compile_source(body=IN_A_THREAD)
+        report = self.crash_on(program, "1 2 3 0 4")
+        self.assert_reproduced(self.reproduce(program, "--rerun", report=report), *self.ALL)
+
+    def test_an_uncaught_exception(self):
+        program = self.compile_source(source=SOURCE.replace("GUARD", 'if (!item) throw 5;'))
+        (self.path / "items").write_text("1 2 3 0 4")
+        report = self.crash(program, "items", died_of=signal.SIGABRT, env={"RECRASH_OPTIONS": "files=embed"})
+        self.assert_reproduced(self.reproduce(program, "--rerun", report=report), *self.ALL)
+
+    # What is not there the second time cannot be reproduced by running it: the report alone is what there is.
+    def test_another_outcome_is_said(self):
+        program = self.compile_source()
+        report = self.crash_on(program, "1 2 3 0 4", embed=False)
+        (self.path / "items").write_text("1 2 3")
+        result = self.reproduce(program, "--rerun", report=report)
+        self.assert_reproduced(result, "Weigh")
+        self.assertIn("did not fail in the same way", self.output.stderr)
+        self.assertIn("made from the report alone", self.output.stderr)
+
+    def test_nothing_is_left_behind(self):
+        temporary = self.path / "tmp"
+        temporary.mkdir()
+        program = self.compile_source()
+        report = self.crash_on(program, "1 2 3 0 4")
+        self.run_command("recrash", "reproduce", report, "--program", program, "-o", "tests", "--no-build", "--rerun",
+                         env={"TMPDIR": str(temporary)})
+        self.assertEqual(list(temporary.glob("recrash-rerun-*")), [])
+
+
+if __name__ == "__main__":
+    harness.main()
