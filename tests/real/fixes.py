@@ -184,7 +184,7 @@ def outside(fix, options):
                *(["--keep", options.keep] if options.keep else []), fix.name]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
-        result = json.loads(done.stdout)
+        result = json.loads(done.stdout.replace(f"{options.work}/", ""))
     except ValueError:
         result = {"error": f"exit status {done.returncode}"}
     return {**dataclasses.asdict(fix), **result}
