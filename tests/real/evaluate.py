@@ -9,6 +9,9 @@ Each program is built once a mode at -O2 by its own build system: `references`, 
 instrumentation and whose crashes `recrash run` keeps. A case is crashed once, and its report reproduced several times
 (--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the input gone from
 the disk.
+
+Exit codes: 0; 1 a build or recrash failed, or a test passes on the broken program (with --quick: or a case has no test);
+4 a source or package could not be fetched.
 """
 
 import argparse
@@ -35,6 +38,10 @@ PROGRAMS = programs.PROGRAMS | found_programs.PROGRAMS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUICK = ("tetgen", "jsonnet", "swig")
 CRASH_SECONDS, MEMORY = 300, 8 << 30
+
+
+class BuildFailed(Exception):
+    """The text says where and what the build said."""
 
 
 class Progress:
@@ -75,18 +82,16 @@ class Build:
         return {key: value.format(**places) for key, value in self.program.environment.items()}
 
     def ensure(self, rebuild=False):
-        """Builds what is not there; links again when another agent is installed. Gives an error or None."""
+        """Builds what is not there; links again when another agent is installed."""
         if rebuild:
-            shutil.rmtree(self.build, ignore_errors=True)
+            self.stamp.unlink(missing_ok=True)
+            self.executable.unlink(missing_ok=True)
         linked = self.stamp.read_text() if self.stamp.exists() else None
         if self.executable.exists() and (self.mode == "plain" or linked == product.agent()):
-            return None
+            return
         self.folder.mkdir(parents=True, exist_ok=True)
-        try:
-            debian.install(self.program.needs)
-            source = debian.source(self.program.package, self.program.version, self.folder / "source")
-        except debian.Missing as missing:
-            return str(missing)
+        debian.install(self.program.needs)
+        source = debian.source(self.program.package, self.program.version, self.folder / "source")
         cc, cxx, flags = product.compilers(self.mode)
         script = self.program.make
         if linked is None:
@@ -100,9 +105,8 @@ class Build:
             subprocess.run(["sh", "-e", "-c", script], cwd=self.build, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                            env={**os.environ, "SRC": str(source), "CC": cc, "CXX": cxx, "FLAGS": flags})
         if not self.executable.exists():
-            return f"the build in {self.build} failed; its output is {self.log}"
+            raise BuildFailed(f"the build in {self.build} failed; its output is {self.log}")
         self.stamp.write_text(product.agent())
-        return None
 
     def linked_files(self):
         """What has an agent in it: executables and shared libraries; of libtool's also what make looks at in their place."""
@@ -228,6 +232,15 @@ def summary(result):
             f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} PASS' if wrong else ''}")
 
 
+def reproduced(result):
+    return any(frame["verdict"] == "reproduced" for frame in result.get("frames", []))
+
+
+def is_wrong(result):
+    """recrash itself failed, or a test that it kept passes on the broken program."""
+    return "error" in result or bool((result.get("tests_run") or {}).get("passed"))
+
+
 def all_cases(corpus, inputs):
     """Those of the corpus, and those that we found, whose inputs are made in `inputs`."""
     make_inputs.write(inputs)
@@ -271,30 +284,27 @@ def main():
     if options.quick:
         wanted = [case for name in names for case in [c for c in wanted if c.program == name][-5:]]
     progress = Progress(len(wanted) * len(modes))
-    failed = 0
-    for mode in modes:
-        for name in names:
-            build = Build(work, name, mode)
-            progress.now(f"{name}: building {mode}")
-            error = build.ensure(options.rebuild)
-            if error:
-                print(f"{name} {mode}: {error}", file=sys.stderr)
-                failed += 1
-                continue
-            if options.build_only:
-                continue
-            for case in [case for case in wanted if case.program == name]:
-                file = work / "results" / name / f"{case.name}.{mode}.json"
-                if file.exists() and not options.again:
-                    progress.finished(summary(json.loads(file.read_text())))
-                    continue
-                progress.now(f"{name} {case.name} {mode}")
+    failed = missing = 0
+    for build in [Build(work, name, mode) for mode in modes for name in names]:
+        progress.now(f"{build.folder.name}: building {build.mode}")
+        try:
+            build.ensure(options.rebuild)
+        except (BuildFailed, debian.Missing) as error:
+            print(f"{build.folder.name} {build.mode}: {error}", file=sys.stderr)
+            failed += isinstance(error, BuildFailed)
+            missing += isinstance(error, debian.Missing)
+            continue
+        for case in [case for case in wanted if case.program == build.folder.name and not options.build_only]:
+            file = work / "results" / case.program / f"{case.name}.{build.mode}.json"
+            if options.again or not file.exists():
+                progress.now(f"{case.program} {case.name} {build.mode}")
                 result = evaluate(build, case, runs, options.keep)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(result, indent=1))
-                progress.finished(summary(result))
-                failed += "error" in result or bool((result.get("tests_run") or {}).get("passed"))
-    return 1 if failed else 0
+            result = json.loads(file.read_text())
+            progress.finished(summary(result))
+            failed += is_wrong(result) or (options.quick and not reproduced(result))
+    return 1 if failed else 4 if missing else 0
 
 
 if __name__ == "__main__":
