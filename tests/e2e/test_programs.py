@@ -559,6 +559,36 @@ int main(int count, char** words) { return count < 3 ? 0 : Read(words[1], words[
         self.assertIn("is missing, and the report does not hold it", run.stderr)
 
 
+class ListedInputs(harness.Workspace):
+    """A program that lists its folder before it opens a file there."""
+
+    SOURCE = """
+#include <filesystem>
+#include <fstream>
+#include <string>
+__attribute__((noinline)) int Use(const int* value) { return *value; }
+__attribute__((noinline)) int Read(const std::string& name) {
+  bool listed = false;
+  for (const auto& entry : std::filesystem::directory_iterator(".")) listed = listed || entry.path().filename() == name;
+  if (!listed) return 3;
+  std::ifstream in(name);
+  int value = 0;
+  in >> value;
+  return Use(value == 42 ? nullptr : &value) + 1;
+}
+int main(int, char** argv) { return Read(argv[1]) + 1; }
+"""
+
+    def test_finds_the_held_input_there(self):
+        program = self.compile_text(self.SOURCE)
+        (self.path / "input").write_text("42")
+        report = self.crash(program, "input", died_of=signal.SIGSEGV, env={"RECRASH_OPTIONS": "files=embed"})
+        (self.path / "input").unlink()
+        result = self.reproduce(program, report=report)
+        self.assert_reproduced(result, "Use", "Read", "main")
+        self.assertTrue(all(frame["self_contained"] for frame in result["frames"] if frame["verdict"]))
+
+
 class Tests(harness.Workspace):
     """What the generated tests are to those who run them."""
 

@@ -1,6 +1,6 @@
 // A held input is an anonymous file, sealed against writing, that a path below /proc/self/fd opens anew: so each
-// descriptor has an offset of its own, the C library does the rest, and nothing has to be cleaned up. No name out of a
-// report ever becomes the name of a file.
+// descriptor has an offset of its own, and the C library does the rest. Programs that list the folder before they open
+// a file find symbolic links to these in it, in a folder of ours: no name out of a report is used elsewhere.
 #include "testgen/replay/guest/inputs.h"
 
 #include <errno.h>
@@ -122,6 +122,20 @@ bool IsFolder(const char* path) {
   return *path == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
 }
 
+// The held inputs that lay in the program's folder itself, by the path that they have in the run's.
+template <typename Visit>
+void ForEachListed(Visit visit) {
+  char folder[kLongestPath];
+  char link[2 * kLongestPath];
+  if (!NormalizePath("/", TextOf(world.plan->working_directory), folder, sizeof folder)) return;
+  for (const plan::InputName& name : TableOf<plan::InputName>(world.plan->input_names)) {
+    const char* below = WithoutPrefix(TextOf(name.path), folder);
+    if (!IsHeld(static_cast<int>(name.input)) || !below || !*below || strchr(below + 1, '/')) continue;
+    snprintf(link, sizeof link, "%s%s", run_folder, below);
+    visit(link, contents[name.input]);
+  }
+}
+
 }  // namespace
 
 void PrepareInputs() {
@@ -149,10 +163,15 @@ void PrepareFolder(bool seal) {
   snprintf(run_folder, sizeof run_folder, "%s/recrash-empty-XXXXXX",
            IsFolder(temporary ? temporary : "") ? temporary : "/tmp");
   if (!mkdtemp(run_folder)) Problem("cannot make an empty folder like %s: %s", run_folder, strerror(errno));
+  // Two names of one input, or a name that is taken: one link is enough.
+  ForEachListed([](const char* link, const Content& content) { (void)!symlink(content.path, link); });
 }
 
 void RemoveFolder() {
-  if (folder_is_ours) rmdir(run_folder);
+  if (folder_is_ours) {
+    ForEachListed([](const char* link, const Content&) { unlink(link); });
+    rmdir(run_folder);
+  }
   folder_is_ours = false;
 }
 

@@ -16,7 +16,8 @@ bool IsHeld(int input);
 
 // ---- One run -----------------------------------------------------------------------------------------------------
 
-// Before the run, in the parent: chooses the folder. Sealed, or where the recorded one is gone, it is an empty one.
+// Before the run, in the parent: chooses the folder. Sealed, or where the recorded one is gone, it is one of
+// ours, in which nothing lies but links to the held inputs that lay in the recorded one.
 void PrepareFolder(bool sealed);
 void RemoveFolder();
 bool IsSealed();
