@@ -4,6 +4,7 @@ import json
 
 import suites
 import tables
+from product import MODES
 
 PAGE = """# Evaluation
 
@@ -57,6 +58,12 @@ Frames are those of the program itself; a column of a mode has reproduced/tried.
 ## Where the source does not crash as the shipped binary does
 
 {not_crashing}
+
+## Not run
+
+{not_run}
+
+The results above come from {builds} builds of recrash, made while it was being mended; programs may carry the agent of an earlier one.
 {suites}{fixes}"""
 
 SUITES = """
@@ -100,13 +107,23 @@ def of_others(counted):
     return tables.percent(counted["passed_possible"], counted["tests"] - counted["impossible"])
 
 
-def write(docs, results):
+def not_run(found, programs):
+    """Programs that have a recipe and no result, by mode."""
+    lines = []
+    for mode in MODES:
+        names = [name for name in programs if not found.of(mode, program=name)]
+        lines.append(f"- `{mode}`: {', '.join(names) or 'none'}")
+    return "\n".join(lines)
+
+
+def write(docs, results, programs):
     found = tables.Results(results)
     (docs / "evaluation.svg").write_text(tables.plot(found))
     (docs / "evaluation.md").write_text(PAGE.format(
         cases=len({(r["program"], r["input"]) for r in results}), programs=len(found.programs()),
         summary=tables.summary(found), by_program=tables.by_program(found), classes=tables.classes(found),
         frames_left=tables.frames_left(found, "references"), by_case=tables.by_case(found),
-        not_crashing=tables.not_crashing(found),
+        not_crashing=tables.not_crashing(found), not_run=not_run(found, programs),
+        builds=len({result["product"] for result in results}),
         suites=optional(docs / "evaluation/suites.json", SUITES, suites.table),
         fixes=optional(docs / "evaluation/fixes.json", FIXES, fixes_table)))

@@ -274,7 +274,7 @@ def main():
     work.mkdir(parents=True, exist_ok=True)
     if options.tables:
         found = sorted((work / "results").glob("*/*.json"))
-        document.write(ROOT / "docs", [json.loads(file.read_text()) for file in found])
+        document.write(ROOT / "docs", [json.loads(file.read_text()) for file in found], list(PROGRAMS))
         return 0
     names = options.programs or (QUICK if options.quick else list(PROGRAMS))
     unknown = [name for name in names if name not in PROGRAMS]

@@ -1,6 +1,7 @@
 """docs/evaluation.md and its plot, from the results that evaluate.py left; every figure in them comes from a result."""
 
 import collections
+import re
 import statistics
 
 from product import MODES
@@ -46,7 +47,8 @@ def median(values):
 
 
 def escape(text):
-    """Names come from reports: they must not become markup."""
+    """Names come from reports: they must not become markup, and folders of this machine are nobody's business."""
+    text = re.sub(r"(?<![\w.])/(?:[\w.+~-]+/)+", "", text)
     for character in "\\`|*_<>[]":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())
@@ -116,13 +118,16 @@ def summary(results):
         line("crashes, of those in the table", lambda m: f"{len(results.of(m))} of "
              f"{sum(r['mode'] == m for r in results.all)}"),
         line("with at least one test", lambda m: percent(sum(bool(reproduced(r)) for r in results.of(m)), len(results.of(m)))),
+        line("the same where the program is run again (`--rerun`)", lambda m: percent(
+            sum(bool(reproduced(r)) or any(f.get("rerun") == "reproduced" for f in tried(r)) for r in results.of(m)),
+            len(results.of(m)))),
         line("frames that reproduce, overflows aside", lambda m: frames_cell(results.of(m, overflow=False))),
-        line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
         line("the same where the program is run again (`--rerun`)", lambda m: rerun_cell(results.of(m, overflow=False))),
-        line("the same with the input removed, files in the report", lambda m: removed_cell(results.of(m, overflow=False))),
+        line("the same from the report alone, its input removed from the disk", lambda m: removed_cell(results.of(m, overflow=False))),
+        line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
-        line("signal to report, median / longest", lambda m: f"{median([r.get('collect_ms', 0) for r in results.of(m)]):.0f} / "
+        line("signal to report, until it is packed and written, median / longest", lambda m: f"{median([r.get('collect_ms', 0) for r in results.of(m)]):.0f} / "
              f"{max([r.get('collect_ms', 0) for r in results.of(m)], default=0):.0f} ms"),
         line("report to verdicts, tests not built, median", lambda m: f"{median([r['seconds'][-1] for r in results.of(m) if 'seconds' in r]):.1f} s"),
         line("the same with `--rerun`, median", lambda m: f"{median([r['rerun_seconds'] for r in results.of(m) if 'rerun_seconds' in r]):.1f} s"),
