@@ -21,7 +21,7 @@ namespace {
 // At some 10 us an entry: a function entered more often is counted from its gate on.
 constexpr uint64_t kOften = 5000;
 constexpr uint64_t kTooOften = 200000;
-// Frames of a stack overflow reproduce without their entry state, and are too many.
+// Frames of a stack overflow mostly reproduce without their entry state, and are too many.
 constexpr size_t kDeep = 1000;
 // Snapshots are compared with the last report, so all have to be kept until then.
 constexpr uint64_t kMostSnapshots = 2ull << 30;
@@ -236,9 +236,10 @@ Result<Rerun> Runner::Run() {
 }  // namespace
 
 Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const RerunOptions& options) {
-  if (backtrace.frames.size() > kDeep)
-    return Error{Errc::kRefused, "a stack of " + std::to_string(backtrace.frames.size()) +
-                                     " frames: such programs are not run again, their frames reproduce without it"};
+  const size_t frames = backtrace.frames.size() + backtrace.skipped;
+  if (frames > kDeep)
+    return Error{Errc::kRefused,
+                 "a stack of " + std::to_string(frames) + " frames: the program is not run again for that"};
   Result<Workspace> workspace = Workspace::Make();
   if (!workspace) return workspace.error();
   return Runner(first, options, *std::move(workspace)).Run();

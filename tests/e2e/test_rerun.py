@@ -109,6 +109,13 @@ class Rerun(harness.Workspace):
         self.assertIn("did not fail in the same way", self.output.stderr)
         self.assertIn("made from the report alone", self.output.stderr)
 
+    def test_a_stack_overflow_is_not_run_again(self):
+        program = self.compile_text("__attribute__((noinline)) int Dive(int* n) { int here = *n + 1; return Dive(&here) + here; }\n"
+                                    "int main() { int n = 0; return Dive(&n); }\n", flags=("-O1", "-g"))
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.reproduce(program, "--rerun", report=report)
+        self.assertIn("not run again", self.output.stderr)
+
     def test_nothing_is_left_behind(self):
         temporary = self.path / "tmp"
         temporary.mkdir()
