@@ -165,7 +165,7 @@ def by_case(results):
             cell[mode] = f"{len(reproduced(match[0]))}/{len(tried(match[0]))}" if match and "frames" in match[0] else "-"
         frames = [frame for frame in first.get("frames", []) if frame.get("own")]
         removed = sum(frame.get("input_removed") == "reproduced" for frame in tried(first))
-        again = sum(frame.get("rerun") == "reproduced" for frame in tried(first))
+        again = "-" if first["kind"] == "stack overflow" else sum(f.get("rerun") == "reproduced" for f in tried(first))
         lines.append(row(
             first["program"], escape(first["input"]), escape(first.get("failure", first.get("error", "")))[:70],
             f"{len(frames)}, {sum(f['monitored'] for f in frames)}, {sum(f['inlined'] for f in frames)}",
