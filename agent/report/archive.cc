@@ -357,7 +357,7 @@ void serialize(Archive& ar, Place& p, unsigned) {
 }
 template <typename Archive>
 void serialize(Archive& ar, EntryState& s, unsigned) {
-  ar & s.frame & s.brk_end & s.mappings & s.files;
+  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded;
 }
 
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {

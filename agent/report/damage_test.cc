@@ -357,17 +357,18 @@ TEST_F(Damage, IsAnEntryStateOutOfPlace) {
     return Container(all);
   };
   const Bytes run = Runs({{0x1000, 2}}, 2);
-  ExpectDamaged(file({{2, {}, {}, {}, {}}, {1, {}, {}, {}, {}}}, {run, run}),
+  ExpectDamaged(file({{2, {}, {}, {}, {}, {}}, {1, {}, {}, {}, {}, {}}}, {run, run}),
                 "the entry states of frames are out of order");
-  ExpectDamaged(file({{1, {}, {}, {}, {}}, {1, {}, {}, {}, {}}}, {run, run}),
+  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}, {1, {}, {}, {}, {}, {}}}, {run, run}),
                 "the entry states of frames are out of order");
-  ExpectDamaged(file({{1, {}, {{{0x2000}, {0x2000}, 0, 0, ""}}, {}, {}}}, {run}), "a mapping ends");
-  ExpectDamaged(file({{1, {}, {}, {}, {}}, {2, {}, {}, {}, {}}}, {run}), "entry states: needs 8 bytes, 0 are left");
-  ExpectDamaged(file({{1, {}, {}, {}, {}}}, {run, run}), "entry states: ");
+  ExpectDamaged(file({{1, {}, {{{0x2000}, {0x2000}, 0, 0, ""}}, {}, {}, {}}}, {run}), "a mapping ends");
+  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}, {2, {}, {}, {}, {}, {}}}, {run}),
+                "entry states: needs 8 bytes, 0 are left");
+  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}}, {run, run}), "entry states: ");
   ExpectDamaged(file({}, {run}), "entry states: ");
-  ExpectDamaged(file({{1, {}, {}, {}, {}}}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "entry states: run 1");
-  ExpectDamaged(Container(parts({{1, {}, {}, {}, {}}})), "has entry states, and not their memory");
-  const Result<Report> report = Read(file({{1, {}, {}, {}, {}}, {2, {}, {}, {}, {}}}, {run, run}));
+  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "entry states: run 1");
+  ExpectDamaged(Container(parts({{1, {}, {}, {}, {}, {}}})), "has entry states, and not their memory");
+  const Result<Report> report = Read(file({{1, {}, {}, {}, {}, {}}, {2, {}, {}, {}, {}, {}}}, {run, run}));
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->replay->FindEntryState(2)->memory.size(), 1u);
   EXPECT_EQ(report->replay->FindEntryState(3), nullptr);

@@ -232,7 +232,8 @@ struct EntryState {
   TargetAddress brk_end;          // the break at entry
   std::vector<Mapping> mappings;  // private writable ones that the report's do not cover: unmapped before the crash
   std::vector<OpenFile> files;    // all that were open at entry, with their offsets
-  std::vector<Region> memory;     // pages that differ from Report::memory, or that it does not have; ascending
+  std::vector<TargetAddress> not_loaded;  // bases of the report's modules that were loaded after it
+  std::vector<Region> memory;             // pages that differ from Report::memory, or that it does not have; ascending
 };
 
 struct ReplayData {

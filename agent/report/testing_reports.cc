@@ -63,9 +63,10 @@ ReplayData SomeReplay() {
                           {0x1020000},
                           {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}},
                           {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}},
+                          {{0x7f2000000000}},
                           {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}},
-                         {2, {}, {}, {}, {}},
-                         {3, {0x1021000}, {}, {}, {{{0x1000000}, Pattern(4096, 10)}}}};
+                         {2, {}, {}, {}, {}, {}},
+                         {3, {0x1021000}, {}, {}, {}, {{{0x1000000}, Pattern(4096, 10)}}}};
   return replay;
 }
 
@@ -127,7 +128,9 @@ class Dumper {
     *this << p.function << p.file << p.line << p.pc << p.function_start << p.function_size;
   }
   void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images << r.entry_states; }
-  void Fields(const EntryState& s) { *this << s.frame << s.brk_end << s.mappings << s.files << s.memory; }
+  void Fields(const EntryState& s) {
+    *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory;
+  }
   void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
   void Fields(const Report& r) {
     *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.inputs << r.thrown
@@ -199,7 +202,7 @@ Report SmallReport() {
   report.inputs = {{{"in"}, "/in", 10, "", InputContent::kHeld, Pattern(10, 4)}};
   report.replay.emplace().images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
   report.replay->place.function = "main";
-  report.replay->entry_states = {{1, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
+  report.replay->entry_states = {{1, {}, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
   return report;
 }
 

@@ -17,7 +17,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -101,6 +101,7 @@ struct EntryState {
   Array mappings;  // of Range, inside mappings of kEntry
   Array runs;      // of Run, each inside one module or one mapping
   Array files;     // of OpenFile; take the place of Header::files
+  Array late;      // of uint32_t, indexes of modules that were loaded later
 };
 
 // Bytes that are written over recorded memory when it is back, of any size and alignment.

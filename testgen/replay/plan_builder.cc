@@ -137,6 +137,7 @@ class Builder {
   std::vector<plan::Run> entry_runs_;
   std::vector<Content> entry_contents_;
   std::vector<plan::OpenFile> entry_files_;
+  std::vector<uint32_t> late_modules_;
   std::vector<plan::Patch> patches_;
   std::vector<plan::Patch> unlocks_;
   std::vector<plan::OpenFile> files_;
@@ -451,6 +452,12 @@ plan::EntryState Builder::AddEntryState(const EntryState& state) {
   planned.runs.count = entry_runs_.size() - planned.runs.offset;
   planned.files = {entry_files_.size(), state.files.size()};
   AddFiles(state.files, &entry_files_);
+  planned.late.offset = late_modules_.size();
+  for (size_t i = 0; i < report_.modules.size(); ++i) {
+    if (std::ranges::find(state.not_loaded, report_.modules[i].base) != state.not_loaded.end())
+      late_modules_.push_back(static_cast<uint32_t>(i));
+  }
+  planned.late.count = late_modules_.size() - planned.late.offset;
   return planned;
 }
 
@@ -594,6 +601,7 @@ Result<PlanFile> Builder::Write() {
   const plan::Array entry_mappings = Reserve(entry_mappings_);
   const plan::Array entry_runs = Reserve(entry_runs_);
   const plan::Array entry_files = Reserve(entry_files_);
+  const plan::Array late_modules = Reserve(late_modules_);
   header_.patches = Reserve(patches_);
   header_.unlocks = Reserve(unlocks_);
   header_.files = Reserve(files_);
@@ -618,6 +626,7 @@ Result<PlanFile> Builder::Write() {
     state.mappings.offset = entry_mappings.offset + state.mappings.offset * sizeof(plan::Range);
     state.runs.offset = entry_runs.offset + state.runs.offset * sizeof(plan::Run);
     state.files.offset = entry_files.offset + state.files.offset * sizeof(plan::OpenFile);
+    state.late.offset = late_modules.offset + state.late.offset * sizeof(uint32_t);
   }
   for (plan::Module& module : modules_) {
     module.symbols.offset = symbols.offset + module.symbols.offset * sizeof(plan::Symbol);
@@ -643,12 +652,12 @@ Result<PlanFile> Builder::Write() {
       WriteTable(descriptor, mappings_, header_.mappings) && WriteTable(descriptor, runs_, header_.runs) &&
       WriteTable(descriptor, entry_states_, entry_states) && WriteTable(descriptor, entry_mappings_, entry_mappings) &&
       WriteTable(descriptor, entry_runs_, entry_runs) && WriteTable(descriptor, entry_files_, entry_files) &&
-      WriteTable(descriptor, unlocks_, header_.unlocks) && WriteTable(descriptor, patches_, header_.patches) &&
-      WriteTable(descriptor, files_, header_.files) && WriteTable(descriptor, inputs_, header_.inputs) &&
-      WriteTable(descriptor, input_names_, header_.input_names) && WriteTable(descriptor, frames_, header_.frames) &&
-      WriteTable(descriptor, words_, words) && WriteTable(descriptor, fields_, fields) &&
-      WriteTable(descriptor, streams_, streams) && WriteTable(descriptor, symbols_, symbols) &&
-      WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
+      WriteTable(descriptor, late_modules_, late_modules) && WriteTable(descriptor, unlocks_, header_.unlocks) &&
+      WriteTable(descriptor, patches_, header_.patches) && WriteTable(descriptor, files_, header_.files) &&
+      WriteTable(descriptor, inputs_, header_.inputs) && WriteTable(descriptor, input_names_, header_.input_names) &&
+      WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
+      WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
+      WriteTable(descriptor, symbols_, symbols) && WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
       WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
       WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
   for (const Content& content : contents_) {

@@ -81,6 +81,17 @@ std::vector<Mapping> Gone(const Snapshot& snapshot, const Report& report) {
   return gone;
 }
 
+std::vector<TargetAddress> NotLoaded(const Snapshot& snapshot, const Report& report) {
+  std::vector<TargetAddress> bases;
+  for (const Module& module : report.modules) {
+    const auto is_it = [&](const Mapping& mapping) {
+      return mapping.start <= module.base && module.base < mapping.end && mapping.path == module.path;
+    };
+    if (std::ranges::none_of(snapshot.mappings, is_it)) bases.push_back(module.base);
+  }
+  return bases;
+}
+
 }  // namespace
 
 uint64_t Snapshot::size() const {
@@ -111,6 +122,7 @@ EntryState DifferenceTo(const Report& report, Snapshot snapshot) {
   const auto heap = std::ranges::find(snapshot.mappings, "[heap]", &Mapping::path);
   state.brk_end = heap == snapshot.mappings.end() ? report.process.brk_start : heap->end;
   state.mappings = Gone(snapshot, report);
+  state.not_loaded = NotLoaded(snapshot, report);
   state.memory = Regions(Changed(snapshot, report));
   state.files = std::move(snapshot.files);
   return state;

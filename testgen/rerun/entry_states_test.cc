@@ -47,6 +47,19 @@ TEST(EntryState, HasZeroesWhereNothingHadBeenTouched) {
   EXPECT_THAT(DifferenceTo(report, then).memory, ElementsAre(RegionIs(0x11000, Pages({0}))));
 }
 
+TEST(EntryState, NamesTheModulesThatWereLoadedLater) {
+  Report report;
+  report.modules.resize(2);
+  report.modules[0].base = {0x10000};
+  report.modules[0].path = "/program";
+  report.modules[1].base = {0x20000};
+  report.modules[1].path = "/plugin";
+  Snapshot then;
+  // Something else lies where the plugin comes to lie.
+  then.mappings = {Writable(0x10000, 0x11000, "/program"), Writable(0x20000, 0x21000)};
+  EXPECT_THAT(DifferenceTo(report, then).not_loaded, ElementsAre(TargetAddress{0x20000}));
+}
+
 // Memory that was mapped only after the entry is none of its business.
 TEST(EntryState, LeavesOutWhatWasMappedLater) {
   Report report;

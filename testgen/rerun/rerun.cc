@@ -68,7 +68,7 @@ class Runner {
   Result<Rerun> Run();
 
  private:
-  Result<LoadedReport> RunOnce(const TracedProgram::OnStart& on_start, const TracedProgram::OnEntry& on_entry);
+  Result<LoadedReport> RunOnce(const TracedProgram::OnLoaded& on_loaded, const TracedProgram::OnEntry& on_entry);
   Result<LoadedReport> CountAll(HitCounts* counts);
   Status CountBehindGates(std::vector<FrameEntry>* frames);
   Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
@@ -111,7 +111,7 @@ std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
   return {entries.begin(), entries.end()};
 }
 
-Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnStart& on_start, const TracedProgram::OnEntry& on_entry) {
+Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnLoaded& on_loaded, const TracedProgram::OnEntry& on_entry) {
   options_.progress(++round_);
   if (const Status status = workspace_.Refresh(first_); !status) return status.error();
   TracedStart start;
@@ -120,7 +120,7 @@ Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnStart& on_start, con
   start.environment = Environment();
   start.directory = workspace_.current();
   start.seconds = options_.seconds;
-  TracedProgram program(on_start, on_entry);
+  TracedProgram program(on_loaded, on_entry);
   if (const Result<int> status = program.Run(start); !status) return Different(status.error().message);
   const Result<std::filesystem::path> path = workspace_.OnlyReport();
   if (!path) return Different(path.error().message);
@@ -150,7 +150,7 @@ Result<LoadedReport> Runner::CountAll(HitCounts* counts) {
 Status Runner::CountBehindGates(std::vector<FrameEntry>* frames) {
   HitCounts gates(UINT64_MAX);
   HitCounts counts(kTooOften);
-  const auto on_start = [&](TracedProgram& program) {
+  const auto on_loaded = [&](TracedProgram& program) {
     for (const FrameEntry& frame : *frames)
       if (frame.gate) program.Arm((*frames)[*frame.gate].entry);
   };
@@ -164,7 +164,7 @@ Status Runner::CountBehindGates(std::vector<FrameEntry>* frames) {
     }
     return AtEntry::kGoOn;
   };
-  if (const Result<LoadedReport> loaded = RunOnce(on_start, on_entry); !loaded) return loaded.error();
+  if (const Result<LoadedReport> loaded = RunOnce(on_loaded, on_entry); !loaded) return loaded.error();
   for (FrameEntry& frame : *frames)
     if (frame.gate) frame.number = counts.Last(frame.entry, frame.sp);
   return Ok{};
@@ -175,7 +175,7 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
   size_t left = static_cast<size_t>(std::ranges::count_if(frames, [](const FrameEntry& f) { return f.number > 0; }));
   uint64_t size = 0;
   std::optional<Error> problem;
-  const auto on_start = [&](TracedProgram& program) {
+  const auto on_loaded = [&](TracedProgram& program) {
     for (const FrameEntry& frame : frames)
       if (frame.number && !frame.gate) program.Arm(frame.entry);
   };
@@ -196,7 +196,7 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
     }
     return left == 0 ? AtEntry::kLetGo : AtEntry::kGoOn;
   };
-  Result<LoadedReport> loaded = RunOnce(on_start, on_entry);
+  Result<LoadedReport> loaded = RunOnce(on_loaded, on_entry);
   if (problem) return *problem;
   if (loaded && left > 0) return Different("it did not come to all of the functions again");
   return loaded;
@@ -205,7 +205,7 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
 std::string WhyNot(const HitCounts& counts, const FrameEntry& frame) {
   const std::string start = "frame " + std::to_string(frame.frame) + ": no entry state, ";
   if (counts.IsHot(frame.entry)) return start + "its function is entered too often";
-  return start + "its entry was not seen (a library that was loaded later?)";
+  return start + "its entry was not seen";
 }
 
 Result<Rerun> Runner::Run() {

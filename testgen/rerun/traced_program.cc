@@ -17,6 +17,9 @@
 #include <mutex>
 #include <thread>
 
+#include "testgen/rerun/auxiliary.h"
+#include "testgen/rerun/loader_break.h"
+
 namespace recrash {
 namespace {
 
@@ -26,15 +29,6 @@ constexpr char kCollector[] = "/recrash-collector";
 constexpr size_t kSavedBytes = 2;
 
 std::string Proc(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
-
-uint64_t EntryOfProgram(pid_t pid) {
-  const Fd file(open(Proc(pid, "auxv").c_str(), O_RDONLY | O_CLOEXEC));
-  Elf64_auxv_t entry;
-  while (read(file.get(), &entry, sizeof entry) == sizeof entry) {
-    if (entry.a_type == AT_ENTRY) return entry.a_un.a_val;
-  }
-  return 0;
-}
 
 bool IsCollector(pid_t pid) {
   char target[PATH_MAX];
@@ -103,9 +97,12 @@ bool TracedProgram::Write(uint64_t address, const void* bytes, size_t size) cons
 }
 
 void TracedProgram::Arm(uint64_t entry) {
+  if (armed_.contains(entry)) {
+    Write(entry, &kBreakpoint, 1);  // the library may have been unloaded and loaded again
+    return;
+  }
   std::vector<uint8_t> original(kSavedBytes);
-  if (armed_.contains(entry) ||
-      pread(memory_.get(), original.data(), original.size(), static_cast<off_t>(entry)) != kSavedBytes) {
+  if (pread(memory_.get(), original.data(), original.size(), static_cast<off_t>(entry)) != kSavedBytes) {
     return;
   }
   if (Write(entry, &kBreakpoint, 1)) armed_.emplace(entry, std::move(original));
@@ -235,7 +232,7 @@ void TracedProgram::Executed(pid_t who) {
   }
   started_ = true;
   memory_ = Fd(open(Proc(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
-  program_entry_ = EntryOfProgram(pid_);
+  program_entry_ = AuxiliaryValue(pid_, AT_ENTRY);
   Arm(program_entry_);
   Continue(who);
 }
@@ -251,6 +248,12 @@ void TracedProgram::Trapped(pid_t who) {
   registers.rip = entry;
   if (entry == program_entry_) {
     EnteredProgram(who, &registers);
+    return;
+  }
+  if (entry == loader_break_) {
+    ptrace(PTRACE_SETREGS, who, nullptr, &registers);
+    if (threads_.contains(who)) on_loaded_(*this);
+    StepOver(who, entry);
     return;
   }
   const AtEntry then = threads_.contains(who) ? on_entry_(*this, entry, registers.rsp) : AtEntry::kGoOn;
@@ -274,7 +277,9 @@ void TracedProgram::EnteredProgram(pid_t who, user_regs_struct* registers) {
   ptrace(PTRACE_SETREGS, who, nullptr, registers);
   Disarm(program_entry_);
   program_entry_ = 0;
-  on_start_(*this);
+  loader_break_ = FindLoaderBreak(pid_, memory_.get());
+  if (loader_break_) Arm(loader_break_);
+  on_loaded_(*this);
   Continue(who);
 }
 

@@ -32,17 +32,20 @@ enum class AtEntry { kGoOn, kDisarm, kLetGo };
 
 class TracedProgram {
  public:
-  // All that is linked into the program is loaded, nothing of it but initialisers of libraries has run: time to arm.
-  using OnStart = std::function<void(TracedProgram&)>;
+  // Time to arm: all that is linked into the program is loaded, nothing of it but initialisers of libraries has run.
+  // And again whenever it has loaded something by dlopen, before that runs.
+  using OnLoaded = std::function<void(TracedProgram&)>;
   // A thread stands at the first instruction of an armed function, where `sp` points to the return address.
   using OnEntry = std::function<AtEntry(TracedProgram&, uint64_t entry, uint64_t sp)>;
 
-  TracedProgram(OnStart on_start, OnEntry on_entry) : on_start_(std::move(on_start)), on_entry_(std::move(on_entry)) {}
+  TracedProgram(OnLoaded on_loaded, OnEntry on_entry)
+      : on_loaded_(std::move(on_loaded)), on_entry_(std::move(on_entry)) {}
 
   // Until the program has ended; gives its wait status. kRefused when the machine does not let it be traced or the time
   // is over.
   Result<int> Run(const TracedStart& start);
 
+  // Where nothing is mapped yet, nothing is done.
   void Arm(uint64_t entry);
   void Disarm(uint64_t entry);
   pid_t pid() const { return pid_; }
@@ -63,11 +66,12 @@ class TracedProgram {
   void Continue(pid_t who, int signal = 0);
   bool Write(uint64_t address, const void* bytes, size_t size) const;
 
-  OnStart on_start_;
+  OnLoaded on_loaded_;
   OnEntry on_entry_;
   pid_t pid_ = 0;
   Fd memory_;
   uint64_t program_entry_ = 0;                      // AT_ENTRY, while it has not been reached
+  uint64_t loader_break_ = 0;                       // reached when a library has been loaded; 0: there is no loader
   std::map<uint64_t, std::vector<uint8_t>> armed_;  // original bytes
   std::set<pid_t> threads_;
   std::set<pid_t> children_;  // processes that it forked and that have not been let go

@@ -86,7 +86,7 @@ __attribute__((constructor)) void BecomeTwin() {
   if (const char* what = getenv("RECRASH_TEST_TRACED")) Twin(what);
 }
 
-TracedProgram::OnStart Arming(const void* function) {
+TracedProgram::OnLoaded Arming(const void* function) {
   return [function](TracedProgram& program) { program.Arm(AddressIn(program.pid(), function)); };
 }
 

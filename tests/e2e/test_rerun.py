@@ -50,6 +50,31 @@ int main(int, char** argv) { BODY }
 PLAIN = "return Load(argv[1]) + 1;"
 IN_A_THREAD = "std::thread worker([&] { Load(argv[1]); }); worker.join(); return 1;"
 
+# A plugin that the program loads after it was entered. It counts, and its initialiser makes itself known to the program.
+PLUGIN = """
+struct Plugin { int weight; };
+extern "C" void Register(Plugin* plugin);
+static int uses = 3;
+static struct Registration {
+  Registration() { Register(&plugin); }
+  Plugin plugin{7};
+} registration;
+__attribute__((noinline)) int Weigh(int* item) { return *item; }
+extern "C" __attribute__((noinline)) int Use(int* item) { return ++uses == 4 ? Weigh(item) + 1 : uses; }
+"""
+HOST = """
+#include <dlfcn.h>
+struct Plugin { int weight; };
+static Plugin* known;
+extern "C" void Register(Plugin* plugin) { known = known ? nullptr : plugin; }
+__attribute__((noinline)) int Load(const char* name) {
+  void* library = dlopen(name, RTLD_NOW);
+  auto* use = reinterpret_cast<int (*)(int*)>(library ? dlsym(library, "Use") : nullptr);
+  return use && known && known->weight == 7 ? use(nullptr) + 1 : -1;
+}
+int main(int, char** argv) { return Load(argv[1]) + 1; }
+"""
+
 
 class Rerun(harness.Workspace):
     ALL = ("Weigh", "Visit", "Drain", "Large", "Load")
@@ -108,6 +133,13 @@ class Rerun(harness.Workspace):
         self.assert_reproduced(result, "Weigh")
         self.assertIn("did not fail in the same way", self.output.stderr)
         self.assertIn("made from the report alone", self.output.stderr)
+
+    def test_a_library_that_is_loaded_after_the_entry(self):
+        program = self.compile_text(HOST, flags=("-O2", "-g", "-rdynamic"))
+        plugin = self.compile_text(PLUGIN, output="plugin.so", flags=("-O2", "-g", "-shared", "-fPIC"))
+        report = self.crash(program, plugin, died_of=signal.SIGSEGV)
+        self.assertLessEqual({"Use", "Load", "main"}, self.moved_on(self.reproduce(program, report=report)))
+        self.assert_reproduced(self.reproduce(program, "--rerun", report=report), "Weigh", "Use", "Load", "main")
 
     def test_a_stack_overflow_is_not_run_again(self):
         program = self.compile_text("__attribute__((noinline)) int Dive(int* n) { int here = *n + 1; return Dive(&here) + here; }\n"

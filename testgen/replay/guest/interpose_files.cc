@@ -19,6 +19,7 @@
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
+#include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 
@@ -287,6 +288,9 @@ RECRASH_EXPORT DIR* opendir(const char* path) {
 RECRASH_EXPORT void* dlopen(const char* path, int flags) {
   Find(&real_dlopen, "dlopen");
   if (path && strchr(path, '/')) FindPlace(AT_FDCWD, path);
+  if (path && world.restored && AnyLate()) {
+    if (void* handle = real_dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) InitialiseLate(handle);
+  }
   // The loader looks up who calls: a return address of ours would change where it searches.
   [[clang::musttail]] return real_dlopen(path, flags);
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "testgen/replay/guest/entry_state.h"
+#include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
@@ -48,6 +49,7 @@ struct KeptWord {
 };
 
 struct LiveRun {
+  const plan::Module* module;
   uint64_t live;
   uint64_t from;
   uint64_t size;
@@ -127,7 +129,7 @@ void PrepareModuleRuns() {
     if (!IsWritable(*module, live) || !IsWritable(*module, live + run.size - 1)) continue;
     const uint64_t from = Number(world.bytes + run.offset);
     TranslateRange(from, run.size);
-    runs[run_count++] = {live, from, run.size};
+    runs[run_count++] = {module->recorded, live, from, run.size};
   }
 }
 
@@ -245,7 +247,9 @@ bool RestoreBreak(const plan::EntryState* entry_state) {
 }
 
 void RestoreModules(const plan::EntryState* entry_state) {
-  for (size_t i = 0; i < run_count; ++i) Copy(runs[i].live, runs[i].from, runs[i].size);
+  for (size_t i = 0; i < run_count; ++i) {
+    if (!IsLate(entry_state, runs[i].module)) Copy(runs[i].live, runs[i].from, runs[i].size);
+  }
   if (entry_state) PutEntryState(*entry_state);
   for (size_t i = 0; i < kept_count; ++i) *Pointer<uint64_t>(kept[i].address) = kept[i].value;
 }
@@ -299,7 +303,9 @@ void RestoreMemory(const PreparedCall& call) {
   const bool moved = RestoreBreak(call.entry_state);
   RestoreModules(call.entry_state);
   if (moved && call.entry_state) FreeHeapBeyond(*call.entry_state);
-  ForEachRebuilt(RestoreRebuilt);
+  ForEachRebuilt([&](const LiveModule& module) {
+    if (!IsLate(call.entry_state, module.recorded)) RestoreRebuilt(module);
+  });
   if (!moved) DetachBreak(live_break);
   if (abort_message_slot) *abort_message_slot = nullptr;
   // What is kept of a throw came later than the entry.
@@ -375,6 +381,7 @@ void PutLiveBack() {
 }
 
 void RestoreAndCall(const PreparedCall& call) {
+  AwaitLateModules(call.entry_state);
   RestoreMemory(call);
   world.restored = true;
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;

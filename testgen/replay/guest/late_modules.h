@@ -1,0 +1,24 @@
+// Modules that the dead process loaded only after a frame's entry. Here they are loaded before any replay, so in one from
+// that entry they keep the data with which they came, and are initialised when the program opens them.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
+
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/plan.h"
+
+namespace recrash::replay {
+
+// Was `module` loaded only after the entry of `state`? Not where there is no state (null).
+bool IsLate(const plan::EntryState* state, const plan::Module* module);
+
+// In the child, before the call: the late modules of `state` wait for being opened.
+void AwaitLateModules(const plan::EntryState* state);
+
+// Runs the initialisers of the library that a handle of dlopen stands for, and of those that it needs, where they still
+// wait.
+void InitialiseLate(void* handle);
+bool AnyLate();
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
