@@ -95,10 +95,21 @@ constexpr uint64_t HashLinkageName(const char* name, size_t length) {
   return hash;
 }
 
+// ---- Patchable entries -------------------------------------------------------------------------------------------
+
+// The bytes directly before the entry of a function that was compiled in a second-chance mode: these, which no compiler
+// emits as padding (`ud2`, then text), and one byte of PrefixFlags. Never executed while the entry is as compiled.
+constexpr uint8_t kEntryPrefix[7] = {0x0f, 0x0b, 'r', 'c', 'e', 'n', 't'};
+constexpr size_t kEntryPrefixSize = sizeof kEntryPrefix + 1;
+
+enum PrefixFlags : uint8_t {
+  kMayHaveJumpTable = 1,  // the first instruction has two bytes or more, unless -fcf-protection puts another before it
+};
+
 // ---- What the build says of itself -----------------------------------------------------------------------------
 
 // An ELF note (owner "recrash") in `.note.recrash`, one for each distinct text: linkers keep notes under --gc-sections.
-// Its text is "mode=<references|full>;version=<identifier>".
+// Its text is "mode=<references|full|second-chance|references+second-chance>;version=<identifier>".
 constexpr char kNoteSection[] = ".note.recrash";
 constexpr char kNoteOwner[] = "recrash";
 constexpr uint32_t kNoteBuild = 1;

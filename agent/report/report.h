@@ -143,7 +143,7 @@ struct Process {
   std::string working_directory;
   std::vector<std::string> arguments;
   std::string version;  // what the build says of itself (-recrash-version=); may be empty
-  std::string mode;     // references, full; empty for a program that was not instrumented
+  std::string mode;     // of the pass (references, full, …); empty for a program that was not instrumented
   std::string options;  // RECRASH_OPTIONS
   TargetAddress brk_start;
   TargetAddress brk_end;

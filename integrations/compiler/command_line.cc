@@ -85,6 +85,8 @@ constexpr std::array<std::string_view, 6> kNoProgramForLinker = {"-shared", "--s
 
 constexpr std::array<std::string_view, 8> kHeaderSuffixes = {"h", "hh", "hp", "hpp", "hxx", "h++", "H", "HPP"};
 
+constexpr std::array<std::string_view, 4> kModes = {"references", "full", "second-chance", "references+second-chance"};
+
 enum class InputKind { kSource, kHeader, kOther };
 
 InputKind Classify(std::string_view input, std::string_view language) {
@@ -202,8 +204,8 @@ std::string Complaint(std::string_view word) {
     return "";
   }
   if (name == "-recrash-mode") {
-    if (value == "references" || value == "full") return "";
-    return std::string(word) + ": the modes are references and full";
+    if (Contains(kModes, value)) return "";
+    return std::string(word) + ": the modes are references, full, second-chance and references+second-chance";
   }
   if (name == "-recrash-depth") {
     if (value == "0" || value == "1") return "";

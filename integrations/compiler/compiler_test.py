@@ -112,6 +112,8 @@ class Installed(unittest.TestCase):
         (self.work / "words.rsp").write_text("-recrash-version=7 -O1 'program.c' -o program\n")
         self.quiet(self.cc, "-Werror", "@words.rsp")
         self.assertIn("mode=references;version=7", self.quiet("strings", "program"))
+        self.quiet(self.cc, "-Werror", "-recrash-mode=references+second-chance", "program.c", "-o", "program")
+        self.assertIn("mode=references+second-chance;version=", self.quiet("strings", "program"))
 
     def test_standard_input(self):
         self.quiet(self.cc, "-Werror", "-x", "c", "-", "-o", "program", input=C_PROGRAM)
@@ -162,7 +164,8 @@ class Installed(unittest.TestCase):
     def test_errors(self):
         self.assertIn("error:", self.run_command(self.cc, "-c", "missing.c", status=1).stderr)
         done = self.run_command(self.cc, "-recrash-mode=most", "-c", "program.c", status=2)
-        self.assertEqual(done.stderr, "recrash-clang: error: -recrash-mode=most: the modes are references and full\n")
+        self.assertEqual(done.stderr, "recrash-clang: error: -recrash-mode=most: the modes are references, full, "
+                                      "second-chance and references+second-chance\n")
         self.environment["RECRASH_SUPPORT_DIR"] = "/nowhere"
         done = self.run_command(self.cxx, "-c", "program.cpp", status=4)
         self.assertIn("needs /nowhere/recrash-pass.so, which is not there", done.stderr)

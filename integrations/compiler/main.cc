@@ -34,6 +34,10 @@ options, and
 
   -recrash-mode=references   keep the argument words (default)
   -recrash-mode=full         keep the used fields of what they point to as well
+  -recrash-mode=second-chance
+                             keep nothing; but functions that a profile names can be watched from their entry on
+  -recrash-mode=references+second-chance
+                             both: the argument words, and entries that a profile can have watched
   -recrash-depth=0|1         in mode full: whether to follow pointers (default 1)
   -recrash-version=TEXT      identifier of this build, shown in reports
   -recrash-std               instrument functions of namespace std, too

@@ -9,7 +9,10 @@ namespace cl = llvm::cl;
 
 cl::opt<Mode> mode_option("recrash-mode", cl::desc("What recrash keeps of each call"), cl::init(Mode::kReferences),
                           cl::values(clEnumValN(Mode::kReferences, "references", "argument words"),
-                                     clEnumValN(Mode::kFull, "full", "argument words and used fields")));
+                                     clEnumValN(Mode::kFull, "full", "argument words and used fields"),
+                                     clEnumValN(Mode::kSecondChance, "second-chance", "nothing but patchable entries"),
+                                     clEnumValN(Mode::kReferencesAndSecondChance, "references+second-chance",
+                                                "argument words and patchable entries")));
 cl::opt<int> depth_option("recrash-depth", cl::desc("How far mode full follows pointers (0 or 1)"), cl::init(1));
 cl::opt<std::string> version_option("recrash-version", cl::desc("Identifier of this build, shown in reports"));
 cl::opt<bool> std_option("recrash-std", cl::desc("Instrument functions of namespace std as well"), cl::init(false));
@@ -25,6 +28,22 @@ Options OptionsFromCommandLine() {
   return options;
 }
 
-const char* ModeName(Mode mode) { return mode == Mode::kFull ? "full" : "references"; }
+const char* ModeName(Mode mode) {
+  switch (mode) {
+    case Mode::kReferences:
+      return "references";
+    case Mode::kFull:
+      return "full";
+    case Mode::kSecondChance:
+      return "second-chance";
+    case Mode::kReferencesAndSecondChance:
+      return "references+second-chance";
+  }
+  return "";
+}
+
+bool KeepsArguments(Mode mode) { return mode != Mode::kSecondChance; }
+
+bool HasPatchableEntries(Mode mode) { return mode == Mode::kSecondChance || mode == Mode::kReferencesAndSecondChance; }
 
 }  // namespace recrash::pass

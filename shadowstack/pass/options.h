@@ -7,8 +7,10 @@
 namespace recrash::pass {
 
 enum class Mode {
-  kReferences,  // the argument words themselves
-  kFull,        // and copies of the fields that the function uses through them
+  kReferences,                 // the argument words themselves
+  kFull,                       // and copies of the fields that the function uses through them
+  kSecondChance,               // nothing; but entries can be patched
+  kReferencesAndSecondChance,  // the argument words, and entries can be patched
 };
 
 struct Options {
@@ -20,8 +22,10 @@ struct Options {
 
 Options OptionsFromCommandLine();
 
-// "references" or "full".
+// As the command line spells it: "references+second-chance".
 const char* ModeName(Mode mode);
+bool KeepsArguments(Mode mode);
+bool HasPatchableEntries(Mode mode);
 
 }  // namespace recrash::pass
 

@@ -14,6 +14,7 @@
 #endif
 #include "shadowstack/pass/note.h"
 #include "shadowstack/pass/options.h"
+#include "shadowstack/pass/patchable_entry.h"
 #include "shadowstack/pass/record.h"
 #include "shadowstack/pass/selection.h"
 
@@ -46,8 +47,11 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
     if (!had_debug_records) module.convertToNewDbgValues();
 #endif
     const Options options = OptionsFromCommandLine();
-    for (llvm::Function& function : module)
-      if (ShouldInstrument(function, options)) AddRecord(function, options);
+    for (llvm::Function& function : module) {
+      if (!ShouldInstrument(function, options)) continue;
+      if (KeepsArguments(options.mode)) AddRecord(function, options);
+      if (HasPatchableEntries(options.mode)) MakeEntryPatchable(function);
+    }
     AddBuildNote(module, options);
 #if LLVM_VERSION_MAJOR < 20
     if (!had_debug_records) module.convertFromNewDbgValues();
