@@ -13,6 +13,7 @@ enum class Verdict : uint32_t {
   kReturned = 3,
   kExited = 4,
   kTimedOut = 5,
+  kUnstable = 6,  // of verification, not of a replay: some of several replays reproduced, others did not
 };
 
 }  // namespace recrash

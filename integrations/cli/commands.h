@@ -38,6 +38,7 @@ struct VerifyOptionsGiven {
   std::string json;
   double seconds_per_frame = 10;
   uint32_t max_frames = 200;
+  uint32_t runs = 3;
   uint32_t jobs = 0;  // 0: as many as there are processors
   bool build = true;
   bool same_bases = true;

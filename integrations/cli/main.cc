@@ -50,6 +50,10 @@ void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0));
   AddMaxFrames(app, &options->max_frames, "replay at most so many, half from each end (200)");
+  app->add_option("--runs", options->runs,
+                  "replays in which a frame has to reproduce, or it is unstable and gets no test (3)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 100u));
   app->add_option("-j,--jobs", options->jobs, "replays at a time (as many as there are processors)")
       ->type_name("N")
       ->check(CLI::Range(1u, 64u));

@@ -28,6 +28,8 @@ const char* VerdictText(Verdict verdict) {
       return "exited";
     case Verdict::kTimedOut:
       return "timed out";
+    case Verdict::kUnstable:
+      return "unstable";
     case Verdict::kCannotReplay:
       break;
   }
@@ -116,6 +118,7 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"rewound", verdict->rewound},
                     {"self_contained", verdict->self_contained},
                     {"entry_state", verdict->entry_state},
+                    {"runs", verdict->runs},
                     {"seconds", verdict->seconds},
                     {"note", verdict->note}});
     } else {
@@ -124,6 +127,7 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"rewound", nullptr},
                     {"self_contained", nullptr},
                     {"entry_state", nullptr},
+                    {"runs", nullptr},
                     {"seconds", nullptr},
                     {"note", frame.why_not}});
     }

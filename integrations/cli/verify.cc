@@ -116,11 +116,11 @@ Status BuildAndCheck(TestFiles* files, Suite* suite, Verification* result) {
   return files->Build();
 }
 
-// The frames that reproduced, with what it took.
-std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<FrameVerdict>& verdicts) {
+// The frames that reproduced in `runs` replays, with what it took.
+std::vector<ReplayFrame> Reproduced(const Report& report, const std::vector<FrameVerdict>& verdicts, uint32_t runs) {
   std::vector<ReplayFrame> frames;
   for (const FrameVerdict& verdict : verdicts) {
-    if (verdict.verdict != Verdict::kReproduced) continue;
+    if (verdict.verdict != Verdict::kReproduced || verdict.runs < runs) continue;
     const auto found = std::ranges::find(report.replay->frames, verdict.index, &ReplayFrame::index);
     if (found == report.replay->frames.end()) continue;
     frames.push_back(*found);
@@ -142,6 +142,16 @@ std::string NeededFilesText(const Report& report, const std::vector<ReplayFrame>
     if (!input.held())
       names += fmt::format("\n{} is not in the report: {}", PrintableText(input.path), WhyNotHeld(input.content));
   return fmt::format("tests of these frames need files of this machine: {}{}", numbers, names);
+}
+
+void NoteUnstable(Verification* result) {
+  std::string numbers;
+  for (const FrameVerdict& verdict : result->verdicts) {
+    if (verdict.verdict == Verdict::kUnstable)
+      numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", verdict.index);
+  }
+  if (!numbers.empty())
+    result->notes.push_back(fmt::format("these frames reproduce in some runs only, and have no test: {}", numbers));
 }
 
 // Beside the tests lies only what they need.
@@ -178,6 +188,7 @@ Result<std::vector<FrameVerdict>> Replay(const Suite& suite, const VerifyOptions
   verify.program = suite.program;
   verify.seconds_per_frame = options.seconds_per_frame;
   verify.max_frames = options.max_frames;
+  verify.runs = options.runs;
   verify.jobs = options.jobs;
   verify.allow_same_bases = options.same_bases;
   verify.support_directory = SupportDirectory();
@@ -199,7 +210,7 @@ std::vector<uint32_t> Indices(const std::vector<ReplayFrame>& frames) {
 Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, bool candidates) {
   Result<std::vector<FrameVerdict>> verdicts = Replay(*suite, options);
   std::vector<ReplayFrame> frames;
-  if (verdicts) frames = Reproduced(suite->report, *verdicts);
+  if (verdicts) frames = Reproduced(suite->report, *verdicts, options.runs);
   const bool same_build = IsBuildThatCrashed(suite->report, suite->program);
   if (candidates && (frames.empty() || !same_build)) {
     if (const Status status = WriteCandidates(*suite); !status) return status.error();
@@ -209,6 +220,7 @@ Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, boo
   Verification result;
   result.verdicts = *std::move(verdicts);
   result.kept = Indices(frames);
+  NoteUnstable(&result);
   if (!same_build) {
     result.notes.push_back(
         fmt::format("{} is not the build that crashed: the tests are left as they are", suite->program));
@@ -217,9 +229,10 @@ Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, boo
   if (frames.empty()) return result;
   KeepFrames(ChooseTests(frames), &*suite->report.replay);
   result.kept = Indices(suite->report.replay->frames);
-  if (result.kept.size() < frames.size()) {
+  const auto all = std::ranges::count(result.verdicts, Verdict::kReproduced, &FrameVerdict::verdict);
+  if (result.kept.size() < static_cast<size_t>(all)) {
     result.notes.push_back(
-        fmt::format("{} frames of a recursion reproduce: {} have a test, at most {} of each function", frames.size(),
+        fmt::format("{} frames of a recursion reproduce: {} have a test, at most {} of each function", all,
                     result.kept.size(), kTestsOfAFunction));
   }
   if (std::string needed = NeededFilesText(suite->report, suite->report.replay->frames); !needed.empty())

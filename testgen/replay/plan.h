@@ -198,8 +198,15 @@ struct RuntimeSymbol {
 // state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces, the
 // outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
 // something that may be there, the same again unsealed.
+//
+// Or, with `again`, one replay just as an earlier one that reproduced.
 struct Request {
   uint32_t frame;  // index in Header::frames
+  uint32_t again;
+  uint32_t depth;  // this and what follows: of `again`
+  uint32_t rewound;
+  uint32_t from_entry;
+  uint32_t sealed;
 };
 
 struct Header {

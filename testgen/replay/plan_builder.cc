@@ -684,7 +684,7 @@ Result<PlanFile> Builder::Build() {
   header_.memory_limit = options_.memory_limit;
   header_.results_fd = options_.results_fd;
   header_.workers = options_.workers;
-  for (const uint32_t frame : options_.requests) requests_.push_back({frame});
+  requests_ = options_.requests;
   AddModules();
   AddMappings();
   AddEntryMappings();
@@ -725,6 +725,20 @@ void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
   if (pread(descriptor_, &all, sizeof all, offsetof(plan::Header, flags)) != sizeof all) return;
   all = (all & ~clear) | set;
   WriteAt(descriptor_, &all, sizeof all, offsetof(plan::Header, flags));
+}
+
+Status PlanFile::ChangeRequests(const std::vector<plan::Request>& requests) const {
+  plan::Array table{};
+  if (pread(descriptor_, &table, sizeof table, offsetof(plan::Header, requests)) != sizeof table ||
+      requests.size() > table.count) {
+    return Error{Errc::kRefused, "the plan has no room for " + std::to_string(requests.size()) + " requests"};
+  }
+  table.count = requests.size();
+  if (WriteTable(descriptor_, requests, table) &&
+      WriteAt(descriptor_, &table, sizeof table, offsetof(plan::Header, requests))) {
+    return Ok{};
+  }
+  return Error{Errc::kRefused, std::string("cannot write the plan: ") + strerror(errno)};
 }
 
 Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,

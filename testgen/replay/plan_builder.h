@@ -8,6 +8,7 @@
 
 #include "agent/report/report.h"
 #include "agent/report/result.h"
+#include "testgen/replay/plan.h"
 #include "testgen/replay/program_file.h"
 
 namespace recrash {
@@ -19,7 +20,7 @@ struct PlanOptions {
   uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
   double seconds_per_frame = 10;
   uint64_t memory_limit = 4ull << 30;
-  std::vector<uint32_t> requests;  // of plan::kVerify: indices in ReplayData::frames
+  std::vector<plan::Request> requests;  // of plan::kVerify
   int results_fd = -1;
   uint32_t workers = 1;  // of plan::kVerify: replays at a time
 };
@@ -35,6 +36,8 @@ class PlanFile {
   int descriptor() const { return descriptor_; }
   void SetAttempt(uint32_t attempt) const;
   void ChangeFlags(uint32_t set, uint32_t clear) const;
+  // In the place of those that it was made with, which were as many or more.
+  Status ChangeRequests(const std::vector<plan::Request>& requests) const;
 
  private:
   int descriptor_ = -1;

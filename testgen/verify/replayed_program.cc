@@ -87,8 +87,8 @@ FrameVerdict ReplayedProgram::Verify(const std::string& function, const VerifyOp
 }
 
 std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& verdicts) {
-  static const char* const kNames[] = {"cannot replay", "reproduced", "different failure",
-                                       "returned",      "exited",     "timed out"};
+  static const char* const kNames[] = {"cannot replay", "reproduced", "different failure", "returned",
+                                       "exited",        "timed out",  "unstable"};
   std::string text = "recorded in " + report.replay->place.function + "\n";
   for (const FrameVerdict& verdict : verdicts) {
     for (const ReplayFrame& frame : report.replay->frames) {

@@ -19,6 +19,7 @@ struct VerifyOptions {
   uint64_t memory_limit = 4ull << 30;
   bool allow_same_bases = true;   // false: plain ASLR and rebasing, as under a debugger
   uint32_t max_frames = 200;      // half from each end
+  uint32_t runs = 3;              // replays that a reproduced frame stands on; 1: none but the first
   uint32_t jobs = 0;              // replays at a time; 0: as many as there are processors for this process
   std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
 };
@@ -31,6 +32,7 @@ struct FrameVerdict {
   bool entry_state = false;  // memory was as at the frame's entry
   // Reproduced in an empty folder, with no inputs but those that the report holds.
   bool self_contained = false;
+  uint32_t runs = 1;  // replays that the verdict stands on
   double seconds = 0;
   std::string note;  // what happened instead, one line
 };
@@ -41,6 +43,10 @@ struct FrameVerdict {
 // frame does not reproduce there and has looked for something, again with the files that are there now. report.replay
 // must be there. `progress` is called with (done, all). Verdicts come in the order of the frames, and are the same
 // whatever options.jobs is.
+//
+// What reproduced is replayed again just so, each time in another start of the subject, until options.runs replays are
+// made; if one of them did not reproduce, the frame is kUnstable. Of a deep recursion only the frames that ChooseTests
+// takes: the others keep runs = 1 and are not to become tests.
 Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress);
 

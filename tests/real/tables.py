@@ -7,10 +7,10 @@ import statistics
 from product import MODES
 
 # Why a frame that was tried did not reproduce, in the order of the tables. The first that fits.
-CLASSES = ("argument unknown", "same failure elsewhere", "returned", "other failure", "timed out", "exited",
+CLASSES = ("argument unknown", "same failure elsewhere", "returned", "other failure", "timed out", "exited", "unstable",
            "could not be replayed")
 COLOURS = {"reproduced": "#2f7d4f", "argument unknown": "#8e6bb0", "same failure elsewhere": "#d9a441", "returned": "#b9c4cc",
-           "other failure": "#c4553b", "timed out": "#5b6770", "exited": "#7fa6c9", "could not be replayed": "#30363b"}
+           "other failure": "#c4553b", "timed out": "#5b6770", "exited": "#7fa6c9", "unstable": "#e3d34f", "could not be replayed": "#30363b"}
 
 
 def tried(result):

@@ -281,11 +281,27 @@ void RunRequest(const plan::Frame& frame, plan::FrameResult* result) {
   Try(frame, false, result);
 }
 
-void TimeRequest(const plan::Frame& frame, plan::FrameResult* result) {
+void Repeat(const plan::Frame& frame, const plan::Request& request, plan::FrameResult* result) {
+  result->depth = request.depth;
+  result->rewound = request.rewound;
+  result->entry_state = request.from_entry;
+  if (request.rewound) RewindAll(frame);
+  const Start start{request.depth, request.from_entry != 0, request.sealed != 0};
+  result->verdict = RunFrame(frame, start, result->text, sizeof result->text);
+  result->self_contained = request.sealed && result->verdict == Verdict::kReproduced;
+  result->unsealed = !request.sealed;
+}
+
+void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
+  const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[request.frame];
   timespec start;
   timespec end;
   clock_gettime(CLOCK_MONOTONIC, &start);
-  RunRequest(frame, result);
+  if (request.again) {
+    Repeat(frame, request, result);
+  } else {
+    RunRequest(frame, result);
+  }
   clock_gettime(CLOCK_MONOTONIC, &end);
   result->seconds =
       static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
@@ -297,7 +313,7 @@ void Work(plan::SharedResults* results) {
   for (;;) {
     const uint32_t i = __atomic_fetch_add(&results->taken, 1, __ATOMIC_RELAXED);
     if (i >= requests.count) return;
-    TimeRequest(TableOf<plan::Frame>(world.plan->frames)[requests[i].frame], &results->results[i]);
+    TimeRequest(requests[i], &results->results[i]);
     results->results[i].done = 1;
     __atomic_fetch_add(&results->done, 1, __ATOMIC_RELEASE);
   }
