@@ -79,7 +79,8 @@ FIXES = """
 ## After the fix
 
 For each crash the program's fix (or one of ours, `tests/real/fixes`) was applied, the program built again, and the tests that were
-generated *before* were run against it (`tests/real/fixes.py`):
+generated *before* were run against it (`tests/real/fixes.py`). They come from the report alone; where that gave only tests which
+say that a fix of the caller cannot help them, from `--rerun`:
 
 {table}
 """
@@ -94,7 +95,7 @@ def fixes_table(fixes):
     lines = [tables.header("program", "input", "fix", "from", "tests", "pass", "labelled impossible", "of the others pass",
                            "what stays red")]
     for fix in fixes:
-        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["origin"], fix["tests"],
+        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["origin"], f"{fix['tests']}{' (`--rerun`)' if fix.get('rerun') else ''}",
                                 fix["passed"], fix["impossible"], of_others(fix), tables.escape(fix["left"])))
     total = {key: sum(fix[key] for fix in fixes) for key in ("tests", "passed", "impossible", "passed_possible")}
     lines.append(tables.row("in all", f"{len(fixes)} crashes", "", "", total["tests"], total["passed"], total["impossible"],
