@@ -4,6 +4,7 @@
 
 #include "agent/report/reader.h"
 #include "integrations/cli/store.h"
+#include "testgen/symbols/handled_fault.h"
 
 namespace recrash::cli {
 
@@ -20,9 +21,11 @@ Result<Material> LoadMaterial(const ReportArguments& arguments, uint32_t max_can
   material.symbols.search_paths = arguments.search_paths;
   material.symbols.max_candidates = max_candidates;
   material.report = *std::move(report);
+  std::string handled = GoBackToFault(material.symbols, &material.report);
   Result<Backtrace> backtrace = ReadBacktrace(material.report, material.symbols);
   if (!backtrace) return backtrace.error();
   material.backtrace = *std::move(backtrace);
+  if (!handled.empty()) material.backtrace.notes.push_back(std::move(handled));
   return material;
 }
 

@@ -10,6 +10,7 @@
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
+#include "testgen/symbols/handled_fault.h"
 
 namespace recrash::cli {
 namespace {
@@ -148,13 +149,15 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
 int ShowCommand(const ShowArguments& arguments) {
   const auto path = FindReport(arguments.report.report, arguments.report.program);
   if (!path) return Fail(path.error());
-  const Result<Report> report = ReadReport(*path);
+  Result<Report> report = ReadReport(*path);
   if (!report) return Fail(report.error());
   const uint64_t bytes = FileSize(*path);
   SymbolOptions symbols;
   symbols.program = arguments.report.program;
   symbols.search_paths = arguments.report.search_paths;
-  const Result<Backtrace> backtrace = ReadBacktrace(*report, symbols);
+  const std::string handled = GoBackToFault(symbols, &*report);
+  Result<Backtrace> backtrace = ReadBacktrace(*report, symbols);
+  if (backtrace && !handled.empty()) backtrace->notes.push_back(handled);
   const std::string failure = backtrace ? FailureText(*report, *backtrace) : FailureText(*report);
 
   if (arguments.json != "-") {

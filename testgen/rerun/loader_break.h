@@ -1,4 +1,5 @@
-// Where a program's dynamic loader stops for a debugger whenever it has loaded or unloaded something (r_debug of <link.h>).
+// Where a program's dynamic loader stops for a debugger whenever it has loaded or unloaded something (r_debug of
+// <link.h>).
 #ifndef RECRASH_TESTGEN_RERUN_LOADER_BREAK_H_
 #define RECRASH_TESTGEN_RERUN_LOADER_BREAK_H_
 

@@ -14,6 +14,7 @@
 #include "testgen/rerun/recorded_environment.h"
 #include "testgen/rerun/traced_program.h"
 #include "testgen/rerun/workspace.h"
+#include "testgen/symbols/handled_fault.h"
 
 namespace recrash {
 namespace {
@@ -127,6 +128,7 @@ Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnLoaded& on_loaded, c
   Result<Report> report = ReadReport(path->string());
   if (!report) return report.error();
   LoadedReport loaded{*std::move(report), {}};
+  GoBackToFault(options_.symbols, &loaded.report);
   Result<Backtrace> backtrace = ReadBacktrace(loaded.report, options_.symbols);
   if (!backtrace) return backtrace.error();
   loaded.backtrace = *std::move(backtrace);

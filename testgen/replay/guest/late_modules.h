@@ -1,5 +1,5 @@
-// Modules that the dead process loaded only after a frame's entry. Here they are loaded before any replay, so in one from
-// that entry they keep the data with which they came, and are initialised when the program opens them.
+// Modules that the dead process loaded only after a frame's entry. Here they are loaded before any replay, so in one
+// from that entry they keep the data with which they came, and are initialised when the program opens them.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 

@@ -1,0 +1,128 @@
+#include "testgen/symbols/handled_fault.h"
+
+#include <string.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstddef>
+#include <optional>
+
+#include "testgen/symbols/code_info.h"
+#include "testgen/symbols/module_set.h"
+#include "testgen/symbols/target_memory.h"
+#include "testgen/symbols/unwind.h"
+
+namespace recrash {
+namespace {
+
+// What the kernel puts on the stack for a handler, from where its stack pointer stands in the signal trampoline: its
+// ucontext, which is shorter than the C library's, and the siginfo.
+constexpr uint64_t kContextSize = offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t);
+constexpr size_t kFxsaveSize = 512;
+constexpr uint64_t kWord = sizeof(uint64_t);
+
+// A handler's frame may lie above large ones of what it calls.
+constexpr uint64_t kMostSearched = 1 << 20;
+constexpr size_t kMostUnwound = 4096;
+
+struct Fault {
+  Failure failure;
+  Registers registers;
+};
+
+// Indexed as Registers::dwarf.
+constexpr int kRegisters[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+                              REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
+
+bool IsFault(const siginfo_t& info) {
+  const bool synchronous = info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE ||
+                           info.si_signo == SIGILL;
+  return synchronous && info.si_code > 0;  // not sent by a process
+}
+
+// The fault whose context lies at `address`, if one does.
+std::optional<Fault> FaultAt(const TargetMemory& memory, uint64_t address) {
+  siginfo_t info;
+  gregset_t words;
+  uint64_t fpu = 0;
+  const auto read = [&](uint64_t at, void* out, size_t size) {
+    return memory.Read(at, {static_cast<uint8_t*>(out), size});
+  };
+  if (!read(address + kContextSize, &info, sizeof info) || !IsFault(info) ||
+      !read(address + offsetof(ucontext_t, uc_mcontext.gregs), words, sizeof words)) {
+    return std::nullopt;
+  }
+  Fault fault;
+  for (size_t i = 0; i < std::size(kRegisters); ++i)
+    fault.registers.dwarf[i] = static_cast<uint64_t>(words[kRegisters[i]]);
+  fault.registers.eflags = static_cast<uint64_t>(words[REG_EFL]);
+  std::vector<uint8_t> fxsave(kFxsaveSize);
+  if (read(address + offsetof(ucontext_t, uc_mcontext.fpregs), &fpu, sizeof fpu) && fpu &&
+      read(fpu, fxsave.data(), fxsave.size())) {
+    fault.registers.fxsave = std::move(fxsave);
+  }
+  fault.failure.kind = FailureKind::kSignal;
+  fault.failure.signal = info.si_signo;
+  fault.failure.code = info.si_code;
+  fault.failure.address = {reinterpret_cast<uint64_t>(info.si_addr)};
+  fault.failure.pc = {fault.registers.pc()};
+  return fault;
+}
+
+// Whether a walk is worth its time: does anything on the stack look like the context of a fault?
+bool MayHoldFault(const Report& report, const TargetMemory& memory, uint64_t sp) {
+  const Mapping* stack = report.FindMapping({sp});
+  if (!stack) return false;
+  const uint64_t end = std::min(stack->end.value, sp + kMostSearched);
+  for (uint64_t at = sp & ~(kWord - 1); at + kContextSize < end; at += kWord) {
+    const std::optional<uint64_t> number = memory.ReadNumber(at + kContextSize, sizeof(int32_t));
+    if (!number || (*number != SIGSEGV && *number != SIGBUS && *number != SIGFPE && *number != SIGILL)) continue;
+    if (FaultAt(memory, at)) return true;
+  }
+  return false;
+}
+
+std::string NameAt(ModuleSet& modules, uint64_t pc) {
+  CodeReader code(modules);
+  const CodeInfo& info = code.At(pc);
+  return info.live.empty() || info.live.back().function.empty() ? "its handler" : info.live.back().function;
+}
+
+std::string SignalText(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+}  // namespace
+
+std::string GoBackToFault(const SymbolOptions& options, Report* report) {
+  const auto thread = std::ranges::find(report->threads, true, &Thread::failing);
+  if (thread == report->threads.end() || report->failure.kind != FailureKind::kSignal) return "";
+  if (!MayHoldFault(*report, TargetMemory(*report, nullptr), thread->registers.sp())) return "";
+  auto modules = ModuleSet::Open(*report, options);
+  if (!modules) return "";  // who asks for the backtrace is told
+  const TargetMemory memory(*report, modules->get());
+  RegisterFile registers;
+  for (size_t i = 0; i < thread->registers.dwarf.size(); ++i) registers.Set(i, thread->registers.dwarf[i]);
+  Unwinder unwinder(**modules, memory);
+  const std::vector<UnwoundFrame> stack = unwinder.Walk(registers, true, kMostUnwound).inner;
+  for (size_t i = stack.size(); i-- > 1;) {  // the outermost came first
+    const std::optional<uint64_t> sp = stack[i].registers.sp();
+    if (!stack[i].is_signal_frame || !sp) continue;
+    std::optional<Fault> fault = FaultAt(memory, *sp);
+    if (!fault) continue;
+    const std::string note = "the program's own handler of " + SignalText(fault->failure.signal) + ", " +
+                             NameAt(**modules, stack[i - 1].lookup_pc()) + ", ended it by " +
+                             SignalText(report->failure.signal) + "; what is reproduced is the " +
+                             SignalText(fault->failure.signal);
+    fault->registers.fs_base = thread->registers.fs_base;
+    thread->registers = std::move(fault->registers);
+    report->failure = std::move(fault->failure);
+    report->thrown.reset();
+    return note;
+  }
+  return "";
+}
+
+}  // namespace recrash
