@@ -3,16 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-
+#include "integrations/cli/agent_environment.h"
 #include "integrations/cli/pipeline.h"
-#include "integrations/cli/preload.h"
-#include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
 
 namespace recrash::cli {
-namespace fs = std::filesystem;
 namespace {
 
 Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
@@ -20,14 +15,9 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   options.program = suite.program;
   options.symbols = suite.symbols;
   options.seconds = seconds;
-  // There is room and time here, as under `recrash run`.
-  options.environment = {{"RECRASH_OPTIONS", "files=embed,memory=1024,timeout=120,throw_stack=262144"}};
-  const Result<std::string> preload = AgentToPreload(suite.program);
-  if (!preload) return preload.error();
-  if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
-  const fs::path collector = Prefix() / "bin/recrash-collector";
-  std::error_code error;
-  if (fs::exists(collector, error)) options.environment.emplace_back("RECRASH_COLLECTOR", collector.string());
+  auto environment = AgentEnvironment(suite.program, kInHouseOptions);
+  if (!environment) return environment.error();
+  options.environment = *std::move(environment);
   return options;
 }
 

@@ -6,11 +6,10 @@
 #include <cstdlib>
 #include <set>
 
+#include "integrations/cli/agent_environment.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/preload.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/subprocess.h"
-#include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 
@@ -32,10 +31,11 @@ std::set<fs::path> ReportsIn(const fs::path& directory) {
   return paths;
 }
 
-// In-house there is room and time: keep more than in the field, unless the user says otherwise.
+// As the user says; files are kept unless they say otherwise.
 std::string Options() {
   const char* given = std::getenv("RECRASH_OPTIONS");
-  std::string options = given ? given : "memory=1024,timeout=120,throw_stack=262144";
+  if (!given) return kInHouseOptions;
+  const std::string options = given;
   for (size_t at = 0; (at = options.find("files=", at)) != std::string::npos; ++at)
     if (at == 0 || options[at - 1] == ',' || options[at - 1] == ':') return options;
   return options + (options.empty() ? "" : ",") + "files=embed";
@@ -48,19 +48,14 @@ int RunCommand(const RunArguments& arguments) {
     return Fail({Errc::kUsage, "needed a program to run, found none\nrecrash run -- PROGRAM [ARGUMENTS...]"});
   const Result<fs::path> program = FindProgram(arguments.command[0]);
   if (!program) return Fail(program.error());
-  const Result<std::string> preload = AgentToPreload(*program);
-  if (!preload) return Fail(preload.error());
+  auto environment = AgentEnvironment(*program, Options());
+  if (!environment) return Fail(environment.error());
 
   const fs::path store =
       fs::absolute(arguments.directory.empty() ? StoreDirectory() : fs::path(arguments.directory)).lexically_normal();
   ProcessOptions options;
+  options.environment = *std::move(environment);
   options.environment.emplace_back("RECRASH_DIR", store.string());
-  options.environment.emplace_back("RECRASH_OPTIONS", Options());
-  if (!preload->empty()) options.environment.emplace_back("LD_PRELOAD", *preload);
-  const fs::path collector = Prefix() / "bin/recrash-collector";
-  std::error_code error;
-  if (!std::getenv("RECRASH_COLLECTOR") && fs::exists(collector, error))
-    options.environment.emplace_back("RECRASH_COLLECTOR", collector.string());
 
   const std::set<fs::path> before = ReportsIn(store);
   std::vector<std::string> command = arguments.command;

@@ -1,4 +1,4 @@
-#include "integrations/cli/preload.h"
+#include "integrations/cli/agent_environment.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -27,9 +27,8 @@ bool IsDynamic(const fs::path& program) {
   return false;
 }
 
-}  // namespace
-
-// Scripts and the like run with the agent preloaded too: it is what they start that may crash.
+// What LD_PRELOAD has to be; empty for a program with the agent linked in. Scripts and the like run with the agent
+// preloaded too: it is what they start that may crash.
 Result<std::string> AgentToPreload(const fs::path& program) {
   const Result<ElfFacts> elf = ReadElf(program);
   if (elf && !elf->notes.empty()) return std::string();  // built with recrash's pass: the agent is linked in
@@ -41,6 +40,27 @@ Result<std::string> AgentToPreload(const fs::path& program) {
   if (!preload) return preload.error();
   const char* before = std::getenv("LD_PRELOAD");
   return preload->string() + (before && *before ? fmt::format(":{}", before) : "");
+}
+
+// Empty when there is none: the agent looks for it then.
+std::string Collector() {
+  if (const char* given = std::getenv("RECRASH_COLLECTOR")) return given;
+  const fs::path installed = Prefix() / "bin/recrash-collector";
+  std::error_code error;
+  return fs::exists(installed, error) ? installed.string() : "";
+}
+
+}  // namespace
+
+Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const fs::path& program,
+                                                                          const std::string& options) {
+  const Result<std::string> preload = AgentToPreload(program);
+  if (!preload) return preload.error();
+  std::vector<std::pair<std::string, std::string>> environment = {{"RECRASH_OPTIONS", options}};
+  if (!preload->empty()) environment.emplace_back("LD_PRELOAD", *preload);
+  if (const std::string collector = Collector(); !collector.empty())
+    environment.emplace_back("RECRASH_COLLECTOR", collector);
+  return environment;
 }
 
 }  // namespace recrash::cli

@@ -1,0 +1,24 @@
+// What a program finds in its environment so that this installation's agent keeps its crash.
+#ifndef RECRASH_INTEGRATIONS_CLI_AGENT_ENVIRONMENT_H_
+#define RECRASH_INTEGRATIONS_CLI_AGENT_ENVIRONMENT_H_
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/report/result.h"
+
+namespace recrash::cli {
+
+// In-house there is room and time: more is kept than in the field.
+inline constexpr char kInHouseOptions[] = "files=embed,memory=1024,timeout=120,throw_stack=262144";
+
+// RECRASH_OPTIONS=`options`; the agent to be preloaded, for a program that was not built with it; the collector: that
+// of our own environment, else the installation's.
+Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const std::filesystem::path& program,
+                                                                          const std::string& options);
+
+}  // namespace recrash::cli
+
+#endif  // RECRASH_INTEGRATIONS_CLI_AGENT_ENVIRONMENT_H_
