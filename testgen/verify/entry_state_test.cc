@@ -2,15 +2,13 @@
 // comes from a report that the program writes of itself there (RECRASH_REPORT), in the same run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <fstream>
 
-#include "agent/report/writer.h"
 #include "testgen/verify/replayed_program.h"
+#include "testgen/verify/test_library.h"
 
 namespace recrash {
 namespace {
@@ -340,21 +338,6 @@ TEST(EntryStates, ReproduceInALibrary) {
 
 // ---- As tests ----------------------------------------------------------------------------------------------------
 
-struct Ran {
-  int status = 0;
-  std::string output;
-};
-
-Ran RunCommand(const std::string& command) {
-  Ran ran;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  char buffer[4096];
-  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) ran.output.append(buffer, size);
-  const int status = pclose(pipe);
-  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
-
 std::string TestOf(const std::string& name, uint32_t frame) {
   return "TEST(Crash, " + name + ") { recrash::Frame frame(" + std::to_string(frame) +
          "); RECRASH_EXPECT_FIXED(frame.Call()); }\n";
@@ -374,31 +357,20 @@ TEST(EntryStates, AreWhatKeptTestsStartFrom) {
   for (ReplayFrame& frame : program.report().replay->frames) {
     frame.entry_state = program.report().replay->FindEntryState(frame.index) != nullptr;
   }
-  const Fixture& fixture = program.fixture();
-  ASSERT_TRUE(WriteReport(program.report(), fixture.path("report.rcr")));
   std::string tests = "#include <recrash/test.h>\n";
   int number = 0;
   for (const char* function : {"Use", "Drain", "Use", "Work", "Drain", "Use", "Work"}) {
     tests += TestOf(function + std::to_string(number++), IndexOf(program.report(), function));
   }
-  fixture.Write("tests.cc", tests);
-  const std::string support = RECRASH_TEST_SUPPORT_DIRECTORY;
-  fixture.Run(RECRASH_TEST_CXX " -std=c++17 -g -fPIC -shared -fvisibility=hidden" + std::string(kInclude) + " " +
-              fixture.path("tests.cc") + " -o " + fixture.path("libtests.so") + " " + support +
-              "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
-  fixture.Run(RECRASH_TEST_CXX " -std=c++17 -g " RECRASH_TEST_SOURCE_DIRECTORY "/testgen/replay/launcher_main.cc -o " +
-              fixture.path("crash_test") + " '-DRECRASH_LAUNCH=\"" + support +
-              "/recrash-launch\"' '-DRECRASH_TEST_LIBRARY=\"" + fixture.path("libtests.so") +
-              "\"' '-DRECRASH_REPORT=\"" + fixture.path("report.rcr") + "\"' '-DRECRASH_PROGRAM=\"" + fixture.path() +
-              "\"'");
+  const std::string launcher = BuildTestLibrary(program, tests);
   for (const char* option : {"", " --recrash-in-process", " --recrash-no-same-bases"}) {
-    const Ran ran = RunCommand("timeout 60 " + fixture.path("crash_test") + " --expect=fail" + option);
+    const Ran ran = RunCommand("timeout 60 " + launcher + " --expect=fail" + option);
     EXPECT_EQ(ran.status, 0) << option << "\n" << ran.output;
     EXPECT_THAT(ran.output, HasSubstr("[  PASSED  ] 7 tests.")) << option;
   }
   const std::string fixed = program.RebuildMoved(Fill(kQueue, kMore, kFixed), "-O2 -g");
   for (const char* option : {"", " --recrash-in-process"}) {
-    const Ran ran = RunCommand("timeout 60 " + fixture.path("crash_test") + option + " --program " + fixed);
+    const Ran ran = RunCommand("timeout 60 " + launcher + option + " --program " + fixed);
     EXPECT_EQ(ran.status, 0) << option << "\n" << ran.output;
   }
 }

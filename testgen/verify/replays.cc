@@ -60,8 +60,7 @@ Result<std::string> ReplayLibrary(const VerifyOptions& options) {
 
 }  // namespace
 
-SharedResults::SharedResults(size_t count)
-    : size_(sizeof(plan::SharedResults) + count * sizeof(plan::FrameResult)) {
+SharedResults::SharedResults(size_t count) : size_(sizeof(plan::SharedResults) + count * sizeof(plan::FrameResult)) {
   descriptor_ = MoveHigh(memfd_create("recrash-results", 0));
   if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) return;
   void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);

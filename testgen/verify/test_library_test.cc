@@ -1,10 +1,9 @@
 // Generated tests as their reader runs them: a library of TESTs inside the program, started by its launcher.
+#include "testgen/verify/test_library.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdio.h>
-#include <sys/wait.h>
 
-#include "agent/report/writer.h"
 #include "testgen/verify/replayed_program.h"
 
 namespace recrash {
@@ -89,39 +88,11 @@ TEST(Stream, AtItsEnd) {
 }
 )";
 
-struct Ran {
-  int status = 0;
-  std::string output;
-};
-
-Ran RunCommand(const std::string& command) {
-  Ran ran;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  char buffer[4096];
-  while (const size_t size = fread(buffer, 1, sizeof buffer, pipe)) ran.output.append(buffer, size);
-  const int status = pclose(pipe);
-  ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
-
 class TestLibrary : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     program_ = new ReplayedProgram(kProgram);
-    Fixture& fixture = program_->fixture();
-    fixture.Write("tests.cc", kTests);
-    const std::string support = RECRASH_TEST_SUPPORT_DIRECTORY;
-    const std::string source = RECRASH_TEST_SOURCE_DIRECTORY;
-    const std::string compiler = RECRASH_TEST_CXX;
-    fixture.Run(compiler + " -std=c++17 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -I" + source +
-                "/include " + fixture.path("tests.cc") + " -o " + fixture.path("libtests.so") + " " + support +
-                "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
-    fixture.Run(compiler + " -std=c++17 -g " + source + "/testgen/replay/launcher_main.cc -o " +
-                fixture.path("crash_test") + " '-DRECRASH_LAUNCH=\"" + support +
-                "/recrash-launch\"' '-DRECRASH_TEST_LIBRARY=\"" + fixture.path("libtests.so") +
-                "\"' '-DRECRASH_REPORT=\"" + fixture.path("report.rcr") + "\"' '-DRECRASH_PROGRAM=\"" + fixture.path() +
-                "\"'");
-    ASSERT_TRUE(WriteReport(program_->report(), fixture.path("report.rcr")));
+    BuildTestLibrary(*program_, kTests);
   }
   static void TearDownTestSuite() {
     delete program_;

@@ -24,7 +24,8 @@ std::string Drawing(const std::string& draw) {
 #include <x86intrin.h>
 uint64_t steps = 0;
 __attribute__((noinline)) int Bottom(int* where) {
-  uint64_t bits = ()" + draw + R"() * 0x9e3779b97f4a7c15;
+  uint64_t bits = ()" +
+         draw + R"() * 0x9e3779b97f4a7c15;
   bits = (bits ^ bits >> 29) * 0xbf58476d1ce4e5b9;
   return steps <= 30 || bits >> 40 & 1 ? *where : 0;
 }
