@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/left_out.h"
@@ -159,9 +160,7 @@ void PrepareFolder(bool seal) {
   CopyText(run_folder, sizeof run_folder, TextOf(world.plan->working_directory));
   folder_is_ours = sealed || !IsFolder(run_folder);
   if (!folder_is_ours) return;
-  const char* temporary = getenv("TMPDIR");
-  snprintf(run_folder, sizeof run_folder, "%s/recrash-empty-XXXXXX",
-           IsFolder(temporary ? temporary : "") ? temporary : "/tmp");
+  snprintf(run_folder, sizeof run_folder, "%s/XXXXXX", KeptFolder());
   if (!mkdtemp(run_folder)) Problem("cannot make an empty folder like %s: %s", run_folder, strerror(errno));
   // Two names of one input, or a name that is taken: one link is enough.
   ForEachListed([](const char* link, const Content& content) { (void)!symlink(content.path, link); });

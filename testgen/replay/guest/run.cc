@@ -16,6 +16,7 @@
 #include "testgen/replay/guest/entry_state.h"
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
+#include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
@@ -348,6 +349,7 @@ void RunRequests() {
   results->started = 1;
   const uint32_t count = world.plan->workers < kMostWorkers ? world.plan->workers : kMostWorkers;
   pid_t workers[kMostWorkers] = {};
+  KeptFolder();
   // This process is the first of them; where no other can be started it does all.
   for (uint32_t i = 1; i < count; ++i) workers[i] = StartWorker(results, i);
   Work(results);

@@ -15,6 +15,7 @@
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interface.h"
 #include "testgen/replay/guest/interpose.h"
+#include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
@@ -90,10 +91,12 @@ int ReplayMain(int argc, char** argv, char**) {
   if (!Has(plan::kInProcess)) close(world.plan_fd);  // in place, each call maps the recorded contents again
   if (Has(plan::kVerify)) {
     RunRequests();
+    RemoveKeptFolder();
     _exit(0);
   }
   const int status = RunTestLibrary(argc, argv);
   fflush(nullptr);
+  RemoveKeptFolder();
   _exit(status);
 }
 
