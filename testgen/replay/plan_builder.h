@@ -9,6 +9,7 @@
 #include "agent/report/report.h"
 #include "agent/report/result.h"
 #include "testgen/replay/plan.h"
+#include "testgen/replay/plan_file.h"
 #include "testgen/replay/program_file.h"
 
 namespace recrash {
@@ -25,36 +26,10 @@ struct PlanOptions {
   uint32_t workers = 1;  // of plan::kVerify: replays at a time
 };
 
-// An anonymous file, under a number so high that no recorded descriptor collides with it; inherited over exec.
-class PlanFile {
- public:
-  PlanFile() = default;
-  explicit PlanFile(int descriptor) : descriptor_(descriptor) {}
-  PlanFile(PlanFile&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  PlanFile& operator=(PlanFile&& other) noexcept;
-  ~PlanFile();
-  int descriptor() const { return descriptor_; }
-  void SetAttempt(uint32_t attempt) const;
-  void ChangeFlags(uint32_t set, uint32_t clear) const;
-  // In the place of those that it was made with, which were as many or more.
-  Status ChangeRequests(const std::vector<plan::Request>& requests) const;
-
- private:
-  int descriptor_ = -1;
-};
-
 // `program` is the file that will run, `libraries` are those of its own that are other builds; they decide which
 // symbols have to translate. report.replay must be there.
 Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
                            const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
-
-// Moves `descriptor` above the numbers that programs use.
-int MoveHigh(int descriptor);
-
-// "SIGSEGV in FormatName at greeter.cc:41"
-std::string ReplayFailureText(const Report& report);
-
-std::string ReadableSymbol(const std::string& linkage_name);
 
 }  // namespace recrash
 
