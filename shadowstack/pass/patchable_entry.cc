@@ -1,15 +1,15 @@
 // Patched, the first two bytes of the entry become a short jump into the prefix, and the prefix a jump to code of the
-// agent's; so nothing needs to be executed where nothing is patched. A five-byte nop at the entry costs one instruction a
-// call: 1.0-2.1 %.
+// agent's; so nothing needs to be executed where nothing is patched. A five-byte nop at the entry costs one instruction
+// a call: 1.0-2.1 %.
 //
 // LLVM's "patchable-function-prefix" would emit the same bytes, but also an absolute pointer for each function
 // (`__patchable_function_entries`), which in a position-independent program is a relocation at every start. Prefix data
 // needs neither: the prefix is recognised by what it holds (abi::kEntryPrefix), and found by the function's address.
 //
-// The two bytes may cover two instructions, where the first is a push of one byte. Then no branch may lead to the second
-// one. The agent reads the direct branches of the function before it patches, but not its jump tables: functions that
-// may have one get LLVM's "prologue-short-redirect", a first instruction of two bytes or more (a nop where it would be
-// one; clang 19 does not use the long form of the push), and their prefix says so.
+// The two bytes may cover two instructions, where the first is a push of one byte. Then no branch may lead to the
+// second one. The agent reads the direct branches of the function before it patches, but not its jump tables: functions
+// that may have one get LLVM's "prologue-short-redirect", a first instruction of two bytes or more (a nop where it
+// would be one; clang 19 does not use the long form of the push), and their prefix says so.
 #include "shadowstack/pass/patchable_entry.h"
 
 #include <algorithm>

@@ -36,8 +36,8 @@ constexpr int kRegisters[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_R
                               REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 
 bool IsFault(const siginfo_t& info) {
-  const bool synchronous = info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE ||
-                           info.si_signo == SIGILL;
+  const bool synchronous =
+      info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE || info.si_signo == SIGILL;
   return synchronous && info.si_code > 0;  // not sent by a process
 }
 

@@ -11,8 +11,9 @@
 
 namespace recrash {
 
-// When the failing thread died in its own handler of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, raised by the processor),
-// makes `report` one of that fault, at its instruction; of several, of the first. One sentence that says so, else empty.
+// When the failing thread died in its own handler of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, raised by the
+// processor), makes `report` one of that fault, at its instruction; of several, of the first. One sentence that says
+// so, else empty.
 std::string GoBackToFault(const SymbolOptions& options, Report* report);
 
 }  // namespace recrash

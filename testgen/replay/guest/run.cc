@@ -308,13 +308,38 @@ void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
       static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
 }
 
+// In a deep recursion that runs for ever once its state has moved on, each frame would take all of its time, half an
+// hour together; the first ones tell as much.
+constexpr int kMostTimedOut = 3;
+
+bool HasTimedOutOften(const plan::SharedResults& results, const plan::Frame& frame) {
+  const auto requests = TableOf<plan::Request>(world.plan->requests);
+  int count = 0;
+  for (size_t i = 0; i < requests.count; ++i) {
+    const plan::FrameResult& result = results.results[i];
+    const bool same = TableOf<plan::Frame>(world.plan->frames)[requests[i].frame].entry == frame.entry;
+    if (same && result.done && result.verdict == Verdict::kTimedOut) ++count;
+  }
+  return count >= kMostTimedOut;
+}
+
+void Answer(const plan::Request& request, const plan::SharedResults& results, plan::FrameResult* result) {
+  if (!HasTimedOutOften(results, TableOf<plan::Frame>(world.plan->frames)[request.frame])) {
+    TimeRequest(request, result);
+    return;
+  }
+  result->verdict = Verdict::kTimedOut;
+  snprintf(result->text, sizeof result->text, "not tried: %d frames of this function took longer than %g s",
+           kMostTimedOut, world.plan->seconds_per_frame);
+}
+
 // Begins the next request as long as there is one.
 void Work(plan::SharedResults* results) {
   const auto requests = TableOf<plan::Request>(world.plan->requests);
   for (;;) {
     const uint32_t i = __atomic_fetch_add(&results->taken, 1, __ATOMIC_RELAXED);
     if (i >= requests.count) return;
-    TimeRequest(requests[i], &results->results[i]);
+    Answer(requests[i], *results, &results->results[i]);
     results->results[i].done = 1;
     __atomic_fetch_add(&results->done, 1, __ATOMIC_RELEASE);
   }
