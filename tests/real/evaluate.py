@@ -179,6 +179,7 @@ def merge(runs, gone, again):
         verdicts = [verdict_of(run, frame) for run in runs]
         frame["input_removed"] = verdict_of(gone, frame) if gone else None
         frame["rerun"] = verdict_of(again, frame) if again else None
+        frame["rerun_self_contained"] = bool(again) and any(same(frame, other) and other["self_contained"] for other in again["frames"])
         # A frame that needs no input must not care that it is gone.
         if frame.get("self_contained") and gone:
             verdicts.append(frame["input_removed"])
@@ -187,8 +188,11 @@ def merge(runs, gone, again):
 
 
 def verdict_of(run, frame):
-    return next((other["verdict"] for other in run["frames"]
-                 if (other["index"], other["function"]) == (frame["index"], frame["function"])), None)
+    return next((other["verdict"] for other in run["frames"] if same(frame, other)), None)
+
+
+def same(frame, other):
+    return (other["index"], other["function"]) == (frame["index"], frame["function"])
 
 
 def evaluate(build, case, runs, keep):

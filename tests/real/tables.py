@@ -104,6 +104,13 @@ def rerun_cell(results):
     return percent(good, sum(len(tried(r)) for r in results))
 
 
+def sealed_cell(results):
+    """A frame counts that needs nothing but its report, the first one or that of the run after it."""
+    good = sum(frame.get("rerun_self_contained", False) or frame.get("input_removed") == "reproduced"
+               for r in results for frame in tried(r))
+    return percent(good, sum(len(tried(r)) for r in results))
+
+
 def summary(results):
     """One column a mode; stack overflows apart, since their hundreds of equal frames would drown the others."""
     def line(title, cell):
@@ -124,6 +131,7 @@ def summary(results):
         line("frames that reproduce, overflows aside", lambda m: frames_cell(results.of(m, overflow=False))),
         line("the same where the program is run again (`--rerun`)", lambda m: rerun_cell(results.of(m, overflow=False))),
         line("the same from the report alone, its input removed from the disk", lambda m: removed_cell(results.of(m, overflow=False))),
+        line("the same with `--rerun`, without the input", lambda m: sealed_cell(results.of(m, overflow=False))),
         line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
