@@ -7,6 +7,7 @@
 //   raw_writer.cc  the fallback without a collector
 //   threads.cc     a block of ours for each thread: alternate stack, throw record
 //   caught_in_main.cc  exceptions that only main catches
+//   snapshot/      second chance: entries patched by a profile
 //   exceptions.cc  __cxa_throw, __cxa_begin_catch, std::terminate
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
@@ -76,9 +77,10 @@ extern State g_state;
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
   int dumpable_before;
-  int32_t reporting;  // thread that makes a report
-  int32_t failing;    // thread that a fatal signal came to first
-  uint32_t reported;  // its report is made, or could not be
+  int32_t reporting;   // thread that makes a report
+  int32_t failing;     // thread that a fatal signal came to first
+  uint32_t reported;   // its report is made, or could not be
+  char profile[1024];  // of second chance: read at start-up, and updated by the collector; empty: there is none
 };
 extern Progress g_progress;
 

@@ -16,6 +16,7 @@
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
+#include "agent/client/snapshot/patcher.h"
 #include "agent/client/text.h"
 #include "agent/client/undisturbed.h"
 #include "client/linux/handler/exception_handler.h"
@@ -95,6 +96,8 @@ RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash
   ClearRecord(abi::FailureKind::kSignal, entered);
   g_record.siginfo = crash.siginfo;
   g_record.context = crash.context;
+  greg_t& pc = g_record.context.uc_mcontext.gregs[REG_RIP];
+  pc = static_cast<greg_t>(CompiledPc(static_cast<uint64_t>(pc)));  // it may have failed in a displaced instruction
   memcpy(g_record.fpstate, &crash.float_state, sizeof g_record.fpstate);
   g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
   ThreadBlock* block = ExistingThreadBlock();

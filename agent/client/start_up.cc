@@ -12,6 +12,7 @@
 
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
+#include "agent/client/snapshot/second_chance.h"
 #include "agent/client/text.h"
 
 #ifndef RECRASH_COLLECTOR_DIRECTORY
@@ -161,6 +162,7 @@ void Prepare() {
   InstallMainThread();
   InstallCrashHandler();
   InstallExceptionHooks();
+  StartSecondChance();
 }
 
 // A replay writes the recorded data over ours; it seals the state itself.

@@ -13,6 +13,10 @@ extern "C" {
 /* Takes the registers of its caller, so the report shows the function that calls it. Returns at once in a replay. */
 __attribute__((weak)) void __recrash_report(const char* why);
 
+/* In a build of -recrash-mode=second-chance: watches, from now on, the functions that FOLDER/PROGRAM.recrash-profile
+ * names (one that an updater has brought, say), and has a crash update that file. Null: nothing is watched any more. */
+__attribute__((weak)) void __recrash_profiles(const char* folder);
+
 #ifdef __cplusplus
 }
 #endif
@@ -22,6 +26,11 @@ __attribute__((weak)) void __recrash_report(const char* why);
   do {                                             \
     if (__recrash_report) __recrash_report((why)); \
     __asm__ volatile("");                          \
+  } while (0)
+
+#define RECRASH_PROFILES(folder)                        \
+  do {                                                  \
+    if (__recrash_profiles) __recrash_profiles(folder); \
   } while (0)
 
 #endif /* RECRASH_RECRASH_H_ */

@@ -1,0 +1,38 @@
+// Patches the entries of the functions that a profile names, so that each runs recrash_on_entry first.
+//
+// Normal context: start-up, or a call of the program's. It takes no memory of the program's allocator and throws
+// nothing. Without a profile nothing is read and nothing done.
+#ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_PATCHER_H_
+#define RECRASH_AGENT_CLIENT_SNAPSHOT_PATCHER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/client/snapshot/stub.h"
+#include "shadowstack/abi.h"
+
+namespace recrash::client {
+
+struct PatchCounts {
+  uint32_t wanted = 0;   // functions of the profile
+  uint32_t patched = 0;  // entries: of one name there may be several
+  uint32_t damaged = 0;  // lines that were not understood
+  uint32_t missing = 0;  // functions that this build does not have
+  uint32_t without_symbols = 0;  // functions of another build that need a symbol table which is not there
+  uint32_t refused[static_cast<size_t>(Refusal::kCount)] = {};
+};
+
+enum class ProfileRead : uint8_t { kNone, kRead, kUnreadable };
+
+// kNone: there is no such file.
+ProfileRead PatchProfiled(const char* profile, PatchCounts* counts);
+
+// All entries are as they were compiled again. Stubs stay: a thread may be in one.
+void UnpatchAll();
+
+// The place in the program as it was compiled for a pc that is in a stub; else the pc itself.
+RECRASH_SIGNAL_SAFE uint64_t CompiledPc(uint64_t pc);
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_CLIENT_SNAPSHOT_PATCHER_H_

@@ -1,0 +1,32 @@
+// Executable memory for stubs, near the module whose entries lead to them.
+#ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_STUB_AREA_H_
+#define RECRASH_AGENT_CLIENT_SNAPSHOT_STUB_AREA_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/client/snapshot/stub.h"
+
+namespace recrash::client {
+
+// First the pointer that stubs call through, in the place of one stub; then the stubs.
+struct StubArea {
+  Stub* stubs = nullptr;
+  size_t count = 0;     // made
+  size_t capacity = 0;  // 0: there is no room
+
+  uint64_t slot() const { return reinterpret_cast<uint64_t>(stubs) - sizeof(Stub); }
+  uint64_t end() const { return reinterpret_cast<uint64_t>(stubs + capacity); }
+  Stub* Holding(uint64_t address) const;
+};
+
+// Below [begin, end), within the two GiB that a jump reaches, so that what grows upwards (the heap behind a program at a
+// fixed address) has its room. Writable until SealStubs.
+StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity);
+// Executable and read-only from now on; false, and the area is gone, where the system forbids it.
+bool SealStubs(StubArea* area);
+void DropStubArea(StubArea* area);
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_CLIENT_SNAPSHOT_STUB_AREA_H_
