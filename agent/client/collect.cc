@@ -57,14 +57,15 @@ RECRASH_SIGNAL_SAFE pid_t StartCollector() {
   Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
   Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
   Text(abort_message).Hex(reinterpret_cast<uint64_t>(g_state.abort_message));
-  static char* arguments[7];
+  static char* arguments[8];
   arguments[0] = g_state.collector;
   arguments[1] = pid;
   arguments[2] = tid;
   arguments[3] = record;
   arguments[4] = g_state.directory;
   arguments[5] = abort_message;
-  arguments[6] = nullptr;
+  arguments[6] = g_progress.profile[0] != 0 ? g_progress.profile : nullptr;
+  arguments[7] = nullptr;
   alignas(16) static char stack[16 << 10];
   return clone(BecomeCollector, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
 }

@@ -1,8 +1,9 @@
 // recrash-collector: started by the client in a program that has just failed, with
 //
-//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE]     (RECORD, ABORT_MESSAGE: addresses in hex)
+//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [PROFILE]]     (RECORD, ABORT_MESSAGE: addresses in hex)
 //
-// Writes FOLDER/NAME.rcr, tells the client its path by writing it into the record, then writes NAME.dmp. Quiet when all
+// Writes FOLDER/NAME.rcr, tells the client its path by writing it into the record, then writes NAME.dmp, and adds the
+// functions that were on the stack to the profile of a second-chance build. Quiet when all
 // is well: the client has a line to say. Exit status 0 when there is a report, 1 with one line on stderr when there is
 // none, 2 for a wrong command line.
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 
 #include "agent/collector/collect.h"
 #include "agent/collector/minidump.h"
+#include "agent/collector/profile_update.h"
 #include "agent/collector/report_name.h"
 #include "agent/collector/target_memory.h"
 #include "agent/report/writer.h"
@@ -32,12 +34,13 @@ bool ParseNumber(const char* text, int base, T* value) {
 }
 
 bool ParseArguments(int count, char** arguments, CollectRequest* request) {
-  if (count < 5 || count > 6) return false;
+  if (count < 5 || count > 7) return false;
   request->folder = arguments[4];
+  if (count == 7) request->profile = arguments[6];
   return ParseNumber(arguments[1], 10, &request->pid) && request->pid > 0 &&
          ParseNumber(arguments[2], 10, &request->tid) && request->tid > 0 &&
          ParseNumber(arguments[3], 16, &request->record.value) && request->folder.starts_with('/') &&
-         (count == 5 || ParseNumber(arguments[5], 16, &request->abort_message.value));
+         (count < 6 || ParseNumber(arguments[5], 16, &request->abort_message.value));
 }
 
 // The program's signals and descriptors came along. A closed standard descriptor would become a file of ours, and a
@@ -75,6 +78,7 @@ int Run(const CollectRequest& request) {
   if (Status status = WriteReport(collected->report, *path + ".rcr"); !status) return Fail(status.error());
   TellClient(request, *path + ".rcr");
   if (Status status = WriteMinidump(*path + ".dmp", collected->record); !status) Fail(status.error());
+  if (Status status = UpdateProfile(collected->report, request.profile); !status) Fail(status.error());
   return 0;
 }
 
@@ -86,7 +90,7 @@ int main(int count, char** arguments) {
   if (!recrash::ParseArguments(count, arguments, &request)) {
     fprintf(stderr,
             "recrash-collector: started by a program that was built with recrash, not by hand\n"
-            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE]\n");
+            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [PROFILE]]\n");
     return 2;
   }
   recrash::LeaveProgramBehind();

@@ -59,6 +59,15 @@ struct ReproduceArguments {
 };
 int ReproduceCommand(const ReproduceArguments& arguments);
 
+struct ProfileArguments {
+  std::vector<std::string> files;  // show: one
+  std::string output;              // -o
+  ReportArguments report;          // add
+};
+int ProfileShowCommand(const ProfileArguments& arguments);
+int ProfileMergeCommand(const ProfileArguments& arguments);
+int ProfileAddCommand(const ProfileArguments& arguments);
+
 struct DebugArguments {
   std::string target;  // report or directory of tests; empty: the newest report
   std::string program;

@@ -81,6 +81,46 @@ CommandLine Split(int argc, char** argv) {
   return line;
 }
 
+constexpr const char* kProfileHelp =
+    R"(A profile names functions of a program that was built with -recrash-mode=second-chance (or references+second-chance):
+the agent watches them from their entry on. A crash of such a program adds the functions that were on its stack to
+
+  $RECRASH_PROFILE                a file, or a folder that holds PROGRAM.recrash-profile; else
+  PROGRAM.recrash-profile         beside the program, where that folder may be written
+
+and the next run reads the same file. It is text, a line a function, keyed by build-id and name: a new build finds its
+functions by name, for which it needs its symbol table.
+
+  recrash profile add REPORT -o app.recrash-profile     from a crash in the field, with names, for the next release
+  recrash profile merge a b -o app.recrash-profile      from several machines
+  recrash profile show app.recrash-profile              what is watched, and what it cost where that was counted)";
+
+void AddProfile(CLI::App* app, ProfileArguments* profile, int* code) {
+  CLI::App* command = app->add_subcommand("profile", "second chance: which functions are watched from their entry on");
+  command->footer(kProfileHelp);
+  command->require_subcommand(1);
+  CLI::App* show = command->add_subcommand("show", "the functions of a profile, what costs most first");
+  show->footer(
+      "Entries and time are those of the recorder, in one run; empty where nothing is known.\nExample: recrash profile "
+      "show "
+      "app.recrash-profile");
+  show->add_option("FILE", profile->files, "profile")->required()->expected(1);
+  show->callback([=] { *code = ProfileShowCommand(*profile); });
+  CLI::App* merge = command->add_subcommand("merge", "several profiles into one");
+  merge->footer("Example: recrash profile merge monday.recrash-profile tuesday.recrash-profile -o app.recrash-profile");
+  merge->add_option("FILE", profile->files, "profiles")->required();
+  merge->add_option("-o", profile->output, "profile to write")->type_name("FILE")->required();
+  merge->callback([=] { *code = ProfileMergeCommand(*profile); });
+  CLI::App* add = command->add_subcommand("add", "the functions on a crash's stack, added to a profile");
+  add->footer(
+      "What the profile holds already stays. An inlined function stands for the one that it was inlined "
+      "into.\nExample: "
+      "recrash profile add --program ./server -o server.recrash-profile");
+  AddReport(add, &profile->report);
+  add->add_option("-o", profile->output, "profile to write (default: ./PROGRAM.recrash-profile)")->type_name("FILE");
+  add->callback([=] { *code = ProfileAddCommand(*profile); });
+}
+
 int Main(int argc, char** argv) {
   const CommandLine line = Split(argc, argv);
   CLI::App app(kDescription, "recrash");
@@ -157,6 +197,9 @@ int Main(int argc, char** argv) {
       ->check(CLI::Range(1.0, 86400.0));
   AddVerify(command, &reproduce.verify);
   command->callback([&] { code = ReproduceCommand(reproduce); });
+
+  ProfileArguments profile;
+  AddProfile(&app, &profile, &code);
 
   DebugArguments debug;
   command = app.add_subcommand("debug", "gdb at a frame's entry, with its original arguments");

@@ -10,13 +10,13 @@ constexpr size_t kLongest = 15;
 
 enum Shape : uint8_t {
   kUnknown = 0,
-  kNone = 1,       // nothing follows the opcode
+  kNone = 1,  // nothing follows the opcode
   kModRm = 2,
-  kByte = 4,       // an immediate of one byte
-  kWord = 8,       // of four, or two under 0x66
+  kByte = 4,  // an immediate of one byte
+  kWord = 8,  // of four, or two under 0x66
   kRelative8 = 16,
   kRelative32 = 32,
-  kEnds = 64,      // control goes elsewhere
+  kEnds = 64,  // control goes elsewhere
 };
 
 Shape Or(Shape a, Shape b) { return static_cast<Shape>(a | b); }
@@ -42,7 +42,7 @@ Shape OneByteShape(uint8_t opcode) {
   if (opcode >= 0x84 && opcode <= 0x8f) return kModRm;
   if (opcode >= 0x90 && opcode <= 0x99) return kNone;
   if (opcode >= 0xb0 && opcode <= 0xb7) return kByte;
-  if (opcode >= 0xb8 && opcode <= 0xbf) return kWord;  // eight bytes with REX.W: seen to by the caller
+  if (opcode >= 0xb8 && opcode <= 0xbf) return kWord;   // eight bytes with REX.W: seen to by the caller
   if (opcode >= 0xd8 && opcode <= 0xdf) return kModRm;  // x87
   switch (opcode) {
     case 0x63:
@@ -216,8 +216,7 @@ class Decoder {
   bool ReadOperands(Shape shape, Instruction* instruction) {
     if ((shape & kModRm) != 0) {
       const uint8_t group = ReadModRm(instruction);
-      if (one_byte_ && (opcode_ == 0xf6 || opcode_ == 0xf7) && group < 2)
-        at_ += opcode_ == 0xf6 ? 1 : immediate_word();
+      if (one_byte_ && (opcode_ == 0xf6 || opcode_ == 0xf7) && group < 2) at_ += opcode_ == 0xf6 ? 1 : immediate_word();
       if (one_byte_ && opcode_ == 0xff && group >= 2 && group <= 5) instruction->kind = InstructionKind::kLeaves;
       if (one_byte_ && opcode_ == 0xff && group == 7) return false;
     }

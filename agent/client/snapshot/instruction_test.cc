@@ -19,10 +19,10 @@ TEST(Instruction, TellsKindAndTarget) {
   EXPECT_EQ(Decode({0x0f, 0x84, 0xfa, 0xff, 0xff, 0xff}).target, 0x1000u);
   EXPECT_EQ(Decode({0xe8, 0, 0, 0, 0}).kind, InstructionKind::kCall);
   EXPECT_EQ(Decode({0xc3}).kind, InstructionKind::kLeaves);
-  EXPECT_EQ(Decode({0xff, 0xe0}).kind, InstructionKind::kLeaves);         // jmp *rax
-  EXPECT_EQ(Decode({0xff, 0xf0}).kind, InstructionKind::kPlain);          // push rax
-  EXPECT_EQ(Decode({0x8b, 0x05, 1, 2, 3, 4}).displacement, 2);            // mov eax, [rip + …]
-  EXPECT_EQ(Decode({0x8b, 0x04, 0x25, 1, 2, 3, 4}).displacement, 0);      // mov eax, [absolute]
+  EXPECT_EQ(Decode({0xff, 0xe0}).kind, InstructionKind::kLeaves);     // jmp *rax
+  EXPECT_EQ(Decode({0xff, 0xf0}).kind, InstructionKind::kPlain);      // push rax
+  EXPECT_EQ(Decode({0x8b, 0x05, 1, 2, 3, 4}).displacement, 2);        // mov eax, [rip + …]
+  EXPECT_EQ(Decode({0x8b, 0x04, 0x25, 1, 2, 3, 4}).displacement, 0);  // mov eax, [absolute]
   EXPECT_EQ(Decode({0x81, 0x3d, 1, 2, 3, 4, 5, 6, 7, 8}).displacement, 2);
 }
 

@@ -63,7 +63,8 @@ class PageEdits {
     page_ = page;
     segment_ = &segment;
     Bytes& bytes = bytes_[used_];
-    PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub), bytes.prefix);
+    PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub),
+               bytes.prefix);
     EntryJump(stub, bytes.entry);
     if (!patch) CompiledEntry(stub, bytes.entry);
     edits_[2 * used_] = {prefix, bytes.prefix, sizeof bytes.prefix};
@@ -123,8 +124,7 @@ class ModulePatch {
     const auto made = area.count;
     if (!SealStubs(&area)) return Refuse(Refusal::kForbidden, made);
     g_areas.area[g_areas.count++] = area;
-    for (size_t i = 0; i < area.count; ++i)
-      edits.Add(*module_->SegmentOf(area.stubs[i].entry, 1), area.stubs[i], true);
+    for (size_t i = 0; i < area.count; ++i) edits.Add(*module_->SegmentOf(area.stubs[i].entry, 1), area.stubs[i], true);
     edits.Write();
   }
 

@@ -14,10 +14,10 @@
 namespace recrash::client {
 
 struct PatchCounts {
-  uint32_t wanted = 0;   // functions of the profile
-  uint32_t patched = 0;  // entries: of one name there may be several
-  uint32_t damaged = 0;  // lines that were not understood
-  uint32_t missing = 0;  // functions that this build does not have
+  uint32_t wanted = 0;           // functions of the profile
+  uint32_t patched = 0;          // entries: of one name there may be several
+  uint32_t damaged = 0;          // lines that were not understood
+  uint32_t missing = 0;          // functions that this build does not have
   uint32_t without_symbols = 0;  // functions of another build that need a symbol table which is not there
   uint32_t refused[static_cast<size_t>(Refusal::kCount)] = {};
 };

@@ -277,7 +277,8 @@ TEST_P(Beginnings, DoTheSame) {
     g_entered = 0;
     EXPECT_EQ(beginning.function(n, values), plain[static_cast<size_t>(n - 1)]) << beginning.name;
     // A jump back to the entry is a call of its own, as a tail call is.
-    EXPECT_EQ(g_entered, std::string(beginning.name) == "BackToEntry" ? static_cast<uint64_t>(n) : 1u) << beginning.name;
+    EXPECT_EQ(g_entered, std::string(beginning.name) == "BackToEntry" ? static_cast<uint64_t>(n) : 1u)
+        << beginning.name;
     EXPECT_EQ(g_last.entry, reinterpret_cast<uint64_t>(beginning.function));
     EXPECT_EQ(g_last.integer[1], reinterpret_cast<uint64_t>(values));
   }

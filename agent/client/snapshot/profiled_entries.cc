@@ -60,8 +60,7 @@ LoadedModule* ProfiledEntries::ModuleAt(uint64_t address) {
 ProfileRead ProfiledEntries::Read(const char* profile, PatchCounts* counts) {
   Pages text;
   bool exists = false;
-  if (!text.MapFile(profile, kMostProfileBytes, &exists))
-    return exists ? ProfileRead::kUnreadable : ProfileRead::kNone;
+  if (!text.MapFile(profile, kMostProfileBytes, &exists)) return exists ? ProfileRead::kUnreadable : ProfileRead::kNone;
   const char* begin = static_cast<const char*>(text.data());
   const char* end = begin + text.size();
   size_t lines = 1;

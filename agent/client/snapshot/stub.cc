@@ -32,9 +32,9 @@ class Builder {
       const uint8_t* at = begin_ + taken_;
       const Instruction next = DecodeInstruction(at, available_ - taken_, Address(at));
       if (next.size == 0) return Refusal::kUnknownInstruction;
-      const Refusal refusal = next.kind == InstructionKind::kPlain                  ? Copy(next)
+      const Refusal refusal = next.kind == InstructionKind::kPlain                 ? Copy(next)
                               : next.kind == InstructionKind::kCall && taken_ != 0 ? EmulateCall(next)
-                                                                                    : Refusal::kLeavesAtOnce;
+                                                                                   : Refusal::kLeavesAtOnce;
       if (refusal != Refusal::kNone) return refusal;
       taken_ += next.size;
       ++instructions_;
@@ -82,15 +82,15 @@ class Builder {
   }
 
   // `push rax; call f` begins functions that keep nothing of their arguments. The call must leave the address behind it
-  // in the function on the stack, or nothing could unwind through it; so that is stored below the stack pointer (the 128
-  // bytes there are left alone by signals), and flags and registers stay as they are. Under CET the processor would
+  // in the function on the stack, or nothing could unwind through it; so that is stored below the stack pointer (the
+  // 128 bytes there are left alone by signals), and flags and registers stay as they are. Under CET the processor would
   // notice that no call was made.
   Refusal EmulateCall(const Instruction& call) {
     if (stub_->skipped != 0) return Refusal::kLeavesAtOnce;
     const uint64_t back = Address(begin_ + taken_ + call.size);
-    uint8_t code[21] = {0xc7, 0x44, 0x24, 0xf8, 0, 0, 0, 0,   // mov dword [rsp-8], low
-                        0xc7, 0x44, 0x24, 0xfc, 0, 0, 0, 0,   // mov dword [rsp-4], high
-                        0x48, 0x8d, 0x64, 0x24, 0xf8};        // lea rsp, [rsp-8]
+    uint8_t code[21] = {0xc7, 0x44, 0x24, 0xf8, 0,   0, 0, 0,  // mov dword [rsp-8], low
+                        0xc7, 0x44, 0x24, 0xfc, 0,   0, 0, 0,  // mov dword [rsp-4], high
+                        0x48, 0x8d, 0x64, 0x24, 0xf8};         // lea rsp, [rsp-8]
     Put32(code + 4, static_cast<int32_t>(back));
     Put32(code + 12, static_cast<int32_t>(back >> 32));
     memcpy(stub_->code + used_, code, sizeof code);

@@ -51,8 +51,8 @@ static_assert(sizeof(Stub) == 64 && offsetof(Stub, call) == 8 && offsetof(Stub, 
 // The function that is to be patched: its bytes where they are, from the prefix to its end.
 struct Function {
   const uint8_t* entry;
-  size_t size;          // up to the next function; at least what is displaced
-  bool other_threads;   // may run meanwhile
+  size_t size;         // up to the next function; at least what is displaced
+  bool other_threads;  // may run meanwhile
 };
 
 // Fills `stub`, which will lie at `stub_address` and calls through the pointer at `slot_address`.

@@ -20,8 +20,8 @@ struct StubArea {
   Stub* Holding(uint64_t address) const;
 };
 
-// Below [begin, end), within the two GiB that a jump reaches, so that what grows upwards (the heap behind a program at a
-// fixed address) has its room. Writable until SealStubs.
+// Below [begin, end), within the two GiB that a jump reaches, so that what grows upwards (the heap behind a program at
+// a fixed address) has its room. Writable until SealStubs.
 StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity);
 // Executable and read-only from now on; false, and the area is gone, where the system forbids it.
 bool SealStubs(StubArea* area);

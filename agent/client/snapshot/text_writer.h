@@ -1,9 +1,9 @@
 // Changes bytes of a module's code while the process runs.
 //
-// The pages are never writable and executable at once, and never not executable: a private copy of the same pages of the
-// same file is made elsewhere, written, made read-only and executable, and moved over the old ones in one system call.
-// Another thread that runs there sees the old page or the new one. What forbids executable memory that was written (W^X
-// policies without mprotect, PR_SET_MDWE) refuses before anything has changed.
+// The pages are never writable and executable at once, and never not executable: a private copy of the same pages of
+// the same file is made elsewhere, written, made read-only and executable, and moved over the old ones in one system
+// call. Another thread that runs there sees the old page or the new one. What forbids executable memory that was
+// written (W^X policies without mprotect, PR_SET_MDWE) refuses before anything has changed.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_TEXT_WRITER_H_
 #define RECRASH_AGENT_CLIENT_SNAPSHOT_TEXT_WRITER_H_
 

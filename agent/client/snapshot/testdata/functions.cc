@@ -63,11 +63,11 @@ int Throws(int value, const int* values) {
 #define STRING(x) #x
 #define NAMED(x) STRING(x)
 // A function as the pass leaves it; `flags` is the last byte of the prefix.
-#define ENTRY(name, flags, text)                                                                                  \
-  asm(".pushsection .text.entries, \"ax\", @progbits\n .p2align 4\n .ascii \"\\017\\013rcent\"\n .byte " #flags     \
-      "\n .globl " #name "\n .type " #name ", @function\n" #name ":\n .cfi_startproc\n" text                      \
+#define ENTRY(name, flags, text)                                                                                \
+  asm(".pushsection .text.entries, \"ax\", @progbits\n .p2align 4\n .ascii \"\\017\\013rcent\"\n .byte " #flags \
+      "\n .globl " #name "\n .type " #name ", @function\n" #name ":\n .cfi_startproc\n" text                    \
       "\n .cfi_endproc\n .size " #name ", .-" #name "\n .popsection\n")
-#define BEGINS(name, text)             \
+#define BEGINS(name, text)                 \
   extern "C" long name(long, const long*); \
   ENTRY(name, 0, text)
 
@@ -83,7 +83,8 @@ entries_variable: .quad 77
 )");
 
 BEGINS(PushShort, "pushq %rbx\n movq %rdi, %rbx\n leaq 1(%rbx), %rax\n popq %rbx\n ret");
-BEGINS(PushShortLea, "pushq %rbx\n leaq entries_data(%rip), %rbx\n movq 8(%rbx), %rax\n addq %rdi, %rax\n popq %rbx\n ret");
+BEGINS(PushShortLea,
+       "pushq %rbx\n leaq entries_data(%rip), %rbx\n movq 8(%rbx), %rax\n addq %rdi, %rax\n popq %rbx\n ret");
 BEGINS(PushLong, "pushq %r15\n movq %rdi, %r15\n leaq 1(%r15), %rax\n popq %r15\n ret");
 BEGINS(PushFrame, "pushq %rbp\n movq %rsp, %rbp\n leaq 1(%rdi), %rax\n popq %rbp\n ret");
 BEGINS(PushTwice, "pushq %rax\n pushq %rbx\n leaq 2(%rdi), %rax\n popq %rbx\n popq %rcx\n ret");
@@ -112,20 +113,40 @@ BEGINS(LandingPad, "endbr64\n pushq %rbx\n movq %rdi, %rbx\n leaq 1(%rbx), %rax\
 BEGINS(LandingPadLong, "endbr64\n movq (%rsi), %rax\n addq %rdi, %rax\n ret");
 BEGINS(Nop, "xchgw %ax, %ax\n movq %rdi, %rax\n ret");
 BEGINS(BackToEntry, "movq %rdi, %rax\n decq %rdi\n testq %rdi, %rdi\n jg BackToEntry\n ret");
-BEGINS(LoopBehind, "pushq %rbx\n xorl %ebx, %ebx\n1: incq %rbx\n cmpq %rdi, %rbx\n jl 1b\n movq %rbx, %rax\n popq %rbx\n ret");
+BEGINS(LoopBehind,
+       "pushq %rbx\n xorl %ebx, %ebx\n1: incq %rbx\n cmpq %rdi, %rbx\n jl 1b\n movq %rbx, %rax\n popq %rbx\n ret");
 
 #define BEGINNING(name) {#name, name}
 extern "C" const Beginning kBeginnings[] = {
-    BEGINNING(PushShort),       BEGINNING(PushShortLea),    BEGINNING(PushLong),
-    BEGINNING(PushFrame),       BEGINNING(PushTwice),       BEGINNING(PushCall),
-    BEGINNING(SubStack),        BEGINNING(SubStackFar),     BEGINNING(MovRegister),
-    BEGINNING(MovShort),        BEGINNING(MovMemory),       BEGINNING(MovRelative),
-    BEGINNING(MovRelativeImmediate), BEGINNING(MovAbsolute), BEGINNING(MovThread),
-    BEGINNING(LeaRelative),     BEGINNING(TestFirst),       BEGINNING(CompareRelative),
-    BEGINNING(CompareByteRelative), BEGINNING(XorFirst),    BEGINNING(ImulFirst),
-    BEGINNING(VectorZero),      BEGINNING(VectorRelative),  BEGINNING(VectorInsert),
-    BEGINNING(LandingPad),      BEGINNING(LandingPadLong),  BEGINNING(Nop),
-    BEGINNING(BackToEntry),     BEGINNING(LoopBehind),
+    BEGINNING(PushShort),
+    BEGINNING(PushShortLea),
+    BEGINNING(PushLong),
+    BEGINNING(PushFrame),
+    BEGINNING(PushTwice),
+    BEGINNING(PushCall),
+    BEGINNING(SubStack),
+    BEGINNING(SubStackFar),
+    BEGINNING(MovRegister),
+    BEGINNING(MovShort),
+    BEGINNING(MovMemory),
+    BEGINNING(MovRelative),
+    BEGINNING(MovRelativeImmediate),
+    BEGINNING(MovAbsolute),
+    BEGINNING(MovThread),
+    BEGINNING(LeaRelative),
+    BEGINNING(TestFirst),
+    BEGINNING(CompareRelative),
+    BEGINNING(CompareByteRelative),
+    BEGINNING(XorFirst),
+    BEGINNING(ImulFirst),
+    BEGINNING(VectorZero),
+    BEGINNING(VectorRelative),
+    BEGINNING(VectorInsert),
+    BEGINNING(LandingPad),
+    BEGINNING(LandingPadLong),
+    BEGINNING(Nop),
+    BEGINNING(BackToEntry),
+    BEGINNING(LoopBehind),
 };
 extern "C" const int kBeginningCount = sizeof kBeginnings / sizeof kBeginnings[0];
 
@@ -140,7 +161,8 @@ ENTRY(Unknown, 0, "inb $1, %al\n ret");
 ENTRY(LoopAtSecond, 0, "pushq %rbx\n1: decq %rdi\n jg 1b\n popq %rbx\n ret");
 ENTRY(TableAtSecond, 1, "pushq %rbx\n decq %rdi\n popq %rbx\n ret");
 asm(".pushsection .text.entries\n .p2align 4\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n nop\n .globl NoPrefix\n "
-    ".type NoPrefix, @function\nNoPrefix:\n .cfi_startproc\n pushq %rbx\n movq %rdi, %rax\n popq %rbx\n ret\n .cfi_endproc\n "
+    ".type NoPrefix, @function\nNoPrefix:\n .cfi_startproc\n pushq %rbx\n movq %rdi, %rax\n popq %rbx\n ret\n "
+    ".cfi_endproc\n "
     ".size NoPrefix, .-NoPrefix\n .popsection");
 
 extern "C" const Refused kRefused[] = {

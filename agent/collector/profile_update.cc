@@ -1,0 +1,122 @@
+#include "agent/collector/profile_update.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "agent/collector/code_image.h"
+#include "agent/report/elf_notes.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kMostFunctions = 1000;  // of one crash: a deep recursion has few
+
+// Beside a program that was installed for all there is often no room for its users, and nothing wrong with that.
+bool MayWriteBeside(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash != path.npos && access(path.substr(0, slash + 1).c_str(), W_OK) == 0;
+}
+
+class StackReader {
+ public:
+  explicit StackReader(const Report& report) : report_(report) {}
+
+  Profile Run() {
+    if (report_.thrown) {
+      Take({report_.thrown->registers.pc()}, /*returned_to=*/true);
+      TakeWords(report_.thrown->bytes);
+    }
+    if (const Thread* thread = report_.failing_thread()) {
+      Take({thread->registers.pc()}, /*returned_to=*/false);
+      TakeStack({thread->registers.sp()});
+    }
+    return std::move(profile_);
+  }
+
+ private:
+  void TakeStack(TargetAddress sp) {
+    const auto region = std::ranges::find_if(report_.memory, [&](const Region& each) {
+      return sp >= each.address && sp - each.address < each.bytes.size();
+    });
+    if (region == report_.memory.end()) return;
+    const uint64_t skip = (sp - region->address) & ~uint64_t{7};
+    std::span<const uint8_t> stack = std::span(region->bytes).subspan(skip);
+    // What lies behind the stack's mapping may be in the same region.
+    if (const Mapping* mapping = report_.FindMapping(sp))
+      stack = stack.first(std::min(stack.size(), mapping->end - sp));
+    TakeWords(stack);
+  }
+
+  void TakeWords(std::span<const uint8_t> stack) {
+    for (; stack.size() >= 8 && profile_.functions.size() < kMostFunctions; stack = stack.subspan(8)) {
+      TargetAddress word;
+      std::memcpy(&word.value, stack.data(), sizeof word.value);
+      Take(word, /*returned_to=*/true);
+    }
+  }
+
+  void Take(TargetAddress pc, bool returned_to) {
+    const Module* module = ModuleOf(pc);
+    CodeImage* image = module != nullptr ? ImageOf(*module) : nullptr;
+    if (image == nullptr) return;
+    const uint64_t address = pc.value - module->bias;
+    if (returned_to && !image->IsReturnAddress(address)) return;
+    // A call that does not return may be the last instruction: what it would return to is another function.
+    const std::optional<uint64_t> start = image->FunctionStart(returned_to ? address - 1 : address);
+    if (!start || !image->IsPatchable(*start) || !seen_.insert({module, *start}).second) return;
+    profile_.functions.push_back({module->build_id, *start, image->FunctionName(*start), {}, {}});
+  }
+
+  // Most words are no addresses of code: asked first, and cheap.
+  const Module* ModuleOf(TargetAddress pc) const {
+    for (const Module& module : report_.modules)
+      if (pc >= module.base && pc - module.base < module.size) return &module;
+    return nullptr;
+  }
+
+  // Null where the file is not that of the report any more.
+  CodeImage* ImageOf(const Module& module) {
+    const auto [place, is_new] = images_.try_emplace(&module);
+    if (is_new && !module.build_id.empty()) {
+      const Result<std::string> build_id = ReadBuildId(module.path);
+      Result<CodeImage> image = CodeImage::Open(module.path);
+      if (build_id && *build_id == module.build_id && image) place->second.emplace(*std::move(image));
+    }
+    return place->second ? &*place->second : nullptr;
+  }
+
+  const Report& report_;
+  Profile profile_;
+  std::map<const Module*, std::optional<CodeImage>> images_;
+  std::set<std::pair<const Module*, uint64_t>> seen_;
+};
+
+}  // namespace
+
+Profile FunctionsOnStack(const Report& report) { return StackReader(report).Run(); }
+
+Status UpdateProfile(const Report& report, const std::string& path) {
+  if (path.empty() || !MayWriteBeside(path) || report.process.mode.find("second-chance") == std::string::npos)
+    return Ok{};
+  const Profile found = FunctionsOnStack(report);
+  if (found.functions.empty()) return Ok{};
+  Profile profile;
+  Result<Profile> before = ReadProfile(path);
+  if (before)
+    profile = *std::move(before);
+  else if (before.error().code != Errc::kMissing)
+    return before.error();  // whatever it is, it is not ours to replace
+  const size_t known = profile.functions.size();
+  MergeProfile(found, &profile);
+  if (profile.functions.size() == known && profile.damaged == 0) return Ok{};
+  return WriteProfile(profile, path);
+}
+
+}  // namespace recrash

@@ -1,0 +1,138 @@
+#include "agent/report/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <tuple>
+
+#include "agent/client/snapshot/profile_line.h"
+#include "agent/report/fd.h"
+#include "agent/report/file_io.h"
+
+namespace recrash {
+namespace {
+
+constexpr std::string_view kHead = "# recrash profile 1\n";
+
+std::string Text(client::Word word) { return word.known() ? std::string(word.begin, word.size) : ""; }
+
+ProfiledFunction FromLine(const client::ProfileLine& line) {
+  ProfiledFunction function;
+  function.build_id = Text(line.build_id);
+  function.name = Text(line.name);
+  if (line.has_offset) function.offset = line.offset;
+  if (line.has_entries) function.entries = line.entries;
+  if (line.has_microseconds) function.microseconds = line.microseconds;
+  return function;
+}
+
+std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }
+std::string OrDash(const std::optional<uint64_t>& number) { return number ? std::to_string(*number) : "-"; }
+
+std::string Hex(const std::optional<uint64_t>& number) {
+  if (!number) return "-";
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(*number));
+  return text;
+}
+
+// The entry is what counts in a build that is known, the name where it is not.
+using Key = std::tuple<std::string, std::optional<uint64_t>, std::string>;
+
+Key KeyOf(const ProfiledFunction& function) {
+  const bool by_entry = !function.build_id.empty() && function.offset;
+  return {function.build_id, by_entry ? function.offset : std::nullopt, by_entry ? "" : function.name};
+}
+
+void Larger(const std::optional<uint64_t>& other, std::optional<uint64_t>* value) {
+  if (other && (!*value || **value < *other)) *value = other;
+}
+
+Error NotWritten(const std::string& path) {
+  return Error{Errc::kRefused, path + ": profile not written: " + std::strerror(errno)};
+}
+
+Status WriteWhole(int descriptor, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t written = write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return NotWritten(path);
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Profile ParseProfile(std::string_view text) {
+  Profile profile;
+  client::ProfileLine line;
+  const char* end = text.data() + text.size();
+  for (const char* at = text.data(); at != end;) {
+    const client::LineKind kind = client::NextProfileLine(at, end, &line);
+    if (kind == client::LineKind::kDamaged) ++profile.damaged;
+    if (kind == client::LineKind::kFunction) profile.functions.push_back(FromLine(line));
+  }
+  return profile;
+}
+
+std::string ProfileText(const Profile& profile) {
+  std::string text(kHead);
+  text += "# build-id offset linkage-name entries microseconds\n";
+  for (const ProfiledFunction& function : profile.functions)
+    text += OrDash(function.build_id) + " " + Hex(function.offset) + " " + OrDash(function.name) + " " +
+            OrDash(function.entries) + " " + OrDash(function.microseconds) + "\n";
+  return text;
+}
+
+void MergeProfile(const Profile& more, Profile* into) {
+  std::map<Key, size_t> known;
+  for (size_t i = 0; i < into->functions.size(); ++i) known.emplace(KeyOf(into->functions[i]), i);
+  for (const ProfiledFunction& function : more.functions) {
+    const auto [place, is_new] = known.emplace(KeyOf(function), into->functions.size());
+    if (is_new) {
+      into->functions.push_back(function);
+      continue;
+    }
+    ProfiledFunction& same = into->functions[place->second];
+    if (same.name.empty()) same.name = function.name;
+    Larger(function.entries, &same.entries);
+    Larger(function.microseconds, &same.microseconds);
+  }
+  into->damaged += more.damaged;
+}
+
+Result<Profile> ReadProfile(const std::string& path) {
+  Result<InputFile> file = InputFile::Open(path);
+  if (!file) return file.error();
+  if (file->size() > client::kMostProfileBytes)
+    return Error{Errc::kDamaged, path + ": not a profile: " + std::to_string(file->size()) + " bytes, of at most " +
+                                     std::to_string(client::kMostProfileBytes)};
+  std::string text(file->size(), '\0');
+  if (Status status = file->ReadAt(0, text.data(), text.size()); !status) return status.error();
+  Profile profile = ParseProfile(text);
+  if (profile.functions.empty() && !text.empty() && !text.starts_with("# recrash profile"))
+    return Error{Errc::kDamaged, path + ": not a profile: no line of it names a function"};
+  return profile;
+}
+
+Status WriteProfile(const Profile& profile, const std::string& path) {
+  std::string temporary = path + ".XXXXXX";
+  Fd file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file) return NotWritten(path);
+  // Names of functions and nothing of the process: others may read what is handed out.
+  Status status = WriteWhole(file.get(), ProfileText(profile), path);
+  if (status && (fchmod(file.get(), 0644) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
+    status = NotWritten(path);
+  if (!status) unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace recrash

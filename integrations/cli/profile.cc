@@ -1,0 +1,96 @@
+// recrash profile: what second chance watches. show | merge | add.
+#include "agent/report/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/client/snapshot/profile_line.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/material.h"
+#include "integrations/cli/terminal.h"
+#include "testgen/emit/failure_text.h"
+#include "testgen/emit/text.h"
+#include "testgen/symbols/names.h"
+#include "testgen/symbols/profiled_functions.h"
+
+namespace recrash::cli {
+namespace {
+
+std::string CountText(const std::optional<uint64_t>& count) { return count ? std::to_string(*count) : ""; }
+
+std::string TimeText(const std::optional<uint64_t>& microseconds) {
+  return microseconds ? fmt::format("{:.1f} ms", static_cast<double>(*microseconds) / 1000) : "";
+}
+
+std::string NameText(const ProfiledFunction& function) {
+  if (!function.name.empty()) return PrintableText(Demangle(function.name));
+  return fmt::format("(no name) at {:#x}", function.offset.value_or(0));
+}
+
+void NoteDamage(const Profile& profile, const std::string& path) {
+  if (profile.damaged != 0) Note(fmt::format("{}: {} lines were not understood and left out", path, profile.damaged));
+}
+
+// What is in the file already stays.
+Result<Profile> ReadOrEmpty(const std::string& path) {
+  Result<Profile> profile = ReadProfile(path);
+  if (!profile && profile.error().code == Errc::kMissing) return Profile();
+  return profile;
+}
+
+int Write(const Profile& profile, const std::string& path) {
+  NoteDamage(profile, path);
+  if (Status status = WriteProfile(profile, path); !status) return Fail(status.error());
+  fmt::print("{}: {} functions\n", PrintableText(path), profile.functions.size());
+  return kSuccess;
+}
+
+}  // namespace
+
+int ProfileShowCommand(const ProfileArguments& arguments) {
+  const Result<Profile> profile = ReadProfile(arguments.files[0]);
+  if (!profile) return Fail(profile.error());
+  std::vector<const ProfiledFunction*> functions;
+  for (const ProfiledFunction& function : profile->functions) functions.push_back(&function);
+  // What costs most comes first, then the order of the file.
+  std::ranges::sort(functions, [](const ProfiledFunction* a, const ProfiledFunction* b) {
+    const uint64_t cost = a->microseconds.value_or(0), other = b->microseconds.value_or(0);
+    return cost != other ? cost > other : a < b;
+  });
+  fmt::print("{:>10}  {:>12}  {:<12}  {}\n", "entries", "time", "build", "function");
+  for (const ProfiledFunction* function : functions)
+    fmt::print("{:>10}  {:>12}  {:<12}  {}\n", CountText(function->entries), TimeText(function->microseconds),
+               function->build_id.substr(0, 12), NameText(*function));
+  NoteDamage(*profile, arguments.files[0]);
+  return kSuccess;
+}
+
+int ProfileMergeCommand(const ProfileArguments& arguments) {
+  Profile merged;
+  for (const std::string& file : arguments.files) {
+    const Result<Profile> profile = ReadProfile(file);
+    if (!profile) return Fail(profile.error());
+    MergeProfile(*profile, &merged);
+  }
+  return Write(merged, arguments.output);
+}
+
+int ProfileAddCommand(const ProfileArguments& arguments) {
+  const Result<Material> material = LoadMaterial(arguments.report, /*max_candidates=*/1);
+  if (!material) return Fail(material.error());
+  const Result<Profile> found = FunctionsToWatch(material->report, material->backtrace, material->symbols);
+  if (!found) return Fail(found.error());
+  if (found->functions.empty())
+    return Fail({Errc::kMissing, material->path +
+                                     ": no function on its stack was compiled by recrash's pass\n"
+                                     "build the program with recrash-clang++ -recrash-mode=references+second-chance"});
+  std::string output = arguments.output;
+  if (output.empty()) output = BaseName(material->report.process.program) + client::kProfileSuffix;
+  Result<Profile> profile = ReadOrEmpty(output);
+  if (!profile) return Fail(profile.error());
+  MergeProfile(*found, &*profile);
+  return Write(*profile, output);
+}
+
+}  // namespace recrash::cli

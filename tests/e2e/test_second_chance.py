@@ -1,0 +1,186 @@
+"""Second chance as a user meets it: a crash teaches the profile, the next run watches, a new build finds its functions."""
+
+import signal
+import subprocess
+
+from harness import PREFIX, Workspace, main
+
+# Says of each function whether its entry leads elsewhere, then crashes when told.
+PROGRAM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <recrash/recrash.h>
+
+EXTRA
+__attribute__((noinline)) static int Inner(const int* values, int n) {
+  int sum = 0;
+  for (int i = 0; i < n; ++i) sum += values[i];
+  return sum;
+}
+
+__attribute__((always_inline)) static inline int Inlined(const int* values, int n) { return Inner(values, n) * 2; }
+
+__attribute__((noinline)) int Middle(const int* values, int n, char* text) {
+  std::snprintf(text, 20, "%d", n);
+  const int got = Inlined(values, n);
+  return got + text[0];
+}
+
+__attribute__((noinline)) int Outer(int n, char* text) {
+  const int values[] = {1, 2, 3, 4};
+  const int got = Middle(n < 0 ? nullptr : values, n < 0 ? -n : n, text);
+  std::printf("%d\n", got);
+  return got;
+}
+
+__attribute__((noinline)) int Elsewhere(int n, char* text) { return std::snprintf(text, 20, "%d", n + 1); }
+
+template <typename F>
+void Say(const char* name, F function) {
+  unsigned char first = 0;
+  std::memcpy(&first, reinterpret_cast<const void*>(function), 1);
+  std::printf("%s %s\n", name, first == 0xeb ? "watched" : "as compiled");
+  std::fflush(stdout);
+}
+
+int main(int argc, char** argv) {
+  char text[32] = "";
+  if (argc > 2) RECRASH_PROFILES(std::strcmp(argv[2], "none") ? argv[2] : nullptr);
+  Say("Inner", &Inner);
+  Say("Middle", &Middle);
+  Say("Outer", &Outer);
+  Say("Elsewhere", &Elsewhere);
+  Elsewhere(argc, text);
+  Outer(std::atoi(argv[1]), text);
+}
+"""
+FLAGS = ("-O2", "-g", "-recrash-mode=references+second-chance")
+WATCHED = {"Inner": "watched", "Middle": "watched", "Outer": "watched", "Elsewhere": "as compiled"}
+AS_COMPILED = dict.fromkeys(WATCHED, "as compiled")
+
+
+class SecondChance(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.program = self.build("program")
+        self.profile = self.path / "program.recrash-profile"
+
+    def build(self, output, extra="", flags=FLAGS):
+        return self.compile_text(PROGRAM.replace("EXTRA", extra), output=output, flags=flags)
+
+    def state(self, *arguments, program=None, env=None):
+        """What a run that does not crash says of the functions."""
+        result = self.run_command(program or self.program, "4", *arguments, env=env)
+        self.errors = result.stderr
+        lines = dict(line.split(" ", 1) for line in result.stdout.splitlines() if " " in line)
+        self.assertTrue(result.stdout.endswith(f"{20 + ord('4')}\n"), result.stdout)
+        return lines
+
+    def first_crash(self):
+        return self.crash(self.program, "-3", died_of=signal.SIGSEGV)
+
+    def names(self, profile=None):
+        text = (profile or self.profile).read_text()
+        return {line.split()[2] for line in text.splitlines() if not line.startswith("#")}
+
+    def test_a_crash_teaches_what_the_next_run_watches(self):
+        self.assertEqual(self.state(), AS_COMPILED)
+        self.first_crash()
+        self.assertLessEqual({"_ZL5InnerPKii", "_Z6MiddlePKiiPc", "_Z5OuteriPc", "main"}, self.names())
+        self.assertNotIn("_Z9ElsewhereiPc", self.names())
+        self.assertEqual(self.state(), WATCHED)
+        self.assertEqual(self.errors, "")
+        # Watched, it crashes as before, and there is nothing new to learn.
+        learnt = self.profile.read_text()
+        report = self.first_crash()
+        self.assertEqual(self.profile.read_text(), learnt)
+        result = self.reproduce(self.program, report=report)
+        self.assert_reproduced(result, "Inner", "Middle", "Outer")
+
+    def test_a_stripped_program_learns_by_offset(self):
+        subprocess.run(["eu-strip", "-o", self.path / "stripped", self.program], check=True)
+        stripped = self.path / "stripped"
+        self.crash(stripped, "-3", died_of=signal.SIGSEGV)
+        self.assertEqual(self.names(self.path / "stripped.recrash-profile"), {"-"})
+        self.assertEqual(self.state(program=stripped), WATCHED)
+
+    def test_a_new_build_finds_its_functions_by_name(self):
+        self.first_crash()
+        moved = self.build("program", extra="__attribute__((noinline, used)) int First(int* p) { return *p + 1; }")
+        self.assertEqual(self.state(program=moved), WATCHED)
+        self.assertEqual(self.errors, "")
+        # Without symbols there is no way from name to entry, and the program says so.
+        subprocess.run(["eu-strip", moved], check=True)
+        self.assertEqual(self.state(program=moved), AS_COMPILED)
+        self.assertIn("of another build, and this one has no symbol table to find them by name", self.errors)
+        self.assertEqual(self.state(program=moved, env={"RECRASH_OPTIONS": "quiet"}), AS_COMPILED)
+        self.assertEqual(self.errors, "")
+
+    def test_the_profile_lies_where_it_is_told(self):
+        self.first_crash()
+        folder = self.path / "profiles"
+        folder.mkdir()
+        self.profile.rename(folder / "program.recrash-profile")
+        self.assertEqual(self.state(), AS_COMPILED)
+        self.assertEqual(self.state(env={"RECRASH_PROFILE": str(folder)}), WATCHED)
+        self.assertEqual(self.state(env={"RECRASH_PROFILE": str(folder / "program.recrash-profile")}), WATCHED)
+        self.assertEqual(self.state(env={"RECRASH_PROFILE": ""}), AS_COMPILED)
+        # A folder that the program itself names, from then on; and nothing watched any more.
+        self.assertEqual(self.state(str(folder)), WATCHED)
+        self.assertEqual(self.state("none", env={"RECRASH_PROFILE": str(folder)}), AS_COMPILED)
+        # A crash updates the one that was read, and no other.
+        (folder / "program.recrash-profile").unlink()
+        self.crash(self.program, "-3", str(folder), died_of=signal.SIGSEGV)
+        self.assertIn("_Z5OuteriPc", self.names(folder / "program.recrash-profile"))
+        self.assertFalse(self.profile.exists())
+
+    def test_what_is_there_is_not_written_over(self):
+        self.profile.write_text("my shopping list: bread\nand butter\n")
+        report = self.first_crash()
+        self.assertTrue(report.exists())
+        self.assertEqual(self.profile.read_text(), "my shopping list: bread\nand butter\n")
+        self.profile.unlink()
+        self.profile.mkdir()
+        self.assertEqual(self.state(), AS_COMPILED)
+        self.first_crash()
+
+    def test_other_modes_learn_nothing(self):
+        for mode in ("references", "full"):
+            program = self.build(mode, flags=("-O2", "-g", f"-recrash-mode={mode}"))
+            self.crash(program, "-3", died_of=signal.SIGSEGV)
+            self.assertEqual(list(self.path.glob("*.recrash-profile")), [])
+
+    def test_without_records_too(self):
+        program = self.build("program", flags=("-O2", "-g", "-recrash-mode=second-chance"))
+        self.crash(program, "-3", died_of=signal.SIGSEGV)
+        self.assertEqual(self.state(program=program), WATCHED)
+
+    def test_the_command_adds_merges_and_shows(self):
+        report = self.first_crash()
+        self.profile.unlink()
+        self.run_command("recrash", "profile", "add", report, "-o", "field.recrash-profile")
+        added = self.path / "field.recrash-profile"
+        self.assertEqual(self.names(added), {"_ZL5InnerPKii", "_Z6MiddlePKiiPc", "_Z5OuteriPc", "main"})
+        self.assertEqual(self.state(env={"RECRASH_PROFILE": str(added)}), WATCHED)
+        other = self.path / "other.recrash-profile"
+        other.write_text("- - _Z9ElsewhereiPc 12 3400\n")
+        self.run_command("recrash", "profile", "merge", added, other, "-o", "both.recrash-profile")
+        shown = self.run_command("recrash", "profile", "show", "both.recrash-profile").stdout
+        self.assertRegex(shown, r"12 +3\.4 ms +Elsewhere\(int, char\*\)\n")
+        self.assertRegex(shown, r"(?m)^ +[0-9a-f]{12} +Outer\(int, char\*\)$")
+        self.assertEqual(self.state(env={"RECRASH_PROFILE": str(self.path / "both.recrash-profile")}),
+                         dict.fromkeys(WATCHED, "watched"))
+        for words, code in ((("show", "none"), 4), (("show", self.program), 3), (("merge", added), 2), (("add", "none"), 4)):
+            self.run_command("recrash", "profile", *words, expect=code)
+
+    def test_a_plain_build_is_told_what_it_needs(self):
+        program = self.build("plain", flags=("-O2", "-g", "-fno-recrash", f"-I{PREFIX}/include"))
+        self.run_command("recrash", "run", "-o", self.reports, "--", program, "-3", expect=128 + signal.SIGSEGV)
+        report = next(self.reports.glob("*.rcr"))
+        result = self.run_command("recrash", "profile", "add", report, expect=4)
+        self.assertIn("-recrash-mode=references+second-chance", result.stderr)
+
+
+if __name__ == "__main__":
+    main()
