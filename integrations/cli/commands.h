@@ -11,6 +11,7 @@ namespace recrash::cli {
 
 struct RunArguments {
   std::string directory;             // -o: store for this run
+  bool once = false;                 // not again after a crash
   std::vector<std::string> command;  // PROGRAM ARGS…
 };
 int RunCommand(const RunArguments& arguments);

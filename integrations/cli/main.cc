@@ -137,7 +137,13 @@ int Main(int argc, char** argv) {
       "exit status is the program's (128 + signal when it dies of "
       "one).\nThe report holds the files that the program was given, up to 4 MiB each (RECRASH_OPTIONS=files=names: "
       "only "
-      "what they are called).");
+      "what they are called).\nA program built with -recrash-mode=references+second-chance that crashes is run again "
+      "with "
+      "the functions that were on its stack watched from their entry on, and the command says whether it crashed the "
+      "same "
+      "way; so it must bear being run twice, and what it reads from standard input must be a file.");
+  command->add_flag("--once", run.once,
+                    "after a crash, do not run a second-chance build again with the functions of that crash watched");
   command->add_option("-o", run.directory, "folder for the report (default: the store)")->type_name("DIR");
   command->prefix_command();
   command->callback([&, command] {

@@ -1,4 +1,5 @@
-// recrash run: a program as it is, with the agent in it, so that its crash is kept.
+// recrash run: a program as it is, with the agent in it, so that its crash is kept; one built for second chance is run
+// again with the crash's own profile.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -8,6 +9,7 @@
 
 #include "integrations/cli/agent_environment.h"
 #include "integrations/cli/commands.h"
+#include "integrations/cli/second_run.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/subprocess.h"
 #include "integrations/cli/terminal.h"
@@ -41,40 +43,98 @@ std::string Options() {
   return options + (options.empty() ? "" : ",") + "files=embed";
 }
 
+// The environment that a run gets besides ours, and where its reports go.
+struct Setting {
+  fs::path program;
+  fs::path store;
+  ProcessOptions options;
+};
+
+Result<Setting> Prepare(const RunArguments& arguments) {
+  Setting setting;
+  const Result<fs::path> program = FindProgram(arguments.command[0]);
+  if (!program) return program.error();
+  setting.program = *program;
+  auto environment = AgentEnvironment(*program, Options());
+  if (!environment) return environment.error();
+  setting.options.environment = *std::move(environment);
+  setting.store =
+      fs::absolute(arguments.directory.empty() ? StoreDirectory() : fs::path(arguments.directory)).lexically_normal();
+  setting.options.environment.emplace_back("RECRASH_DIR", setting.store.string());
+  return setting;
+}
+
+struct Run {
+  ProcessResult result;
+  std::set<fs::path> reports;  // that it left
+};
+
+Result<Run> RunOnce(const Setting& setting, const RunArguments& arguments, const ProcessOptions& options) {
+  const std::set<fs::path> before = ReportsIn(setting.store);
+  std::vector<std::string> command = arguments.command;
+  command[0] = setting.program.string();
+  Result<ProcessResult> result = RunProcess(command, options);
+  if (!result) return result.error();
+  Run run = {*std::move(result), ReportsIn(setting.store)};
+  std::erase_if(run.reports, [&](const fs::path& path) { return before.contains(path); });
+  return run;
+}
+
+void TellReports(const Run& run, const RunArguments& arguments) {
+  for (const fs::path& path : run.reports)
+    Note(fmt::format("report: {}\nnext: recrash reproduce {} --program {}", path.string(),
+                     arguments.directory.empty() ? ReportName(path) : path.string(), arguments.command[0]));
+}
+
+// What the second run came to, in words.
+std::string Compare(const Crash& first, const Run& run) {
+  if (run.reports.size() != 1) return "did not crash the second time: its tests are those of the first report";
+  const Result<Crash> second = Crash::Read(run.reports.begin()->string(), first.material.symbols.program);
+  if (!second) return "crashed again, but that report cannot be read: " + second.error().message;
+  const std::string difference = Difference(first, *second);
+  if (difference.empty()) return "crashed the same way again: " + FailureAndPlace(*second);
+  return "crashed in another way: " + difference;
+}
+
+// Only after one crash that left its own report.
+void RunAgain(const Setting& setting, const RunArguments& arguments, const StandardInput& input, const Run& run) {
+  if (arguments.once || !WIFSIGNALED(run.result.wait_status) || run.reports.size() != 1) return;
+  const Result<Crash> first = Crash::Read(run.reports.begin()->string(), setting.program.string());
+  if (!first || first->watched.functions.empty()) return;
+  if (!input.Rewind())
+    return Note("not run again with its functions watched: what it has read from a pipe is gone; give it a file");
+  const Result<TemporaryProfile> profile = TemporaryProfile::Write(first->watched, setting.store.string());
+  if (!profile) return Note("not run again with its functions watched: " + profile.error().message);
+  const size_t count = first->watched.functions.size();
+  Note(fmt::format("running it again, with {} function{} watched from {} entry on (--once: not)", count,
+                   count == 1 ? "" : "s", count == 1 ? "its" : "their"));
+  ProcessOptions options = setting.options;
+  options.environment.emplace_back("RECRASH_PROFILE", profile->path());
+  const Result<Run> again = RunOnce(setting, arguments, options);
+  if (!again) return Note("not run again: " + again.error().message);
+  Note(Compare(*first, *again));
+  TellReports(*again, arguments);
+}
+
 }  // namespace
 
 int RunCommand(const RunArguments& arguments) {
   if (arguments.command.empty())
     return Fail({Errc::kUsage, "needed a program to run, found none\nrecrash run -- PROGRAM [ARGUMENTS...]"});
-  const Result<fs::path> program = FindProgram(arguments.command[0]);
-  if (!program) return Fail(program.error());
-  auto environment = AgentEnvironment(*program, Options());
-  if (!environment) return Fail(environment.error());
-
-  const fs::path store =
-      fs::absolute(arguments.directory.empty() ? StoreDirectory() : fs::path(arguments.directory)).lexically_normal();
-  ProcessOptions options;
-  options.environment = *std::move(environment);
-  options.environment.emplace_back("RECRASH_DIR", store.string());
-
-  const std::set<fs::path> before = ReportsIn(store);
-  std::vector<std::string> command = arguments.command;
-  command[0] = program->string();
-  const Result<ProcessResult> result = RunProcess(command, options);
-  if (!result) return Fail(result.error());
-
-  std::set<fs::path> reports = ReportsIn(store);
-  std::erase_if(reports, [&](const fs::path& path) { return before.contains(path); });
-  for (const fs::path& path : reports)
-    Note(fmt::format("report: {}\nnext: recrash reproduce {} --program {}", path.string(),
-                     arguments.directory.empty() ? ReportName(path) : path.string(), arguments.command[0]));
-  if (WIFSIGNALED(result->wait_status) && reports.empty())
+  const Result<Setting> setting = Prepare(arguments);
+  if (!setting) return Fail(setting.error());
+  const StandardInput input;
+  const Result<Run> run = RunOnce(*setting, arguments, setting->options);
+  if (!run) return Fail(run.error());
+  TellReports(*run, arguments);
+  if (WIFSIGNALED(run->result.wait_status) && run->reports.empty())
     Note(
         fmt::format("the program died of {}, and no report was written to {}\n"
                     "a program that handles this signal itself, or clears its environment, cannot be watched from "
                     "outside: build it with recrash-clang++",
-                    SignalName(WTERMSIG(result->wait_status)), store.string()));
-  return result->exit_code();
+                    SignalName(WTERMSIG(run->result.wait_status)), setting->store.string()));
+  RunAgain(*setting, arguments, input, *run);
+  return run->result.exit_code();
 }
 
 }  // namespace recrash::cli

@@ -182,5 +182,89 @@ class SecondChance(Workspace):
         self.assertIn("-recrash-mode=references+second-chance", result.stderr)
 
 
+# Fails as the file `plan` says, which it shortens by one line.
+PLANNED = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+__attribute__((noinline)) int Fail(const std::string& how) {
+  if (how == "abort") std::abort();
+  if (how == "deeper") return Fail("null") + 1;
+  return how == "null" ? *static_cast<volatile int*>(nullptr) : 0;
+}
+
+__attribute__((noinline)) int Other(const std::string& how) {
+  volatile int* nowhere = nullptr;
+  return how.empty() ? 0 : *nowhere;
+}
+
+int main(int argc, char**) {
+  std::ifstream in("plan");
+  std::string how, rest;
+  std::getline(in, how);
+  rest.assign(std::istreambuf_iterator<char>(in), {});
+  std::ofstream("plan") << rest;
+  unsigned char first = *reinterpret_cast<const unsigned char*>(&Fail);
+  std::printf("%s %s\n", how.c_str(), first == 0xeb ? "watched" : "as compiled");
+  std::fflush(stdout);
+  return argc > 1 || how == "other" ? Other(how) : Fail(how);
+}
+"""
+
+
+class RunTwice(Workspace):
+    def setUp(self):
+        super().setUp()
+        self.program = self.compile_text(PLANNED, flags=FLAGS)
+        self.environment["RECRASH_PROFILE"] = ""  # none but the crash's own
+
+    def run_planned(self, *plan, options=(), expect=128 + signal.SIGSEGV, prefix=()):
+        (self.path / "plan").write_text("".join(f"{line}\n" for line in plan))
+        result = self.run_command(*prefix, "recrash", "run", *options, "--", self.program, expect=expect)
+        self.assertEqual(list(self.path.rglob("*.recrash-profile")), [])
+        return result
+
+    def test_it_crashes_the_same_way_with_its_functions_watched(self):
+        result = self.run_planned("null", "null")
+        self.assertEqual(result.stdout, "null as compiled\nnull watched\n")
+        self.assertIn("running it again, with 2 functions watched from their entry on", result.stderr)
+        self.assertIn("crashed the same way again: SIGSEGV in Fail", result.stderr)
+        reports = list(self.reports.glob("*.rcr"))
+        self.assertEqual(len(reports), 2)
+        self.assertEqual(result.stderr.count("next: recrash reproduce"), 2)
+
+    def test_once_is_once(self):
+        result = self.run_planned("null", "null", options=("--once",))
+        self.assertEqual(result.stdout, "null as compiled\n")
+        self.assertNotIn("again", result.stderr)
+
+    def test_it_says_what_was_different(self):
+        for second, words in (("abort", "crashed in another way: SIGSEGV in Fail, and then SIGABRT"),
+                              ("other", "crashed in another way: SIGSEGV in Fail, and then SIGSEGV in Other"),
+                              ("deeper", "SIGSEGV in Fail both times, but with other functions on the stack"),
+                              ("nothing", "did not crash the second time")):
+            self.assertIn(words, self.run_planned("null", second).stderr)
+
+    def test_what_was_piped_in_is_gone(self):
+        (self.path / "plan").write_text("null\nnull\n")
+        result = self.run_command("sh", "-c", f"echo hello | recrash run -- {self.program}", expect=128 + signal.SIGSEGV)
+        self.assertEqual(result.stdout, "null as compiled\n")
+        self.assertIn("what it has read from a pipe is gone", result.stderr)
+        # A file is read from where the first run began.
+        (self.path / "input").write_text("plan")
+        (self.path / "plan").write_text("null\nnull\n")
+        result = self.run_command("sh", "-c", f"recrash run -- {self.program} < input", expect=128 + signal.SIGSEGV)
+        self.assertIn("crashed the same way again", result.stderr)
+
+    def test_other_builds_run_once(self):
+        self.program = self.compile_text(PLANNED, flags=("-O2", "-g", "-recrash-mode=references"))
+        result = self.run_planned("null", "null")
+        self.assertEqual(result.stdout, "null as compiled\n")
+        self.assertNotIn("again", result.stderr)
+
+
 if __name__ == "__main__":
     main()

@@ -1,0 +1,81 @@
+#include "integrations/cli/second_run.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/client/snapshot/profile_line.h"
+#include "testgen/emit/failure_text.h"
+#include "testgen/emit/text.h"
+#include "testgen/symbols/names.h"
+#include "testgen/symbols/profiled_functions.h"
+
+namespace recrash::cli {
+namespace {
+
+std::vector<std::string> FunctionsOf(const Backtrace& backtrace) {
+  std::vector<std::string> names;
+  for (const Frame& frame : backtrace.frames)
+    names.push_back(frame.linkage_name.empty() ? frame.function : frame.linkage_name);
+  return names;
+}
+
+// What a run chose of its own accord (addresses, process numbers) is not asked.
+bool SameKind(const Failure& a, const Failure& b) {
+  return a.kind == b.kind && a.signal == b.signal && a.exception_type == b.exception_type;
+}
+
+}  // namespace
+
+StandardInput::StandardInput() {
+  struct stat status;
+  if (fstat(STDIN_FILENO, &status) != 0) return;
+  is_pipe_ = S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode);
+  if (S_ISREG(status.st_mode)) offset_ = lseek(STDIN_FILENO, 0, SEEK_CUR);
+}
+
+bool StandardInput::Rewind() const {
+  return !is_pipe_ && (offset_ < 0 || lseek(STDIN_FILENO, offset_, SEEK_SET) == offset_);
+}
+
+Result<Crash> Crash::Read(const std::string& report, const std::string& program) {
+  Crash crash;
+  Result<Material> material = LoadMaterial({report, program, {}}, /*max_candidates=*/1);
+  if (!material) return material.error();
+  crash.material = *std::move(material);
+  const Report& read = crash.material.report;
+  if (read.process.mode.find("second-chance") == std::string::npos) return crash;
+  Result<Profile> watched = FunctionsToWatch(read, crash.material.backtrace, crash.material.symbols);
+  if (!watched) return watched.error();
+  crash.watched = *std::move(watched);
+  return crash;
+}
+
+Result<TemporaryProfile> TemporaryProfile::Write(const Profile& profile, const std::string& folder) {
+  const std::string path = fmt::format("{}/second-run-{}{}", folder, getpid(), client::kProfileSuffix);
+  if (Status status = WriteProfile(profile, path); !status) return status.error();
+  return TemporaryProfile(path);
+}
+
+TemporaryProfile::~TemporaryProfile() {
+  if (!path_.empty()) unlink(path_.c_str());
+}
+
+std::string FailureAndPlace(const Crash& crash) {
+  const Backtrace& backtrace = crash.material.backtrace;
+  const std::string kind = FailureKindText(crash.material.report.failure);
+  const std::string& function = backtrace.place.function;
+  return PrintableText(function.empty() ? kind : kind + " in " + PlainFunction(Demangle(function)));
+}
+
+std::string Difference(const Crash& first, const Crash& second) {
+  const Backtrace &before = first.material.backtrace, &after = second.material.backtrace;
+  if (!SameKind(first.material.report.failure, second.material.report.failure) ||
+      before.place.function != after.place.function)
+    return FailureAndPlace(first) + ", and then " + FailureAndPlace(second);
+  if (FunctionsOf(before) != FunctionsOf(after) || before.skipped != after.skipped)
+    return FailureAndPlace(first) + " both times, but with other functions on the stack";
+  return "";
+}
+
+}  // namespace recrash::cli
