@@ -10,7 +10,7 @@ instrumentation and whose crashes `recrash run` keeps. A case is crashed once, a
 (--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the input gone from
 the disk.
 
-Exit codes: 0; 1 a build or recrash failed, or a test passes on the broken program (with --quick: or a case has no test);
+Exit codes: 0; 1 a build or recrash failed, or a test does not fail as recorded on the broken program (with --quick: or a case has no test);
 4 a source or package could not be fetched.
 """
 
@@ -158,7 +158,7 @@ def reproduce(build, report, folder, *options):
 
 
 def run_tests(folder):
-    """The generated tests against the program as it is: all must fail. Gives how many ran and the names that passed."""
+    """The generated tests against the program as it is: all must fail, as recorded. Gives how many ran, and which did not."""
     binary = folder / "tests/build/crash_test"
     if not binary.exists():
         return None
@@ -169,7 +169,12 @@ def run_tests(folder):
         return None
     tests = [test for suite in json.loads(out.read_text())["testsuites"] for test in suite["testsuite"]]
     # A test that does not die as recorded passes with a note; on the program as it was, each must fail.
-    return {"run": len(tests), "passed": [test["name"] for test in tests if "failures" not in test]}
+    return {"run": len(tests), "passed": [test["name"] for test in tests if "failures" not in test],
+            "failed_otherwise": [test["name"] for test in tests if "failures" in test and not happens_again(test)]}
+
+
+def happens_again(test):
+    return all("happens again" in failure["failure"] for failure in test["failures"])
 
 
 def merge(runs, gone, again):
@@ -237,9 +242,9 @@ def summary(result):
     gone = sum(frame.get("input_removed") == "reproduced" for frame in tried)
     again = sum(frame.get("rerun") == "reproduced" for frame in tried)
     unstable = sum(not frame["stable"] for frame in tried)
-    wrong = len((result.get("tests_run") or {}).get("passed", []))
+    wrong = len(wrong_tests(result))
     return (f"{head} {good:3} of {len(tried):3} reproduce, {again:3} run again, {gone:3} without the input, {result['report_bytes'] / 1024:5.0f} KiB, "
-            f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} PASS' if wrong else ''}")
+            f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} TESTS WRONG' if wrong else ''}")
 
 
 def reproduced(result):
@@ -247,8 +252,13 @@ def reproduced(result):
 
 
 def is_wrong(result):
-    """recrash itself failed, or a test that it kept passes on the broken program."""
-    return "error" in result or bool((result.get("tests_run") or {}).get("passed"))
+    """recrash itself failed, or a test that it kept does not fail as recorded on the broken program."""
+    return "error" in result or bool(wrong_tests(result))
+
+
+def wrong_tests(result):
+    run = result.get("tests_run") or {}
+    return run.get("passed", []) + run.get("failed_otherwise", [])
 
 
 def all_cases(corpus, inputs):

@@ -139,9 +139,9 @@ def summary(results):
              f"{max([r.get('collect_ms', 0) for r in results.of(m)], default=0):.0f} ms"),
         line("report to verdicts, tests not built, median", lambda m: f"{median([r['seconds'][-1] for r in results.of(m) if 'seconds' in r]):.1f} s"),
         line("the same with `--rerun`, median", lambda m: f"{median([r['rerun_seconds'] for r in results.of(m) if 'rerun_seconds' in r]):.1f} s"),
-        line("generated tests run / passed on the broken program", lambda m: (
+        line("generated tests run / of these passed or failed otherwise than recorded", lambda m: (
             f"{sum((r.get('tests_run') or {}).get('run', 0) for r in results.of(m))} / "
-            f"{sum(len((r.get('tests_run') or {}).get('passed', [])) for r in results.of(m))}")),
+            f"{sum(len((r.get('tests_run') or {}).get(key, [])) for r in results.of(m) for key in ('passed', 'failed_otherwise'))}")),
         line("frames whose verdict changed between runs", lambda m: sum(not f["stable"] for r in results.of(m) for f in tried(r))),
     ]
     return "\n".join(lines)
