@@ -38,6 +38,7 @@ PROGRAMS = programs.PROGRAMS | found_programs.PROGRAMS
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUICK = ("tetgen", "jsonnet", "swig")
 CRASH_SECONDS, MEMORY = 300, 8 << 30
+TRIES = 10  # a wild read hits something unmapped in most runs, not in all
 
 
 class BuildFailed(Exception):
@@ -124,20 +125,24 @@ def is_linked(file):
 
 
 def crash(build, case, folder):
-    """Runs the program into its crash in `folder`. Gives the report and how the run ended."""
+    """Runs the program into its crash in `folder`. Gives the report and how the last run ended."""
     reports = folder / "reports"
     shutil.copy(case.input, folder)
     command = [build.executable, *case.arguments()]
     if build.mode == "plain":
         command = [product.RECRASH, "run", "--", *command]
     environment = {**os.environ, **build.environment(), "RECRASH_DIR": str(reports), "RECRASH_OPTIONS": "files=embed"}
-    try:
-        status = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, timeout=CRASH_SECONDS,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits).returncode
-    except subprocess.TimeoutExpired:
-        return None, f"still running after {CRASH_SECONDS} s"
-    found = list(reports.glob("*.rcr"))
-    return (found[0] if len(found) == 1 else None), f"exit status {status}, {len(found)} reports"
+    for attempt in range(1, TRIES + 1):
+        try:
+            status = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, timeout=CRASH_SECONDS,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits).returncode
+        except subprocess.TimeoutExpired:
+            return None, f"still running after {CRASH_SECONDS} s"
+        found = list(reports.glob("*.rcr"))
+        if found:
+            break
+    often = f" in run {attempt}" if attempt > 1 else ""
+    return (found[0] if len(found) == 1 else None), f"exit status {status}, {len(found)} reports{often}"
 
 
 def reproduce(build, report, folder, *options):

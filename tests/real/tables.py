@@ -7,6 +7,7 @@ import statistics
 from product import MODES
 
 # Why a frame that was tried did not reproduce, in the order of the tables. The first that fits.
+DEEP = 1000  # frames
 CLASSES = ("argument unknown", "same failure elsewhere", "returned", "other failure", "timed out", "exited", "unstable",
            "could not be replayed")
 COLOURS = {"reproduced": "#2f7d4f", "argument unknown": "#8e6bb0", "same failure elsewhere": "#d9a441", "returned": "#b9c4cc",
@@ -75,10 +76,21 @@ def header(*names):
     return row(*names) + "\n" + row(*["---"] * len(names))
 
 
+def crashes_otherwise(result):
+    """By another signal than the shipped binary, or where that overflowed its stack without doing so."""
+    failure = result.get("failure", "")
+    signal = "SIGABRT" if failure.startswith("uncaught") else failure.split(" ")[0]
+    frames = len(result.get("frames", [])) + result.get("skipped", 0)
+    return not result["shipped"].startswith(signal) or (result["kind"] == "stack overflow") != (frames > DEEP)
+
+
 class Results:
+    """`crashed` are those that crash as the shipped binary does; the others are told apart."""
+
     def __init__(self, results):
         self.all = results
-        self.crashed = [result for result in results if result["crashed"]]
+        self.otherwise = [result for result in results if result["crashed"] and crashes_otherwise(result)]
+        self.crashed = [result for result in results if result["crashed"] and not crashes_otherwise(result)]
 
     def of(self, mode, overflow=None, program=None):
         return [r for r in self.crashed if r["mode"] == mode and program in (None, r["program"])
@@ -209,6 +221,9 @@ def frames_left(results, mode):
 def not_crashing(results):
     lines = [f"- {r['program']} {escape(r['input'])} (`{r['mode']}`): shipped {escape(r['shipped'])}, from source "
              f"{escape(r['ended'])}" for r in results.all if not r["crashed"]]
+    lines += [f"- {r['program']} {escape(r['input'])} (`{r['mode']}`): shipped {escape(r['shipped'])} ({r['kind']}), from source "
+              f"{escape(r['failure'])}: {len(reproduced(r))} of {len(tried(r))} frames reproduce, with `--rerun` {rerun_cell([r])}"
+              for r in results.otherwise]
     return "\n".join(lines) or "None."
 
 
