@@ -1,6 +1,7 @@
 #include "testgen/rerun/rerun.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +25,10 @@ constexpr uint64_t kOften = 5000;
 constexpr uint64_t kTooOften = 200000;
 // Frames of a stack overflow mostly reproduce without their entry state, and are too many.
 constexpr size_t kDeep = 1000;
+// Threads that race, or memory that was never written, may take a program another way once and the same way the next
+// time.
+constexpr int kAttempts = 4;
+constexpr std::chrono::seconds kShort{20};
 // Snapshots are compared with the last report, so all have to be kept until then.
 constexpr uint64_t kMostSnapshots = 2ull << 30;
 
@@ -242,9 +247,14 @@ Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const Re
   if (frames > kDeep)
     return Error{Errc::kRefused,
                  "a stack of " + std::to_string(frames) + " frames: the program is not run again for that"};
-  Result<Workspace> workspace = Workspace::Make();
-  if (!workspace) return workspace.error();
-  return Runner(first, options, *std::move(workspace)).Run();
+  const auto start = std::chrono::steady_clock::now();
+  for (int attempt = 1;; ++attempt) {
+    Result<Workspace> workspace = Workspace::Make();
+    if (!workspace) return workspace.error();
+    Result<Rerun> rerun = Runner(first, options, *std::move(workspace)).Run();
+    const bool is_short = std::chrono::steady_clock::now() - start < kShort;
+    if (rerun || attempt == kAttempts || !is_short) return rerun;
+  }
 }
 
 }  // namespace recrash
