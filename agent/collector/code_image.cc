@@ -108,29 +108,32 @@ bool CodeImage::IsReturnAddress(uint64_t address) const {
   return false;
 }
 
-std::string CodeImage::NameIn(uint32_t table_type, uint64_t start) const {
+void CodeImage::NamesIn(uint32_t table_type, const std::set<uint64_t>& starts,
+                        std::map<uint64_t, std::string>* names) const {
   const auto header = Read<Elf64_Ehdr>(0);
   for (unsigned i = 0; i < header->e_shnum; ++i) {
     const auto table = Read<Elf64_Shdr>(header->e_shoff + uint64_t{i} * sizeof(Elf64_Shdr));
     if (!table || table->sh_type != table_type) continue;
-    const auto names = Read<Elf64_Shdr>(header->e_shoff + uint64_t{table->sh_link} * sizeof(Elf64_Shdr));
-    if (!names) continue;
-    const std::span<const uint8_t> text = FileBytes(names->sh_offset, names->sh_size);
+    const auto strings = Read<Elf64_Shdr>(header->e_shoff + uint64_t{table->sh_link} * sizeof(Elf64_Shdr));
+    if (!strings) continue;
+    const std::span<const uint8_t> text = FileBytes(strings->sh_offset, strings->sh_size);
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
       const auto symbol = Read<Elf64_Sym>(table->sh_offset + at);
       if (!symbol) break;
-      if (symbol->st_value != start || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_name >= text.size())
+      if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_name >= text.size() ||
+          !starts.contains(symbol->st_value))
         continue;
       const char* name = reinterpret_cast<const char*>(text.data()) + symbol->st_name;
-      return std::string(name, strnlen(name, text.size() - symbol->st_name));
+      names->emplace(symbol->st_value, std::string(name, strnlen(name, text.size() - symbol->st_name)));
     }
   }
-  return "";
 }
 
-std::string CodeImage::FunctionName(uint64_t start) const {
-  const std::string name = NameIn(SHT_SYMTAB, start);
-  return name.empty() ? NameIn(SHT_DYNSYM, start) : name;
+std::map<uint64_t, std::string> CodeImage::FunctionNames(const std::set<uint64_t>& starts) const {
+  std::map<uint64_t, std::string> names;
+  NamesIn(SHT_SYMTAB, starts, &names);
+  NamesIn(SHT_DYNSYM, starts, &names);
+  return names;
 }
 
 }  // namespace recrash

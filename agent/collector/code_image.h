@@ -6,7 +6,9 @@
 #define RECRASH_AGENT_COLLECTOR_CODE_IMAGE_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,8 +25,8 @@ class CodeImage {
 
   // Addresses are the file's.
   std::optional<uint64_t> FunctionStart(uint64_t address) const;
-  // Empty when the symbol tables do not tell.
-  std::string FunctionName(uint64_t start) const;
+  // Of functions that begin there, as far as the symbol tables tell: one pass over them for all.
+  std::map<uint64_t, std::string> FunctionNames(const std::set<uint64_t>& starts) const;
   // Fewer bytes where the file does not have them.
   std::span<const uint8_t> Bytes(uint64_t address, size_t size) const;
   bool IsPatchable(uint64_t start) const;        // compiled in a second-chance mode
@@ -43,7 +45,7 @@ class CodeImage {
   template <typename T>
   std::optional<T> Read(uint64_t offset) const;
   bool ReadHeaders();
-  std::string NameIn(uint32_t table_type, uint64_t start) const;
+  void NamesIn(uint32_t table_type, const std::set<uint64_t>& starts, std::map<uint64_t, std::string>* names) const;
 
   const uint8_t* bytes_ = nullptr;
   uint64_t size_ = 0;

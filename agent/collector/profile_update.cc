@@ -18,6 +18,11 @@ namespace {
 
 constexpr size_t kMostFunctions = 1000;  // of one crash: a deep recursion has few
 
+// A word of a profile's line.
+bool IsPlain(const std::string& name) {
+  return std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f; });
+}
+
 // Beside a program that was installed for all there is often no room for its users, and nothing wrong with that.
 bool MayWriteBeside(const std::string& path) {
   const size_t slash = path.rfind('/');
@@ -37,10 +42,26 @@ class StackReader {
       Take({thread->registers.pc()}, /*returned_to=*/false);
       TakeStack({thread->registers.sp()});
     }
+    NameFunctions();
     return std::move(profile_);
   }
 
  private:
+  void NameFunctions() {
+    for (const auto& [module, image] : images_) {
+      if (!image) continue;
+      std::set<uint64_t> starts;
+      for (const auto& [of, start] : seen_)
+        if (of == module) starts.insert(start);
+      const std::map<uint64_t, std::string> names = image->FunctionNames(starts);
+      for (ProfiledFunction& function : profile_.functions) {
+        const auto name = names.find(*function.offset);
+        if (function.build_id == module->build_id && name != names.end() && IsPlain(name->second))
+          function.name = name->second;
+      }
+    }
+  }
+
   void TakeStack(TargetAddress sp) {
     const auto region = std::ranges::find_if(report_.memory, [&](const Region& each) {
       return sp >= each.address && sp - each.address < each.bytes.size();
@@ -71,7 +92,7 @@ class StackReader {
     // A call that does not return may be the last instruction: what it would return to is another function.
     const std::optional<uint64_t> start = image->FunctionStart(returned_to ? address - 1 : address);
     if (!start || !image->IsPatchable(*start) || !seen_.insert({module, *start}).second) return;
-    profile_.functions.push_back({module->build_id, *start, image->FunctionName(*start), {}, {}});
+    profile_.functions.push_back({module->build_id, *start, "", {}, {}});
   }
 
   // Most words are no addresses of code: asked first, and cheap.

@@ -91,6 +91,8 @@ class Runner {
 std::vector<std::string> Runner::Environment() const {
   std::vector<std::pair<std::string, std::string>> changes = options_.environment;
   changes.emplace_back("RECRASH_DIR", workspace_.reports().string());
+  // Entries as they were compiled, where this run stops the program; and a profile is not to learn from it.
+  changes.emplace_back("RECRASH_PROFILE", "");
   std::vector<std::string> environment;
   for (std::string& assignment : RecordedEnvironment(first_)) {
     const std::string name = assignment.substr(0, assignment.find('='));

@@ -98,6 +98,14 @@ class SecondChance(Workspace):
         result = self.reproduce(self.program, report=report)
         self.assert_reproduced(result, "Inner", "Middle", "Outer")
 
+    def test_a_rerun_finds_entries_as_compiled(self):
+        self.first_crash()
+        learnt = self.profile.read_text()
+        report = self.first_crash()
+        result = self.reproduce(self.program, "--rerun", report=report)
+        self.assert_reproduced(result, "Inner", "Middle", "Outer", "main")
+        self.assertEqual(self.profile.read_text(), learnt)
+
     def test_a_stripped_program_learns_by_offset(self):
         subprocess.run(["eu-strip", "-o", self.path / "stripped", self.program], check=True)
         stripped = self.path / "stripped"

@@ -39,13 +39,13 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/evaluate", help="that of evaluate.py")
     work = parser.parse_args().work.resolve()
     plain = None
-    for mode in ("plain", "references", "full"):
+    for mode in ("plain", "references", "full", "references+second-chance"):
         build = Build(work, "cppcheck", mode)
         build.ensure()
         program = stripped(build.executable)
         count, size = instructions(program, build.folder / "source"), sizes(program)
         plain = plain or (count, size[".text"])
-        print(f"{mode:11} {count:13,} instructions ({count / plain[0]:.3f}), .text {size['.text']:9,} "
+        print(f"{mode:24} {count:13,} instructions ({count / plain[0]:.3f}), .text {size['.text']:9,} "
               f"({size['.text'] / plain[1]:.3f}), recrash_map {size.get('recrash_map', 0):9,}", flush=True)
 
 
