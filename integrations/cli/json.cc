@@ -19,7 +19,8 @@ uint64_t MemorySize(const Report& report) {
 }
 
 nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes) {
-  return {{"report_bytes", report_bytes},
+  return {{"crashed_at_ns", report.process.crashed_at},
+          {"report_bytes", report_bytes},
           {"memory_bytes", MemorySize(report)},
           {"collect_ms", static_cast<double>(report.process.collect_ns) / 1e6}};
 }

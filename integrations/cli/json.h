@@ -15,8 +15,8 @@ namespace recrash::cli {
 // index, function, file, line, monitored, inlined: the fields that every list of frames has.
 nlohmann::ordered_json FrameJson(const Frame& frame);
 
-// report_bytes (of the file that the collector wrote), memory_bytes (of the pages in it, unpacked), collect_ms (from
-// the signal until the report was complete): what a report costs.
+// crashed_at_ns (Unix time of the signal), report_bytes (of the file that the collector wrote), memory_bytes (of the
+// pages in it, unpacked), collect_ms (from the signal until all that is in it was read): what a report costs.
 nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes);
 
 // Bytes of the memory that was kept.

@@ -220,6 +220,8 @@ def evaluate(build, case, runs, keep):
         if first is None:
             return {**result, "error": f"{output.returncode}: {output.stdout[-2000:]}"}
         result["said"] = output.stdout[-1500:]
+        # The file was written last when it was complete; what the signal was is in it.
+        result["report_ms"] = (report.stat().st_mtime_ns - first["crashed_at_ns"]) / 1e6
         result["tests_run"] = run_tests(folder)
         if keep:
             shutil.copytree(folder, keep / f"{case.program}.{case.name}.{build.mode}", dirs_exist_ok=True)

@@ -123,6 +123,11 @@ def sealed_cell(results):
     return percent(good, sum(len(tried(r)) for r in results))
 
 
+def times(results, key):
+    values = [result[key] for result in results if key in result]
+    return f"{median(values):.0f} / {max(values):.0f} ms" if values else "-"
+
+
 def summary(results):
     """One column a mode; stack overflows apart, since their hundreds of equal frames would drown the others."""
     def line(title, cell):
@@ -147,8 +152,9 @@ def summary(results):
         line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
-        line("signal to report, until it is packed and written, median / longest", lambda m: f"{median([r.get('collect_ms', 0) for r in results.of(m)]):.0f} / "
-             f"{max([r.get('collect_ms', 0) for r in results.of(m)], default=0):.0f} ms"),
+        line("signal to report on disk, median / longest", lambda m: times(results.of(m), "report_ms")),
+        line("of these until it is packed and written, median / longest",
+             lambda m: times(results.of(m), "collect_ms")),
         line("report to verdicts, tests not built, median", lambda m: f"{median([r['seconds'][-1] for r in results.of(m) if 'seconds' in r]):.1f} s"),
         line("the same with `--rerun`, median", lambda m: f"{median([r['rerun_seconds'] for r in results.of(m) if 'rerun_seconds' in r]):.1f} s"),
         line("generated tests run / of these passed or failed otherwise than recorded", lambda m: (
@@ -190,7 +196,7 @@ def by_case(results):
             first["program"], escape(first["input"]), escape(first.get("failure", first.get("error", "")))[:70],
             f"{len(frames)}, {sum(f['monitored'] for f in frames)}, {sum(f['inlined'] for f in frames)}",
             *(cell[m] for m in MODES), again, removed, f"{first['report_bytes'] / 1024:.0f} KiB" if "report_bytes" in first else "-",
-            f"{first.get('collect_ms', 0):.0f} ms", f"{first['seconds'][-1]:.1f} s" if "seconds" in first else "-"))
+            times([first], "report_ms").split(" ")[0] + " ms", f"{first['seconds'][-1]:.1f} s" if "seconds" in first else "-"))
     return "\n".join(lines)
 
 
