@@ -49,8 +49,8 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
     const Options options = OptionsFromCommandLine();
     for (llvm::Function& function : module) {
       if (!ShouldInstrument(function, options)) continue;
-      if (KeepsArguments(options.mode)) AddRecord(function, options);
-      if (HasPatchableEntries(options.mode)) MakeEntryPatchable(function);
+      const bool has_record = KeepsArguments(options.mode) && AddRecord(function, options);
+      if (HasPatchableEntries(options.mode)) MakeEntryPatchable(function, has_record);
     }
     AddBuildNote(module, options);
 #if LLVM_VERSION_MAJOR < 20

@@ -1,5 +1,5 @@
 // Second chance: eight bytes before the entry, recognised by what they hold, and no instruction more. A function that may
-// have a jump table says so, and its first instruction has two bytes.
+// have a jump table says so, and its first instruction has two bytes; one with a record needs neither.
 // RUN: %clangxx -O2 -mllvm -recrash-mode=second-chance -c %s -o %t.o && llvm-objdump -d %t.o | FileCheck %s
 // RUN: %clangxx -O2 -mllvm -recrash-mode=second-chance -S %s -o %t.s && FileCheck %s --check-prefix=NORECORD < %t.s
 // RUN: %clangxx -O2 -mllvm -recrash-mode=references+second-chance -S %s -o - | FileCheck %s --check-prefix=BOTH
@@ -13,6 +13,9 @@
 // NORECORD-NOT: recrash_map
 // BOTH: .asci{{.*}} "\017\013rcent
 // BOTH: recrash_map
+// BOTH-LABEL: Switch:
+// BOTH-NOT: xchgw
+// BOTH: .cfi_endproc
 // REFERENCES-NOT: rcent
 extern "C" int Other(int);
 
