@@ -43,6 +43,8 @@ RECRASH_PLAIN(recrash::Symbol)
 RECRASH_PLAIN(recrash::ModuleImage)
 RECRASH_PLAIN(recrash::Place)
 RECRASH_PLAIN(recrash::EntryState)
+RECRASH_PLAIN(recrash::SnapshotFigures)
+RECRASH_PLAIN(recrash::EntrySnapshot)
 #undef RECRASH_PLAIN
 
 namespace recrash {
@@ -259,6 +261,11 @@ void Replay(Archive& ar, R& r) {
   ar & r.frames & r.place & r.images & r.entry_states;
 }
 
+template <typename Archive, typename R>
+void Snapshots(Archive& ar, R& r) {
+  ar & r.figures & r.entries;
+}
+
 constexpr size_t kFxsaveSize = 512;
 constexpr size_t kSha256Digits = 64;
 
@@ -360,6 +367,17 @@ void serialize(Archive& ar, EntryState& s, unsigned) {
   ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded;
 }
 
+template <typename Archive>
+void serialize(Archive& ar, SnapshotFigures& f, unsigned) {
+  ar & f.taken & f.skipped_rate & f.skipped_budget & f.skipped_memory & f.skipped_pause & f.skipped_busy;
+  ar & f.cpu_ns & f.process_cpu_ns & f.longest_pause_ns & f.pages_copied & f.log_bytes;
+}
+template <typename Archive>
+void serialize(Archive& ar, EntrySnapshot& s, unsigned) {
+  ar & s.number & s.entry & s.sp & s.thread & s.others_ran & s.brk_end & s.mappings & s.files & s.not_loaded;
+  ar & s.integers & s.vectors;
+}
+
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {
   return Encode(format::kMaxMetadata, [&](OutArchive& out) { Metadata(out, report); });
 }
@@ -405,6 +423,21 @@ Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
       const EntryState& state = replay->entry_states[i];
       Check(i == 0 || replay->entry_states[i - 1].frame < state.frame, "the entry states of frames are out of order");
       CheckMappings(state.mappings);
+    }
+  });
+}
+
+Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots) {
+  return Encode(format::kMaxSnapshots, [&](OutArchive& out) { Snapshots(out, snapshots); });
+}
+
+Status DecodeSnapshots(std::span<const uint8_t> bytes, SnapshotLog* snapshots) {
+  return Decode(bytes, [&](InArchive& in) {
+    Snapshots(in, *snapshots);
+    const std::vector<EntrySnapshot>& entries = snapshots->entries;
+    for (size_t i = 0; i < entries.size(); ++i) {
+      Check(i == 0 || entries[i - 1].number < entries[i].number, "the snapshots of entries are out of order");
+      CheckMappings(entries[i].mappings);
     }
   });
 }

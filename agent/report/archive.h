@@ -16,6 +16,10 @@ namespace recrash {
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report);
 Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report);
 
+// Everything of the snapshots but their memory.
+Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots);
+Status DecodeSnapshots(std::span<const uint8_t> bytes, SnapshotLog* snapshots);
+
 // Everything of the replay data but the image's `read_only` regions.
 Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay);
 Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay);

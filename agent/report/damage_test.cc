@@ -143,6 +143,41 @@ TEST_F(Damage, IsAnEntryStateOutOfPlace) {
   EXPECT_EQ(report->replay->FindEntryState(3), nullptr);
 }
 
+// The same of what the program recorded itself.
+TEST_F(Damage, IsASnapshotOutOfPlace) {
+  const auto parts = [](const std::vector<EntrySnapshot>& entries) {
+    SnapshotLog log;
+    log.entries = entries;
+    return std::vector<Part>{Plain(SectionKind::kMetadata, Metadata()), Plain(SectionKind::kMemory, NoMemory()),
+                             Plain(SectionKind::kSnapshots, *EncodeSnapshots(log), format::kOptional)};
+  };
+  const auto file = [&](const std::vector<EntrySnapshot>& entries, const std::vector<Bytes>& runs) {
+    std::vector<Part> all = parts(entries);
+    Bytes joined;
+    for (const Bytes& piece : runs) joined.insert(joined.end(), piece.begin(), piece.end());
+    all.push_back(Plain(SectionKind::kSnapshotPages, joined, format::kOptional));
+    return Container(all);
+  };
+  const auto numbered = [](uint64_t number) {
+    EntrySnapshot entry;
+    entry.number = number;
+    return entry;
+  };
+  const Bytes run = Runs({{0x1000, 2}}, 2);
+  ExpectDamaged(file({numbered(2), numbered(1)}, {run, run}), "the snapshots of entries are out of order");
+  ExpectDamaged(file({numbered(1), numbered(1)}, {run, run}), "the snapshots of entries are out of order");
+  EntrySnapshot mapped = numbered(1);
+  mapped.mappings = {{{0x2000}, {0x2000}, 0, 0, ""}};
+  ExpectDamaged(file({mapped}, {run}), "a mapping ends");
+  ExpectDamaged(file({numbered(1), numbered(2)}, {run}), "snapshot pages: needs 8 bytes, 0 are left");
+  ExpectDamaged(file({numbered(1)}, {run, run}), "snapshot pages: ");
+  ExpectDamaged(file({numbered(1)}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "snapshot pages: run 1");
+  ExpectDamaged(Container(parts({numbered(1)})), "has snapshots, and not their pages");
+  const Result<Report> report = Read(file({numbered(1), numbered(2)}, {run, run}));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->snapshots->entries[1].memory.size(), 1u);
+}
+
 // How long each is stands in the metadata, what they hold in the section: the two have to agree before it is cut.
 TEST_F(Damage, IsASectionOfInputsThatTheMetadataDoNotSay) {
   const auto file = [](const std::vector<uint64_t>& sizes, const Bytes& contents, bool section = true) {

@@ -31,7 +31,9 @@ enum class SectionKind : uint32_t {
   kReplay = 3,
   kImage = 4,
   kEntryStates = 5,
-  kInputs = 6
+  kInputs = 6,
+  kSnapshots = 7,      // records
+  kSnapshotPages = 8,  // their memory
 };
 
 enum SectionFlags : uint32_t {
@@ -105,6 +107,7 @@ constexpr bool PlausibleLength(Compression compression, uint64_t stored_length, 
 constexpr uint64_t kMaxMetadata = 64u << 20;
 constexpr uint64_t kMaxReplay = 512u << 20;
 constexpr uint64_t kMaxInputs = 64u << 20;
+constexpr uint64_t kMaxSnapshots = 64u << 20;
 constexpr uint32_t kMaxString = 1 << 20;
 constexpr uint32_t kMaxBytes = 64u << 20;  // of one byte array in the metadata
 constexpr uint32_t kMaxCount = 8u << 20;   // of the elements of one list

@@ -65,4 +65,25 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
   return mappings;
 }
 
+std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::vector<Mapping>& now) {
+  std::vector<Mapping> gone;
+  for (const Mapping& mapping : then) {
+    if (!IsPrivateWritable(mapping)) continue;
+    uint64_t at = mapping.start.value;
+    for (const Mapping& other : now) {
+      if (other.end.value <= at || other.start.value >= mapping.end.value) continue;
+      if (other.start.value > at) {
+        gone.push_back(mapping);
+        gone.back().start = {at};
+        gone.back().end = other.start;
+      }
+      at = std::max(at, other.end.value);
+    }
+    if (at >= mapping.end.value) continue;
+    gone.push_back(mapping);
+    gone.back().start = {at};
+  }
+  return gone;
+}
+
 }  // namespace recrash

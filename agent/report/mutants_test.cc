@@ -100,10 +100,17 @@ TEST_F(Mutants, OfPlainSections) {
     const Bytes pages = runs(state.memory);
     states.insert(states.end(), pages.begin(), pages.end());
   }
+  Bytes snapshots;
+  for (const EntrySnapshot& entry : full.snapshots->entries) {
+    const Bytes pages = runs(entry.memory);
+    snapshots.insert(snapshots.end(), pages.begin(), pages.end());
+  }
   Mutate({Plain(SectionKind::kMetadata, *EncodeMetadata(full)), Plain(SectionKind::kMemory, runs(full.memory)),
           Plain(SectionKind::kReplay, *EncodeReplay(*full.replay), format::kOptional),
           Plain(SectionKind::kImage, runs(image), format::kOptional),
           Plain(SectionKind::kEntryStates, states, format::kOptional),
+          Plain(SectionKind::kSnapshots, *EncodeSnapshots(*full.snapshots), format::kOptional),
+          Plain(SectionKind::kSnapshotPages, snapshots, format::kOptional),
           Plain(SectionKind::kInputs, inputs, format::kOptional)},
          6000);
 }
@@ -120,7 +127,7 @@ TEST_F(Mutants, OfPackedSections) {
     parts.push_back({section.kind, Bytes(begin, begin + static_cast<long>(section.stored_length)), section.length,
                      static_cast<Compression>(section.compression), section.flags});
   }
-  ASSERT_EQ(parts.size(), 6u);
+  ASSERT_EQ(parts.size(), 8u);
   Mutate(parts, 6000);
 }
 

@@ -35,6 +35,10 @@ const char* Name(uint32_t kind) {
       return "entry states";
     case SectionKind::kInputs:
       return "inputs";
+    case SectionKind::kSnapshots:
+      return "snapshots";
+    case SectionKind::kSnapshotPages:
+      return "snapshot pages";
   }
   return nullptr;
 }
@@ -79,6 +83,8 @@ uint64_t LimitOf(SectionKind kind, const ReadLimits& limits) {
       return format::kMaxReplay;
     case SectionKind::kInputs:
       return format::kMaxInputs;
+    case SectionKind::kSnapshots:
+      return format::kMaxSnapshots;
     default:
       return limits.memory;
   }
@@ -221,10 +227,11 @@ Status ReadImages(const InputFile& file, const Section& section, std::vector<Mod
   return Ok{};
 }
 
-// The runs of one entry state after those of the other.
-Status ReadEntryStates(const InputFile& file, const Section& section, std::vector<EntryState>* states) {
+// The runs of one entry state, or snapshot, after those of the other.
+template <typename State>
+Status ReadRunsOfEach(const InputFile& file, const Section& section, std::vector<State>* states) {
   SectionReader reader(&file, section, Describe(section));
-  for (EntryState& state : *states)
+  for (State& state : *states)
     if (Status status = ReadRuns(reader, {}, nullptr, &state.memory); !status) return status;
   return reader.ExpectEnd();
 }
@@ -236,8 +243,18 @@ Status ReadReplay(const InputFile& file, const std::vector<Section>& sections, c
   if (const Section* image = Find(sections, SectionKind::kImage))
     if (Status status = ReadImages(file, *image, &replay->images); !status) return status;
   const Section* states = Find(sections, SectionKind::kEntryStates);
-  if (states) return ReadEntryStates(file, *states, &replay->entry_states);
+  if (states) return ReadRunsOfEach(file, *states, &replay->entry_states);
   if (!replay->entry_states.empty()) return file.Damaged("has entry states, and not their memory");
+  return Ok{};
+}
+
+Status ReadSnapshots(const InputFile& file, const std::vector<Section>& sections, const Section& section,
+                     SnapshotLog* snapshots) {
+  const auto decode = [&](const auto& bytes) { return DecodeSnapshots(bytes, snapshots); };
+  if (Status status = ReadRecords(file, section, decode); !status) return status;
+  const Section* pages = Find(sections, SectionKind::kSnapshotPages);
+  if (pages) return ReadRunsOfEach(file, *pages, &snapshots->entries);
+  if (!snapshots->entries.empty()) return file.Damaged("has snapshots, and not their pages");
   return Ok{};
 }
 
@@ -275,6 +292,9 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
   if (Status status = ReadRuns(file, *memory, limits, &report.memory); !status) return status.error();
   if (Status status = ReadInputs(file, Find(*sections, SectionKind::kInputs), &report.inputs); !status)
     return status.error();
+  if (const Section* section = Find(*sections, SectionKind::kSnapshots))
+    if (Status status = ReadSnapshots(file, *sections, *section, &report.snapshots.emplace()); !status)
+      return status.error();
   if (const Section* section = Find(*sections, SectionKind::kReplay))
     if (Status status = ReadReplay(file, *sections, *section, &report.replay.emplace()); !status) return status.error();
   return report;

@@ -137,6 +137,42 @@ struct ThrownStack {
   std::vector<uint8_t> bytes;
 };
 
+// What the recorder of entry states did and what it cost.
+struct SnapshotFigures {
+  uint64_t taken = 0;
+  uint64_t skipped_rate = 0;    // its function had one not long before
+  uint64_t skipped_budget = 0;  // snapshot_cpu was spent
+  uint64_t skipped_memory = 0;  // snapshot_memory was full
+  uint64_t skipped_pause = 0;   // broken off at the longest pause
+  uint64_t skipped_busy = 0;    // another thread was taking one
+  uint64_t cpu_ns = 0;          // that they took, of
+  uint64_t process_cpu_ns = 0;  // what the program has used
+  uint64_t longest_pause_ns = 0;
+  uint64_t pages_copied = 0;
+  uint64_t log_bytes = 0;  // of page contents, at most at one time
+};
+
+// Memory at the entry of a frame that was live at the crash, recorded by the program itself.
+struct EntrySnapshot {
+  uint64_t number = 0;            // orders them in time
+  TargetAddress entry;            // the function's first instruction
+  TargetAddress sp;               // the stack pointer there
+  int32_t thread = 0;             // 0: it is not known whose stack that is
+  bool others_ran = false;        // other threads may have written while it was taken
+  TargetAddress brk_end;          // the break at entry
+  std::vector<Mapping> mappings;  // these as in EntryState
+  std::vector<OpenFile> files;
+  std::vector<TargetAddress> not_loaded;
+  std::array<uint64_t, 6> integers{};  // rdi rsi rdx rcx r8 r9
+  std::array<std::array<uint8_t, 16>, 8> vectors{};
+  std::vector<Region> memory;  // pages that differ from the next snapshot's, or after the last one from Report::memory
+};
+
+struct SnapshotLog {
+  SnapshotFigures figures;
+  std::vector<EntrySnapshot> entries;  // ascending by number
+};
+
 struct Process {
   int32_t pid = 0;
   std::string program;  // absolute path of the executable
@@ -258,8 +294,9 @@ struct Report {
   std::vector<Input> inputs;
   std::optional<ThrownStack> thrown;
   std::vector<Region> memory;
-  bool memory_complete = true;      // false when the limit cut what was kept
-  std::vector<std::string> losses;  // one sentence for each thing that could not be kept
+  bool memory_complete = true;           // false when the limit cut what was kept
+  std::vector<std::string> losses;       // one sentence for each thing that could not be kept
+  std::optional<SnapshotLog> snapshots;  // where the program recorded its entries
   std::optional<ReplayData> replay;
 
   const Thread* failing_thread() const;

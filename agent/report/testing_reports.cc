@@ -27,6 +27,26 @@ Registers SomeRegisters(uint64_t seed) {
   return registers;
 }
 
+SnapshotLog SomeSnapshots() {
+  EntrySnapshot outer;
+  outer.number = 3;
+  outer.entry = {0x401130};
+  outer.sp = {0x7ffe00001000};
+  outer.thread = 4712;
+  outer.others_ran = true;
+  outer.brk_end = {0x1020000};
+  outer.mappings = {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}};
+  outer.files = {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}};
+  outer.not_loaded = {{0x7f2000000000}};
+  outer.integers = {1, 2, 3, 4, 5, 6};
+  outer.vectors[7] = {9, 8, 7};
+  outer.memory = {{{0x1000000}, Pattern(4096, 11)}, {{0x7f1000000000}, Pattern(8192, 12)}};
+  EntrySnapshot inner;
+  inner.number = 7;
+  inner.memory = {{{0x1000000}, Pattern(4096, 13)}};
+  return {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {outer, inner}};
+}
+
 ReplayData SomeReplay() {
   ReplayWord word;
   word.location = abi::Location::kStack;
@@ -131,10 +151,19 @@ class Dumper {
   void Fields(const EntryState& s) {
     *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory;
   }
+  void Fields(const SnapshotFigures& f) {
+    *this << f.taken << f.skipped_rate << f.skipped_budget << f.skipped_memory << f.skipped_pause << f.skipped_busy
+          << f.cpu_ns << f.process_cpu_ns << f.longest_pause_ns << f.pages_copied << f.log_bytes;
+  }
+  void Fields(const EntrySnapshot& s) {
+    *this << s.number << s.entry << s.sp << s.thread << s.others_ran << s.brk_end << s.mappings << s.files
+          << s.not_loaded << s.integers << s.vectors << s.memory;
+  }
+  void Fields(const SnapshotLog& s) { *this << s.figures << s.entries; }
   void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
   void Fields(const Report& r) {
     *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.inputs << r.thrown
-          << r.memory << r.memory_complete << r.losses << r.replay;
+          << r.memory << r.memory_complete << r.losses << r.snapshots << r.replay;
   }
 
   std::ostringstream text_;
@@ -188,6 +217,7 @@ Report FullReport() {
                    {{0x7ffe00000000}, Pattern((2u << 20) + 12345, 6)}};
   report.memory_complete = false;
   report.losses = {"thread 4713 went away before it could be stopped", "the heap beyond 64 MiB"};
+  report.snapshots = SomeSnapshots();
   report.replay = SomeReplay();
   return report;
 }
@@ -203,6 +233,7 @@ Report SmallReport() {
   report.replay.emplace().images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
   report.replay->place.function = "main";
   report.replay->entry_states = {{1, {}, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
+  report.snapshots.emplace().entries.emplace_back().memory = {{{0x1000}, Pattern(40, 5)}};
   return report;
 }
 

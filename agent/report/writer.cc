@@ -102,10 +102,12 @@ Regions PointersTo(const std::vector<Region>& regions) {
   return pointers;
 }
 
-// Frames share addresses, so the runs of each entry state stand by themselves, in the order of the records.
-Result<Section> WriteEntryStates(OutputFile* file, uint64_t offset, const std::vector<EntryState>& states) {
-  SectionWriter writer(file, SectionKind::kEntryStates, format::kOptional, offset);
-  for (const EntryState& state : states)
+// Frames share addresses, so the runs of each entry state, or snapshot, stand by themselves, in the order of the
+// records.
+template <typename State>
+Result<Section> WriteRunsOfEach(OutputFile* file, SectionKind kind, uint64_t offset, const std::vector<State>& states) {
+  SectionWriter writer(file, kind, format::kOptional, offset);
+  for (const State& state : states)
     if (Status status = AppendRuns(&writer, nullptr, PointersTo(state.memory)); !status) return status.error();
   return writer.Finish();
 }
@@ -157,6 +159,13 @@ Status WriteReport(const Report& report, const std::string& path) {
     for (const EntryState& state : report.replay->entry_states)
       if (Status status = CheckOrder(state.memory, path); !status) return status;
   }
+  Result<std::vector<uint8_t>> snapshots = std::vector<uint8_t>();
+  if (report.snapshots) {
+    snapshots = EncodeSnapshots(*report.snapshots);
+    if (!snapshots) return NotWritten(path, snapshots.error().message);
+    for (const EntrySnapshot& snapshot : report.snapshots->entries)
+      if (Status status = CheckOrder(snapshot.memory, path); !status) return status;
+  }
 
   Regions image;
   if (report.replay)
@@ -168,7 +177,8 @@ Status WriteReport(const Report& report, const std::string& path) {
   std::vector<Section> sections;
   const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
   const bool has_states = report.replay && !report.replay->entry_states.empty();
-  const size_t section_count = 2 + (has_inputs ? 1 : 0) + (report.replay ? 2 : 0) + (has_states ? 1 : 0);
+  const size_t section_count =
+      2 + (has_inputs ? 1 : 0) + (report.replay ? 2 : 0) + (has_states ? 1 : 0) + (report.snapshots ? 2 : 0);
   uint64_t offset = sizeof(format::Header) + section_count * sizeof(Section);
   const auto add = [&](Result<Section> section) -> Status {
     if (!section) return section.error();
@@ -185,8 +195,16 @@ Status WriteReport(const Report& report, const std::string& path) {
     if (Status s = add(WriteRecords(&*file, SectionKind::kReplay, format::kOptional, offset, *replay)); !s) return s;
     if (Status s = add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, image)); !s) return s;
   }
-  if (has_states)
-    if (Status s = add(WriteEntryStates(&*file, offset, report.replay->entry_states)); !s) return s;
+  if (has_states) {
+    if (Status s = add(WriteRunsOfEach(&*file, SectionKind::kEntryStates, offset, report.replay->entry_states)); !s)
+      return s;
+  }
+  if (report.snapshots) {
+    if (Status s = add(WriteRecords(&*file, SectionKind::kSnapshots, format::kOptional, offset, *snapshots)); !s)
+      return s;
+    if (Status s = add(WriteRunsOfEach(&*file, SectionKind::kSnapshotPages, offset, report.snapshots->entries)); !s)
+      return s;
+  }
   if (Status status = WriteHeader(&*file, sections); !status) return status;
   return file->Keep();
 }

@@ -17,8 +17,6 @@ namespace {
 
 constexpr uint64_t kMostMemory = 1ull << 30;
 
-bool IsPrivateWritable(const Mapping& mapping) { return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared); }
-
 using Pages = std::map<uint64_t, const uint8_t*>;
 
 Pages PagesOf(const std::vector<Region>& regions) {
@@ -57,28 +55,6 @@ std::vector<Region> Regions(const Pages& pages) {
     regions.back().bytes.insert(regions.back().bytes.end(), bytes, bytes + kPageSize);
   }
   return regions;
-}
-
-// The parts of the snapshot's memory that are not mapped any more in the report.
-std::vector<Mapping> Gone(const Snapshot& snapshot, const Report& report) {
-  std::vector<Mapping> gone;
-  for (const Mapping& mapping : snapshot.mappings) {
-    if (!IsPrivateWritable(mapping)) continue;
-    uint64_t at = mapping.start.value;
-    for (const Mapping& now : report.mappings) {  // ascending
-      if (now.end.value <= at || now.start.value >= mapping.end.value) continue;
-      if (now.start.value > at) {
-        gone.push_back(mapping);
-        gone.back().start = {at};
-        gone.back().end = now.start;
-      }
-      at = std::max(at, now.end.value);
-    }
-    if (at >= mapping.end.value) continue;
-    gone.push_back(mapping);
-    gone.back().start = {at};
-  }
-  return gone;
 }
 
 std::vector<TargetAddress> NotLoaded(const Snapshot& snapshot, const Report& report) {
@@ -121,7 +97,7 @@ EntryState DifferenceTo(const Report& report, Snapshot snapshot) {
   state.frame = snapshot.frame;
   const auto heap = std::ranges::find(snapshot.mappings, "[heap]", &Mapping::path);
   state.brk_end = heap == snapshot.mappings.end() ? report.process.brk_start : heap->end;
-  state.mappings = Gone(snapshot, report);
+  state.mappings = GoneMappings(snapshot.mappings, report.mappings);
   state.not_loaded = NotLoaded(snapshot, report);
   state.memory = Regions(Changed(snapshot, report));
   state.files = std::move(snapshot.files);

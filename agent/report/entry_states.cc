@@ -1,0 +1,87 @@
+#include "agent/report/entry_states.h"
+
+#include <algorithm>
+#include <map>
+
+#include "agent/report/maps.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kPageSize = 4096;
+// Each frame's are all pages that were other then: of a deep stack too much together. Inner frames come first, and have
+// the fewest.
+constexpr uint64_t kMostBytes = 2ull << 30;
+
+// Page by page, by address.
+using Pages = std::map<uint64_t, const uint8_t*>;
+
+// Over those of the snapshots after it.
+void Lay(const std::vector<Region>& memory, Pages* pages) {
+  for (const Region& region : memory) {
+    for (uint64_t offset = 0; offset + kPageSize <= region.bytes.size(); offset += kPageSize)
+      (*pages)[region.address.value + offset] = region.bytes.data() + offset;
+  }
+}
+
+std::vector<Region> Joined(const Pages& pages) {
+  std::vector<Region> regions;
+  for (const auto& [address, bytes] : pages) {
+    if (regions.empty() || regions.back().address.value + regions.back().bytes.size() != address)
+      regions.push_back({{address}, {}});
+    regions.back().bytes.insert(regions.back().bytes.end(), bytes, bytes + kPageSize);
+  }
+  return regions;
+}
+
+// Was it mapped then, as far as a replay can have it? Others are those of a younger snapshot.
+bool IsMapped(const Report& report, const EntrySnapshot& snapshot, uint64_t page) {
+  const auto has = [page](const Mapping& mapping) {
+    return IsPrivateWritable(mapping) && page >= mapping.start.value && page < mapping.end.value;
+  };
+  return std::ranges::any_of(snapshot.mappings, has) || std::ranges::any_of(report.mappings, has);
+}
+
+EntryState StateOf(const Report& report, const EntrySnapshot& snapshot, uint32_t frame, Pages pages) {
+  std::erase_if(pages, [&](const auto& page) { return !IsMapped(report, snapshot, page.first); });
+  EntryState state;
+  state.frame = frame;
+  state.brk_end = snapshot.brk_end;
+  state.mappings = snapshot.mappings;
+  state.files = snapshot.files;
+  state.not_loaded = snapshot.not_loaded;
+  state.memory = Joined(pages);
+  return state;
+}
+
+}  // namespace
+
+const EntrySnapshot* FindSnapshot(const Report& report, TargetAddress entry, TargetAddress sp) {
+  if (!report.snapshots) return nullptr;
+  const std::vector<EntrySnapshot>& entries = report.snapshots->entries;
+  const auto is_it = [&](const EntrySnapshot& snapshot) { return snapshot.entry == entry && snapshot.sp == sp; };
+  // The youngest: a thread that has ended may have left another one on the same stack.
+  const auto found = std::find_if(entries.rbegin(), entries.rend(), is_it);
+  return found == entries.rend() ? nullptr : &*found;
+}
+
+std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std::vector<ReplayFrame>& frames) {
+  std::vector<EntryState> states;
+  if (!report.snapshots) return states;
+  Pages pages;
+  uint64_t bytes = 0;
+  const std::vector<EntrySnapshot>& entries = report.snapshots->entries;
+  for (auto snapshot = entries.rbegin(); snapshot != entries.rend(); ++snapshot) {
+    Lay(snapshot->memory, &pages);
+    for (const ReplayFrame& frame : frames) {
+      const bool is_its = frame.entry == snapshot->entry && frame.entry_sp == snapshot->sp;
+      if (!is_its || FindSnapshot(report, frame.entry, frame.entry_sp) != &*snapshot) continue;
+      bytes += pages.size() * kPageSize;
+      if (bytes <= kMostBytes) states.push_back(StateOf(report, *snapshot, frame.index, pages));
+    }
+  }
+  std::ranges::sort(states, {}, &EntryState::frame);
+  return states;
+}
+
+}  // namespace recrash
