@@ -7,7 +7,7 @@
 //   raw_writer.cc  the fallback without a collector
 //   threads.cc     a block of ours for each thread: alternate stack, throw record
 //   caught_in_main.cc  exceptions that only main catches
-//   snapshot/      second chance: entries patched by a profile
+//   snapshot/      second chance: entries patched by a profile, memory kept as it is there
 //   exceptions.cc  __cxa_throw, __cxa_begin_catch, std::terminate
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
@@ -34,9 +34,12 @@ struct Options {
   uint32_t memory_mib;
   uint32_t throw_stack;  // bytes; 0: no copy
   uint32_t exceptions_main;
-  uint32_t quiet;  // nothing is said on stderr
+  uint32_t quiet;                // nothing is said on stderr
+  uint32_t snapshot_cpu;         // percent of the program's CPU time; 0: no snapshots
+  uint32_t snapshot_memory_mib;  // 0: no snapshots
+  uint32_t snapshot_pause_ms;
 };
-inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0};
+inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 1, 64, 5};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/snapshot/recorder.h"
 #include "agent/client/text.h"
 #include "agent/client/type_name.h"
 #include "agent/client/undisturbed.h"
@@ -52,20 +53,22 @@ RECRASH_SIGNAL_SAFE int BecomeCollector(void* arguments) {
 }
 
 RECRASH_SIGNAL_SAFE pid_t StartCollector() {
-  static char pid[24], tid[24], record[24], abort_message[24];
+  static char pid[24], tid[24], record[24], abort_message[24], snapshots[24];
   Text(pid).Decimal(static_cast<uint64_t>(g_record.pid));
   Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
   Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
   Text(abort_message).Hex(reinterpret_cast<uint64_t>(g_state.abort_message));
-  static char* arguments[8];
+  Text(snapshots).Hex(SnapshotLogAddress());
+  static char* arguments[9];
   arguments[0] = g_state.collector;
   arguments[1] = pid;
   arguments[2] = tid;
   arguments[3] = record;
   arguments[4] = g_state.directory;
   arguments[5] = abort_message;
-  arguments[6] = g_progress.profile[0] != 0 ? g_progress.profile : nullptr;
-  arguments[7] = nullptr;
+  arguments[6] = snapshots;
+  arguments[7] = g_progress.profile[0] != 0 ? g_progress.profile : nullptr;
+  arguments[8] = nullptr;
   alignas(16) static char stack[16 << 10];
   return clone(BecomeCollector, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
 }

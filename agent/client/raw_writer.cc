@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/memory_maps.h"
 #include "agent/client/raw_format.h"
 #include "agent/client/text.h"
 
@@ -80,67 +81,6 @@ RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
   return got > 0 ? static_cast<uint64_t>(got) : 0;
 }
 
-// One line of /proc/self/maps.
-struct Map {
-  uint64_t start;
-  uint64_t end;
-  uint64_t offset;
-  bool readable;
-  bool writable;
-  bool shared;
-  bool file;  // or [vdso]
-  bool vdso;
-};
-
-RECRASH_SIGNAL_SAFE bool ParseMap(const char* line, Map& map) {
-  map.start = ReadNumber(line, 16);
-  if (*line++ != '-') return false;
-  map.end = ReadNumber(line, 16);
-  if (*line++ != ' ') return false;
-  map.readable = line[0] == 'r';
-  map.writable = line[1] == 'w';
-  map.shared = line[3] == 's';
-  line += 5;
-  map.offset = ReadNumber(line, 16);
-  const char* bracket = strchr(line, '[');
-  map.vdso = bracket != nullptr && strncmp(bracket, "[vdso]", 6) == 0;
-  map.file = map.vdso || strchr(line, '/') != nullptr;
-  return map.end > map.start;
-}
-
-// Lines of /proc/self/maps one after the other; a line longer than the buffer (a path of 2 KiB) is cut, which only its
-// path feels.
-class MapLines {
- public:
-  RECRASH_SIGNAL_SAFE MapLines() : fd_(open("/proc/self/maps", O_RDONLY | O_CLOEXEC)), begin_(0), end_(0) {}
-  RECRASH_SIGNAL_SAFE ~MapLines() {
-    if (fd_ >= 0) close(fd_);
-  }
-  RECRASH_SIGNAL_SAFE bool Next(Map& map) {
-    char line[256];
-    size_t length = 0;
-    for (;;) {
-      if (begin_ == end_) {
-        const ssize_t got = fd_ >= 0 ? read(fd_, buffer_, sizeof buffer_) : -1;
-        if (got <= 0) return false;
-        begin_ = 0;
-        end_ = static_cast<size_t>(got);
-      }
-      const char c = buffer_[begin_++];
-      if (c == '\n') break;
-      if (length + 1 < sizeof line) line[length++] = c;
-    }
-    line[length] = 0;
-    return ParseMap(line, map);
-  }
-
- private:
-  int fd_;
-  size_t begin_;
-  size_t end_;
-  char buffer_[1024];
-};
-
 RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
   MapLines lines;
   for (Map map; lines.Next(map);) {
@@ -151,19 +91,6 @@ RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
     PutBlock(out, BlockKind::kModuleHead, &head, sizeof head, g_buffer, size);
   }
 }
-
-// PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later: skips what has no page tables, as most of the 20 TiB that
-// AddressSanitizer reserves.
-struct ScanArguments {
-  uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
-  uint64_t inverted, all_of, any_of, returned;
-};
-struct ScanRegion {
-  uint64_t start, end, categories;
-};
-static_assert(sizeof(ScanArguments) == 96 && sizeof(ScanRegion) == 24);
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
-constexpr uint64_t kPresent = 1 << 3, kSwapped = 1 << 4;
 
 // Without the scan: pagemap is read page by page, and what is larger than this is left out.
 constexpr uint64_t kMostRead = uint64_t{1} << 34;
@@ -195,7 +122,7 @@ class PresentPages {
     arguments.end = run_end;
     arguments.regions = reinterpret_cast<uint64_t>(&region);
     arguments.region_count = 1;
-    arguments.any_of = arguments.returned = kPresent | kSwapped;
+    arguments.any_of = arguments.returned = kPagePresent | kPageSwapped;
     const long found = syscall(SYS_ioctl, fd_, kPagemapScan, &arguments);
     if (found < 0) return false;
     run = found == 0 ? run_end : region.start;

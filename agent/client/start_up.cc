@@ -46,11 +46,18 @@ void ParseOptions(const char* text) {
       g_state.options.quiet = *value != '0';
     else if (is("exceptions"))
       g_state.options.exceptions_main = strncmp(value, "main", 4) == 0;
+    else if (is("snapshot_cpu"))
+      g_state.options.snapshot_cpu = static_cast<uint32_t>(ReadNumber(value, 10));
+    else if (is("snapshot_memory"))
+      g_state.options.snapshot_memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
+    else if (is("snapshot_pause"))
+      g_state.options.snapshot_pause_ms = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (length != 0 && !is("files")) {  // files: the collector's
       char line[256];
       Text message(line);
       message << "recrash: RECRASH_OPTIONS: unknown option at \"" << text
-              << "\" ignored; known are timeout, memory, throw_stack, quiet, exceptions, files";
+              << "\" ignored; known are timeout, memory, throw_stack, quiet, exceptions, files, snapshot_cpu, "
+                 "snapshot_memory, snapshot_pause";
       message << "\n";
       if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
     }
@@ -59,6 +66,11 @@ void ParseOptions(const char* text) {
   }
   constexpr uint32_t kMost = 1 << 20;
   if (g_state.options.throw_stack > kMost) g_state.options.throw_stack = kMost;
+  // The log's numbers of pages have 32 bits, and address space is reserved for all of it.
+  constexpr uint32_t kMostSnapshotMemory = 16 << 10;
+  if (g_state.options.snapshot_memory_mib > kMostSnapshotMemory)
+    g_state.options.snapshot_memory_mib = kMostSnapshotMemory;
+  if (g_state.options.snapshot_cpu > 100) g_state.options.snapshot_cpu = 100;
   if (g_state.options.timeout_seconds == 0) g_state.options.timeout_seconds = 1;
 }
 

@@ -10,6 +10,7 @@
 #include "agent/collector/inputs.h"
 #include "agent/collector/memory_choice.h"
 #include "agent/collector/proc_files.h"
+#include "agent/collector/snapshots.h"
 #include "agent/collector/stopped_process.h"
 #include "agent/collector/target_memory.h"
 #include "agent/report/maps.h"
@@ -202,13 +203,20 @@ Result<Collected> Collect(const CollectRequest& request) {
   if (!record) return record.error();
   collected.record = *record;
   report.mappings = ParseMaps(ReadProcFile(request.pid, "maps"));
+  const std::optional<snapshot::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
+  if (log) LeaveOutLog(*log, &report.mappings);
   report.process = ReadProcess(*record, report.mappings);
   ReadThreads(*stopped, *record, &report);
   ReadFailure(*memory, request, *record, &report);
   ReadException(*memory, *record, &report);
   ReadModules(*memory, &report);
   report.files = ReadOpenFiles(request.pid);
+  if (log) LeaveOutDescriptors(*log, &report.files);
   ReadMemory(*memory, &report);
+  if (log) {
+    ReadSnapshots(*memory, *log, &report);
+    report.snapshots->figures.process_cpu_ns = CpuTime(ReadProcFile(request.pid, "stat"));
+  }
   // Other threads are still: what they read and write stays as it is.
   ReadInputs(EmbedsInputs(report.process.options, &report.losses), &report);
   stopped->Detach();

@@ -21,6 +21,7 @@ struct CollectRequest {
   TargetAddress record;
   std::string folder;
   TargetAddress abort_message;  // of libc's __abort_msg; 0 when not known
+  TargetAddress snapshots;      // the version log; 0 when nothing was recorded
   std::string profile;          // that a crash of a second-chance build updates; empty: none
 };
 

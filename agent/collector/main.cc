@@ -1,6 +1,8 @@
 // recrash-collector: started by the client in a program that has just failed, with
 //
-//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [PROFILE]]     (RECORD, ABORT_MESSAGE: addresses in hex)
+//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE]]]
+//
+// (RECORD, ABORT_MESSAGE, SNAPSHOTS: addresses in hex)
 //
 // Writes FOLDER/NAME.rcr, tells the client its path by writing it into the record, then writes NAME.dmp, and adds the
 // functions that were on the stack to the profile of a second-chance build. Quiet when all
@@ -34,13 +36,14 @@ bool ParseNumber(const char* text, int base, T* value) {
 }
 
 bool ParseArguments(int count, char** arguments, CollectRequest* request) {
-  if (count < 5 || count > 7) return false;
+  if (count < 5 || count > 8) return false;
   request->folder = arguments[4];
-  if (count == 7) request->profile = arguments[6];
+  if (count == 8) request->profile = arguments[7];
   return ParseNumber(arguments[1], 10, &request->pid) && request->pid > 0 &&
          ParseNumber(arguments[2], 10, &request->tid) && request->tid > 0 &&
          ParseNumber(arguments[3], 16, &request->record.value) && request->folder.starts_with('/') &&
-         (count < 6 || ParseNumber(arguments[5], 16, &request->abort_message.value));
+         (count < 6 || ParseNumber(arguments[5], 16, &request->abort_message.value)) &&
+         (count < 7 || ParseNumber(arguments[6], 16, &request->snapshots.value));
 }
 
 // The program's signals and descriptors came along. A closed standard descriptor would become a file of ours, and a
@@ -90,7 +93,7 @@ int main(int count, char** arguments) {
   if (!recrash::ParseArguments(count, arguments, &request)) {
     fprintf(stderr,
             "recrash-collector: started by a program that was built with recrash, not by hand\n"
-            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [PROFILE]]\n");
+            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE]]]\n");
     return 2;
   }
   recrash::LeaveProgramBehind();

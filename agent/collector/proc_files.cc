@@ -107,19 +107,30 @@ std::vector<std::string> SplitArguments(std::string_view command_line) {
   return arguments;
 }
 
-uint64_t BrkStart(std::string_view stat) {
+namespace {
+
+uint64_t StatField(std::string_view stat, int number) {
   // The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
   const size_t name_end = stat.rfind(')');
   if (name_end == stat.npos) return 0;
   stat.remove_prefix(name_end + 1);
-  for (int field = 3; field < 47; ++field) {
+  for (int field = 3; field < number; ++field) {
     stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
     stat.remove_prefix(std::min(stat.find(' '), stat.size()));
   }
   stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
-  uint64_t address = 0;
-  std::from_chars(stat.data(), stat.data() + stat.size(), address);
-  return address;
+  uint64_t value = 0;
+  std::from_chars(stat.data(), stat.data() + stat.size(), value);
+  return value;
+}
+
+}  // namespace
+
+uint64_t BrkStart(std::string_view stat) { return StatField(stat, 47); }
+
+uint64_t CpuTime(std::string_view stat) {
+  const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  return (StatField(stat, 14) + StatField(stat, 15)) * (1000000000 / ticks);
 }
 
 }  // namespace recrash

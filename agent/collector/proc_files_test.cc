@@ -25,6 +25,12 @@ std::string Stat(const std::string& name) {
 TEST(BrkStart, IsTheFortySeventhField) { EXPECT_EQ(BrkStart(Stat("program")), 47000u); }
 
 // The program chooses its name.
+TEST(CpuTime, IsTheFourteenthAndTheFifteenthField) {
+  const uint64_t tick = 1000000000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  EXPECT_EQ(CpuTime(Stat("program")), 29000 * tick);
+  EXPECT_EQ(CpuTime(""), 0u);
+}
+
 TEST(BrkStart, IsFoundBehindAHostileName) {
   EXPECT_EQ(BrkStart(Stat(") S 1 2 (x")), 47000u);
   EXPECT_EQ(BrkStart(""), 0u);

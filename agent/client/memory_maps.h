@@ -1,0 +1,99 @@
+// /proc/self/maps line by line, and the layout of the kernel's scan of page tables.
+//
+// Signal-safe: system calls and the stack. By syscall(), for open and read are where a pthread_cancel by another thread
+// would end this one.
+#ifndef RECRASH_AGENT_CLIENT_MEMORY_MAPS_H_
+#define RECRASH_AGENT_CLIENT_MEMORY_MAPS_H_
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "agent/client/text.h"
+#include "shadowstack/abi.h"
+
+namespace recrash::client {
+
+// One line of /proc/self/maps.
+struct Map {
+  uint64_t start;
+  uint64_t end;
+  uint64_t offset;
+  bool readable;
+  bool writable;
+  bool shared;
+  bool file;  // or [vdso]
+  bool vdso;
+};
+
+RECRASH_SIGNAL_SAFE inline bool ParseMap(const char* line, Map& map) {
+  map.start = ReadNumber(line, 16);
+  if (*line++ != '-') return false;
+  map.end = ReadNumber(line, 16);
+  if (*line++ != ' ') return false;
+  map.readable = line[0] == 'r';
+  map.writable = line[1] == 'w';
+  map.shared = line[3] == 's';
+  line += 5;
+  map.offset = ReadNumber(line, 16);
+  const char* bracket = strchr(line, '[');
+  map.vdso = bracket != nullptr && strncmp(bracket, "[vdso]", 6) == 0;
+  map.file = map.vdso || strchr(line, '/') != nullptr;
+  return map.end > map.start;
+}
+
+// Lines of /proc/self/maps one after the other; a line longer than the buffer (a path of 2 KiB) is cut, which only its
+// path feels.
+class MapLines {
+ public:
+  RECRASH_SIGNAL_SAFE MapLines()
+      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC))),
+        begin_(0),
+        end_(0) {}
+  RECRASH_SIGNAL_SAFE ~MapLines() {
+    if (fd_ >= 0) syscall(SYS_close, fd_);
+  }
+  RECRASH_SIGNAL_SAFE bool Next(Map& map) {
+    char line[256];
+    size_t length = 0;
+    for (;;) {
+      if (begin_ == end_) {
+        const long got = fd_ >= 0 ? syscall(SYS_read, fd_, buffer_, sizeof buffer_) : -1;
+        if (got <= 0) return false;
+        begin_ = 0;
+        end_ = static_cast<size_t>(got);
+      }
+      const char c = buffer_[begin_++];
+      if (c == '\n') break;
+      if (length + 1 < sizeof line) line[length++] = c;
+    }
+    line[length] = 0;
+    return ParseMap(line, map);
+  }
+
+ private:
+  int fd_;
+  size_t begin_;
+  size_t end_;
+  char buffer_[1024];
+};
+
+// PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later: skips what has no page tables, as most of the 20 TiB that
+// AddressSanitizer reserves.
+struct ScanArguments {
+  uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
+  uint64_t inverted, all_of, any_of, returned;
+};
+struct ScanRegion {
+  uint64_t start, end, categories;
+};
+static_assert(sizeof(ScanArguments) == 96 && sizeof(ScanRegion) == 24);
+constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
+constexpr uint64_t kPageWriteTracked = 1 << 0, kPageWritten = 1 << 1, kPagePresent = 1 << 3, kPageSwapped = 1 << 4;
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_CLIENT_MEMORY_MAPS_H_

@@ -1,0 +1,142 @@
+// The version log: what the recorder keeps in the program's memory, and the collector reads out of it after a crash.
+//
+// A snapshot is taken at a function's entry. Its number orders all of them. The log has one LogPage for each page that
+// was ever written, and behind it a chain of LogVersions, the newest first: version n is the page's content from
+// snapshot n on, up to the next version's. So a page at snapshot k is its newest version whose number is at most k; a
+// page without one had not been touched. A version may say `absent`: nothing was there (unmapped, or given back to the
+// kernel), which reads as zeros.
+//
+// Lies in one mapping of its own, which is no part of a report's memory. All positions in it are offsets from its
+// start. Whoever reads it from outside checks everything: the program may have written over it.
+#ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_LOG_FORMAT_H_
+#define RECRASH_AGENT_CLIENT_SNAPSHOT_LOG_FORMAT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/client/snapshot/entry_hook.h"
+
+namespace recrash::snapshot {
+
+constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
+constexpr uint32_t kLogVersion = 1;
+constexpr uint64_t kPage = 4096;
+
+constexpr uint32_t kMostFrames = 1024;
+constexpr uint32_t kMostMapLists = 256;
+constexpr uint32_t kMostRanges = 1024;  // of a map list
+constexpr uint32_t kMostFileLists = 256;
+constexpr uint32_t kMostFiles = 64;  // of a file list
+constexpr uint32_t kMostPaths = 512;
+
+// Why there is no recording, or none any more.
+enum class Stop : uint32_t {
+  kNone = 0,
+  kNoUserfaultfd = 1,    // the system call is refused; `stop_error` says how
+  kNoWriteTracking = 2,  // there is no asynchronous write tracking: a kernel before 6.7
+  kNoMemory = 3,         // the log could not be mapped
+  kTooManyMappings = 4,  // more than kMostRanges writable ones
+  kNotTracked = 5,       // a mapping cannot be registered: somebody else watches it
+  kDescriptorsGone = 6,  // the program has closed the recorder's descriptors
+  kTooManyRuns = 7,      // memory is too scattered
+  kNoAddressSpace = 8,   // no room in the table of pages
+};
+
+// What recording came to; shown with the report.
+struct LogFigures {
+  uint64_t taken;
+  uint64_t skipped_rate;    // its function had one not long before
+  uint64_t skipped_budget;  // snapshot_cpu was spent
+  uint64_t skipped_memory;  // snapshot_memory was full
+  uint64_t skipped_pause;   // broken off at the longest pause; the next one goes on with what is left
+  uint64_t skipped_busy;    // another thread was taking one
+  uint64_t cpu_ns;          // that snapshots took
+  uint64_t longest_pause_ns;
+  uint64_t pages_copied;
+  uint64_t most_versions;  // held at one time
+};
+
+struct LogHeader {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t header_size;
+  uint64_t start;  // of the mapping, its own address
+  uint64_t size;
+  int32_t pid;
+  Stop stop;
+  int32_t stop_error;
+  int32_t descriptors[3];  // the recorder's own
+  uint64_t number;         // of the last snapshot
+  uint32_t frame_count;
+  uint32_t page_slots;        // a power of two
+  uint32_t version_capacity;  // versions are numbered from 1
+  uint32_t path_count;
+  uint64_t frames, pages, versions, contents, map_lists, file_lists, paths;  // offsets
+  LogFigures figures;
+};
+
+// A snapshot whose frame has not returned, as far as the recorder can tell; in the order of their numbers.
+struct LogFrame {
+  uint64_t number;
+  uint64_t return_address;  // the word at the stack pointer
+  uint64_t thread;          // its thread pointer
+  uint64_t brk_end;
+  uint32_t map_list;
+  uint32_t file_list;
+  uint32_t others_ran;  // there were other threads, which may have written while it was taken
+  uint32_t reserved;
+  EntryRegisters registers;
+};
+
+struct LogPage {
+  uint64_t address;  // 0: a free slot
+  uint32_t newest;   // version, or 0
+  uint32_t reserved;
+};
+
+struct LogVersion {
+  uint64_t number;
+  uint32_t older;  // version, or 0; of a free one: the next free one
+  uint32_t absent;
+};
+
+// A private mapping that could be written.
+struct LogRange {
+  uint64_t start;
+  uint64_t end;
+  uint64_t of_file;  // 1 when pages that were not written are a file's
+};
+
+struct LogMapList {
+  uint32_t references;
+  uint32_t count;
+  LogRange ranges[kMostRanges];
+};
+
+struct LogFile {
+  int32_t descriptor;
+  int32_t flags;  // of open(2)
+  uint64_t offset;
+  uint32_t mode;
+  uint32_t path;  // index of a LogPath
+  uint64_t size;
+};
+
+struct LogFileList {
+  uint32_t references;
+  uint32_t count;
+  LogFile files[kMostFiles];
+};
+
+struct LogPath {
+  uint64_t device;
+  uint64_t inode;
+  char text[496];  // cut, if it is longer
+};
+
+static_assert(sizeof(LogHeader) == 216 && sizeof(LogFrame) == 240 && sizeof(LogPage) == 16);
+static_assert(sizeof(LogVersion) == 16 && sizeof(LogRange) == 24 && sizeof(LogFile) == 32 && sizeof(LogPath) == 512);
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_AGENT_CLIENT_SNAPSHOT_LOG_FORMAT_H_

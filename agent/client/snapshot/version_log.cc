@@ -1,0 +1,182 @@
+#include "agent/client/snapshot/version_log.h"
+
+#include <string.h>
+
+namespace recrash::snapshot {
+namespace {
+
+// A frame further away than any stack is large lies on another one: that of a signal handler, of a coroutine.
+constexpr uint64_t kLargestStack = uint64_t{1} << 30;
+
+uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) & ~(kPage - 1); }
+
+uint32_t VersionsIn(uint64_t memory) { return static_cast<uint32_t>(memory / kPage); }
+
+// Twice the versions, so that chains of occupied slots stay short.
+uint32_t SlotsFor(uint64_t memory) {
+  uint32_t slots = 1024;
+  while (slots < 2 * VersionsIn(memory)) slots *= 2;
+  return slots;
+}
+
+}  // namespace
+
+uint64_t VersionLog::SizeFor(uint64_t memory) {
+  VersionLog plan = {};
+  LogHeader header = {};
+  plan.at_ = reinterpret_cast<uint64_t>(&header);
+  plan.Begin(&header, memory);
+  return header.size;
+}
+
+void VersionLog::Begin(void* at, uint64_t memory) {
+  at_ = reinterpret_cast<uint64_t>(at);
+  LogHeader& log = header();
+  log.version = kLogVersion;
+  log.header_size = sizeof log;
+  log.start = at_;
+  log.page_slots = SlotsFor(memory);
+  log.version_capacity = VersionsIn(memory);
+  uint64_t offset = RoundUp(sizeof log);
+  const auto place = [&offset](uint64_t size) {
+    const uint64_t at = offset;
+    offset += RoundUp(size);
+    return at;
+  };
+  log.frames = place(kMostFrames * sizeof(LogFrame));
+  log.pages = place(log.page_slots * sizeof(LogPage));
+  log.versions = place((log.version_capacity + uint64_t{1}) * sizeof(LogVersion));
+  log.map_lists = place(kMostMapLists * sizeof(LogMapList));
+  log.file_lists = place(kMostFileLists * sizeof(LogFileList));
+  log.paths = place(kMostPaths * sizeof(LogPath));
+  log.contents = place((log.version_capacity + uint64_t{1}) * kPage);
+  log.size = offset;
+  next_ = 1;
+  log.magic = kLogMagic;
+}
+
+// ---- Frames ------------------------------------------------------------------------------------------------------
+
+void VersionLog::RemoveFrame(uint32_t index) {
+  LogHeader& log = header();
+  LogFrame& frame = frames()[index];
+  --map_lists()[frame.map_list].references;
+  --file_lists()[frame.file_list].references;
+  memmove(&frame, &frame + 1, (log.frame_count - index - 1) * sizeof frame);
+  --log.frame_count;
+}
+
+void VersionLog::DropReturned(uint64_t thread, uint64_t sp) {
+  for (uint32_t i = header().frame_count; i-- > 0;) {
+    const LogFrame& frame = frames()[i];
+    if (frame.thread == thread && frame.registers.sp <= sp && sp - frame.registers.sp < kLargestStack) RemoveFrame(i);
+  }
+}
+
+void VersionLog::Add(const LogFrame& frame) {
+  LogHeader& log = header();
+  frames()[log.frame_count] = frame;
+  ++map_lists()[frame.map_list].references;
+  ++file_lists()[frame.file_list].references;
+  __atomic_store_n(&log.frame_count, log.frame_count + 1, __ATOMIC_RELEASE);
+}
+
+// Is there a frame with from <= number < to? Their numbers ascend.
+bool VersionLog::IsNeeded(uint64_t from, uint64_t to) const {
+  uint32_t low = 0;
+  uint32_t high = header().frame_count;
+  while (low < high) {
+    const uint32_t middle = (low + high) / 2;
+    if (frames()[middle].number < from)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < header().frame_count && frames()[low].number < to;
+}
+
+// ---- Versions ----------------------------------------------------------------------------------------------------
+
+uint32_t VersionLog::Allocate() {
+  LogHeader& log = header();
+  uint32_t version = free_;
+  if (version != 0) {
+    free_ = versions()[version].older;
+    --free_count_;
+  } else {
+    version = next_++;
+  }
+  const uint64_t held = next_ - 1 - free_count_;
+  if (held > log.figures.most_versions) log.figures.most_versions = held;
+  return version;
+}
+
+void VersionLog::Free(uint32_t version) {
+  versions()[version].older = free_;
+  free_ = version;
+  ++free_count_;
+}
+
+// The newest version stays: it is the content of all snapshots to come, until the page is written again.
+void VersionLog::Prune(const LogPage& page) {
+  uint32_t newer = page.newest;
+  while (newer != 0 && versions()[newer].older != 0) {
+    const uint32_t version = versions()[newer].older;
+    if (IsNeeded(versions()[version].number, versions()[newer].number)) {
+      newer = version;
+    } else {
+      versions()[newer].older = versions()[version].older;
+      Free(version);
+    }
+  }
+}
+
+uint32_t VersionLog::Room(uint32_t wanted) {
+  const auto room = [this] { return header().version_capacity + 1 - next_ + free_count_; };
+  if (room() >= wanted) return room();
+  for (uint32_t slot = 0; slot < header().page_slots; ++slot) {
+    if (pages()[slot].address != 0) Prune(pages()[slot]);
+  }
+  return room();
+}
+
+LogPage* VersionLog::FindOrAdd(uint64_t page) {
+  const uint32_t mask = header().page_slots - 1;
+  uint32_t slot = static_cast<uint32_t>((page / kPage * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+  for (;; slot = (slot + 1) & mask) {
+    LogPage& found = pages()[slot];
+    if (found.address == page) return &found;
+    if (found.address != 0) continue;
+    if (used_slots_ >= mask - mask / 8) return nullptr;
+    ++used_slots_;
+    found.address = page;
+    return &found;
+  }
+}
+
+bool VersionLog::Save(uint64_t page, uint64_t number, const void* content) {
+  LogPage* const slot = FindOrAdd(page);
+  if (slot == nullptr) return false;
+  const uint32_t last = slot->newest;
+  LogVersion* const newest = last != 0 ? &versions()[last] : nullptr;
+  if (newest == nullptr && content == nullptr) return true;  // as one that was never touched
+  if (newest != nullptr && (newest->absent != 0) == (content == nullptr) &&
+      (content == nullptr || memcmp(Content(last), content, kPage) == 0))
+    return true;
+  // Of a version that is younger than all frames nobody needs the old content. It changes its number first: if it is
+  // read just then it belongs to a snapshot that is not complete.
+  const uint32_t frame_count = header().frame_count;
+  const bool reuse = newest != nullptr && (frame_count == 0 || frames()[frame_count - 1].number < newest->number);
+  const uint32_t version = reuse ? last : Allocate();
+  LogVersion& saved = versions()[version];
+  __atomic_store_n(&saved.number, number, __ATOMIC_RELEASE);
+  saved.absent = content == nullptr;
+  if (content != nullptr) memcpy(Content(version), content, kPage);
+  if (reuse) return true;
+  saved.older = last;
+  __atomic_store_n(&slot->newest, version, __ATOMIC_RELEASE);
+  Prune(*slot);
+  return true;
+}
+
+}  // namespace recrash::snapshot

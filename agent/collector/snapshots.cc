@@ -1,0 +1,360 @@
+#include "agent/collector/snapshots.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <string>
+
+#include "agent/report/maps.h"
+
+namespace recrash {
+namespace {
+
+using snapshot::LogFile;
+using snapshot::LogFileList;
+using snapshot::LogFrame;
+using snapshot::LogHeader;
+using snapshot::LogMapList;
+using snapshot::LogPage;
+using snapshot::LogPath;
+using snapshot::LogRange;
+using snapshot::LogVersion;
+using snapshot::Stop;
+
+constexpr uint32_t kMostVersions = 1 << 22;  // 16 GiB, the most that the client reserves
+constexpr std::array<uint8_t, kPageSize> kZeros{};
+
+// ---- The log, copied
+// -------------------------------------------------------------------------------------------------
+
+// `count` of T at the offset; empty when they do not lie in the log or cannot be read.
+template <typename T>
+std::vector<T> ReadTable(const PageSource& memory, const LogHeader& log, uint64_t offset, uint64_t count) {
+  if (offset > log.size || count > (log.size - offset) / sizeof(T)) return {};
+  std::vector<T> table(count);
+  auto* bytes = reinterpret_cast<uint8_t*>(table.data());
+  if (memory.Read(TargetAddress{log.start} + offset, {bytes, count * sizeof(T)}) != count * sizeof(T)) return {};
+  return table;
+}
+
+template <typename T>
+std::optional<T> ReadOne(const PageSource& memory, const LogHeader& log, uint64_t offset, uint64_t index) {
+  std::vector<T> one = ReadTable<T>(memory, log, offset + index * sizeof(T), 1);
+  return one.empty() ? std::nullopt : std::optional<T>(one.front());
+}
+
+// What a page holds at one moment.
+struct Content {
+  enum class Kind { kUnknown, kZeros, kVersion, kCrash } kind = Kind::kUnknown;
+  uint32_t version = 0;
+  bool operator==(const Content&) const = default;
+};
+
+class Log {
+ public:
+  Log(const PageSource& memory, const LogHeader& header)
+      : memory_(memory),
+        header_(header),
+        versions_(ReadTable<LogVersion>(memory, header, header.versions, header.version_capacity + uint64_t{1})) {
+    for (const LogPage& page : ReadTable<LogPage>(memory, header, header.pages, header.page_slots))
+      if (page.address != 0 && page.address % kPageSize == 0) pages_[page.address] = page.newest;
+  }
+
+  bool is_whole() const { return !versions_.empty(); }
+  const std::map<uint64_t, uint32_t>& pages() const { return pages_; }
+
+  // From `version` on, the newest one that is not younger than the snapshot; 0 where there is none. A chain that does
+  // not end is none that we wrote.
+  uint32_t NotAfter(uint32_t version, uint64_t number) const {
+    for (size_t steps = 0; version != 0 && version < versions_.size() && steps < versions_.size(); ++steps) {
+      if (versions_[version].number <= number) return version;
+      version = versions_[version].older;
+    }
+    return 0;
+  }
+  bool IsAbsent(uint32_t version) const { return versions_[version].absent != 0; }
+
+  // Read once each.
+  const std::vector<uint8_t>& BytesOf(uint32_t version) const {
+    std::vector<uint8_t>& bytes = contents_[version];
+    if (bytes.empty()) {
+      bytes.resize(kPageSize);
+      memory_.Read(TargetAddress{header_.start} + header_.contents + uint64_t{version} * kPageSize, bytes);
+    }
+    return bytes;
+  }
+
+ private:
+  const PageSource& memory_;
+  const LogHeader& header_;
+  std::vector<LogVersion> versions_;
+  std::map<uint64_t, uint32_t> pages_;
+  mutable std::map<uint32_t, std::vector<uint8_t>> contents_;
+};
+
+// ---- Frames --------------------------------------------------------------------------------------------------------
+
+// The thread whose stack pointer lies in the same mapping; null where that is no thread's: a frame that was
+// interrupted, and the failing handler has a stack of its own.
+const Thread* ThreadOn(const Report& report, TargetAddress sp) {
+  const Mapping* stack = report.FindMapping(sp);
+  for (const Thread& thread : report.threads) {
+    const TargetAddress top{thread.registers.sp()};
+    if (stack && top >= stack->start && top < stack->end) return &thread;
+  }
+  return nullptr;
+}
+
+// A frame has returned when its return address is not where it was, or when it lies below its thread's stack pointer.
+// One that has, and of which neither tells, does no harm: at the desk no frame begins there.
+bool IsLive(const PageSource& memory, const Report& report, const LogFrame& frame) {
+  const Thread* thread = ThreadOn(report, {frame.registers.sp});
+  if (thread && frame.registers.sp < thread->registers.sp()) return false;
+  uint64_t word = 0;
+  uint8_t bytes[sizeof word];
+  if (memory.Read({frame.registers.sp}, bytes) != sizeof bytes) return false;
+  std::memcpy(&word, bytes, sizeof word);
+  return word == frame.return_address;
+}
+
+std::vector<Mapping> MappingsOf(const LogMapList& list) {
+  std::vector<Mapping> mappings;
+  for (uint32_t i = 0; i < std::min(list.count, snapshot::kMostRanges); ++i) {
+    const LogRange& range = list.ranges[i];
+    if (range.start >= range.end) continue;
+    mappings.push_back({{range.start}, {range.end}, kMapRead | kMapWrite, 0, range.of_file ? "/" : ""});
+  }
+  return mappings;
+}
+
+const Mapping* FindIn(const std::vector<Mapping>& mappings, uint64_t address) {
+  const auto after = std::ranges::upper_bound(mappings, TargetAddress{address}, {}, &Mapping::start);
+  return after != mappings.begin() && address < after[-1].end.value ? &after[-1] : nullptr;
+}
+
+// Modules of the report of which nothing could be written then, and can now.
+std::vector<TargetAddress> NotLoaded(const std::vector<Mapping>& then, const Report& report) {
+  std::vector<TargetAddress> bases;
+  for (const Module& module : report.modules) {
+    const auto is_its = [&](const Mapping& mapping) {
+      return IsPrivateWritable(mapping) && mapping.start >= module.base && mapping.end <= module.base + module.size;
+    };
+    const auto now = std::ranges::find_if(report.mappings, is_its);
+    if (now != report.mappings.end() && !FindIn(then, now->start.value)) bases.push_back(module.base);
+  }
+  return bases;
+}
+
+std::vector<OpenFile> FilesOf(const LogFileList& list, const std::vector<LogPath>& paths) {
+  std::vector<OpenFile> files;
+  for (uint32_t i = 0; i < std::min(list.count, snapshot::kMostFiles); ++i) {
+    const LogFile& file = list.files[i];
+    const std::string path =
+        file.path < paths.size() ? std::string(paths[file.path].text, strnlen(paths[file.path].text, 496)) : "";
+    files.push_back({file.descriptor, file.flags, file.offset, file.mode, file.size, path});
+  }
+  return files;
+}
+
+// ---- Memory
+// ----------------------------------------------------------------------------------------------------------
+
+// The states of live frames, youngest first: each as what differs from the one before. Linear in pages for each frame:
+// the process stands still meanwhile.
+class Differences {
+ public:
+  Differences(const Log& log, const Report& report) : log_(log) {
+    std::map<uint64_t, Page> pages;
+    for (const auto& [address, newest] : log.pages()) pages[address] = {address, nullptr, newest};
+    for (const Region& region : report.memory) {
+      for (uint64_t offset = 0; offset + kPageSize <= region.bytes.size(); offset += kPageSize) {
+        Page& page = pages[region.address.value + offset];
+        page.address = region.address.value + offset;
+        page.at_crash = region.bytes.data() + offset;
+      }
+    }
+    for (const auto& [address, page] : pages) pages_.push_back(page);
+  }
+
+  std::vector<Region> To(uint64_t number, const std::vector<Mapping>& mappings) {
+    std::vector<Region> regions;
+    auto mapping = mappings.begin();
+    for (Page& page : pages_) {
+      while (mapping != mappings.end() && mapping->end.value <= page.address) ++mapping;
+      if (mapping == mappings.end()) break;
+      if (page.address < mapping->start.value) continue;  // not mapped then
+      page.version = log_.NotAfter(page.version, number);
+      const Content then = At(page, *mapping);
+      if (then.kind == Content::Kind::kUnknown || then == page.later) continue;
+      const uint8_t* bytes = BytesOf(then, page);
+      const uint8_t* later = BytesOf(page.later, page);
+      page.later = then;
+      if (!later || std::memcmp(bytes, later, kPageSize) != 0) Append(page.address, bytes, &regions);
+    }
+    return regions;
+  }
+
+ private:
+  struct Page {
+    uint64_t address = 0;
+    const uint8_t* at_crash = nullptr;  // null where the report does not have it
+    uint32_t version = 0;               // of the snapshot that came before here, or the newest
+    Content later = {Content::Kind::kCrash};
+  };
+
+  // A page without a version, in memory that was there, had not been touched. What a file's page held is the file's.
+  Content At(const Page& page, const Mapping& mapping) const {
+    if (page.version != 0 && log_.IsAbsent(page.version)) return {Content::Kind::kZeros};
+    if (page.version != 0) return {Content::Kind::kVersion, page.version};
+    return mapping.path.empty() ? Content{Content::Kind::kZeros} : Content{};
+  }
+
+  const uint8_t* BytesOf(const Content& content, const Page& page) const {
+    switch (content.kind) {
+      case Content::Kind::kVersion:
+        return log_.BytesOf(content.version).data();
+      case Content::Kind::kCrash:
+        return page.at_crash;
+      default:
+        return kZeros.data();
+    }
+  }
+
+  static void Append(uint64_t page, const uint8_t* bytes, std::vector<Region>* regions) {
+    if (regions->empty() || regions->back().address.value + regions->back().bytes.size() != page)
+      regions->push_back({{page}, {}});
+    regions->back().bytes.insert(regions->back().bytes.end(), bytes, bytes + kPageSize);
+  }
+
+  const Log& log_;
+  std::vector<Page> pages_;  // ascending
+};
+
+EntrySnapshot Describe(const LogFrame& frame, const Report& report) {
+  EntrySnapshot entry;
+  entry.number = frame.number;
+  entry.entry = {frame.registers.entry};
+  entry.sp = {frame.registers.sp};
+  if (const Thread* thread = ThreadOn(report, entry.sp)) entry.thread = thread->id;
+  entry.others_ran = frame.others_ran != 0;
+  entry.brk_end = {frame.brk_end};
+  std::ranges::copy(frame.registers.integer, entry.integers.begin());
+  for (size_t i = 0; i < entry.vectors.size(); ++i)
+    std::ranges::copy(frame.registers.vector[i], entry.vectors[i].begin());
+  return entry;
+}
+
+// ---- What it cost, and why there is nothing
+// --------------------------------------------------------------------------
+
+SnapshotFigures FiguresOf(const LogHeader& log) {
+  const snapshot::LogFigures& figures = log.figures;
+  SnapshotFigures out;
+  out.taken = figures.taken;
+  out.skipped_rate = figures.skipped_rate;
+  out.skipped_budget = figures.skipped_budget;
+  out.skipped_memory = figures.skipped_memory;
+  out.skipped_pause = figures.skipped_pause;
+  out.skipped_busy = figures.skipped_busy;
+  out.cpu_ns = figures.cpu_ns;
+  out.longest_pause_ns = figures.longest_pause_ns;
+  out.pages_copied = figures.pages_copied;
+  out.log_bytes = figures.most_versions * kPageSize;
+  return out;
+}
+
+std::string WhyStopped(const LogHeader& log) {
+  const std::string error = std::strerror(log.stop_error);
+  switch (log.stop) {
+    case Stop::kNone:
+      return "";
+    case Stop::kNoUserfaultfd:
+      return "no entry states: the kernel, or a filter of system calls, refuses userfaultfd (" + error + ")";
+    case Stop::kNoWriteTracking:
+      return "no entry states: the kernel cannot track writes asynchronously, which needs Linux 6.7 (" + error + ")";
+    case Stop::kNoMemory:
+      return "no entry states: no memory for the log of snapshots";
+    case Stop::kTooManyMappings:
+      return "entry states were recorded until the program had more than " + std::to_string(snapshot::kMostRanges) +
+             " writable mappings";
+    case Stop::kNotTracked:
+      return "entry states were recorded until a mapping could not be watched";
+    case Stop::kDescriptorsGone:
+      return "entry states were recorded until the program closed the recorder's descriptors";
+    case Stop::kTooManyRuns:
+      return "entry states were recorded until memory was too scattered";
+    case Stop::kNoAddressSpace:
+      return "entry states were recorded until their table of pages was full";
+  }
+  return "entry states were recorded until something unknown happened";
+}
+
+}  // namespace
+
+std::optional<LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid) {
+  LogHeader log;
+  if (address.value == 0 || memory.Read(address, {reinterpret_cast<uint8_t*>(&log), sizeof log}) != sizeof log)
+    return std::nullopt;
+  const bool is_ours = log.magic == snapshot::kLogMagic && log.version == snapshot::kLogVersion &&
+                       log.header_size == sizeof log && log.start == address.value && log.pid == pid;
+  if (!is_ours || log.size > UINT64_MAX - log.start || log.frame_count > snapshot::kMostFrames ||
+      log.version_capacity > kMostVersions || log.page_slots > 4 * kMostVersions)
+    return std::nullopt;
+  return log;
+}
+
+void LeaveOutLog(const LogHeader& log, std::vector<Mapping>* mappings) {
+  std::erase_if(*mappings, [&](const Mapping& mapping) {
+    return mapping.start.value >= log.start && mapping.end.value <= log.start + log.size;
+  });
+  const auto is_heap = [](const Mapping& mapping) { return mapping.path == "[heap]"; };
+  for (size_t i = 1; i < mappings->size();) {
+    Mapping& before = (*mappings)[i - 1];
+    const Mapping& mapping = (*mappings)[i];
+    if (is_heap(before) && is_heap(mapping) && before.end == mapping.start && before.flags == mapping.flags) {
+      before.end = mapping.end;
+      mappings->erase(mappings->begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+void LeaveOutDescriptors(const LogHeader& log, std::vector<OpenFile>* files) {
+  std::erase_if(*files, [&](const OpenFile& file) {
+    return std::ranges::find(log.descriptors, file.descriptor) != std::end(log.descriptors);
+  });
+}
+
+void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* report) {
+  if (std::string why = WhyStopped(log); !why.empty()) report->losses.push_back(std::move(why));
+  SnapshotLog& snapshots = report->snapshots.emplace();
+  snapshots.figures = FiguresOf(log);
+  const Log pages(memory, log);
+  const std::vector<LogPath> paths =
+      ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, snapshot::kMostPaths));
+  std::vector<LogFrame> frames = ReadTable<LogFrame>(memory, log, log.frames, log.frame_count);
+  if (!pages.is_whole()) return;
+  std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);
+  Differences differences(pages, *report);
+  uint64_t last = UINT64_MAX;
+  for (const LogFrame& frame : frames) {
+    const auto maps = ReadOne<LogMapList>(memory, log, log.map_lists, frame.map_list);
+    const auto files = ReadOne<LogFileList>(memory, log, log.file_lists, frame.file_list);
+    if (!maps || !files || frame.number >= last || !IsLive(memory, *report, frame)) continue;
+    EntrySnapshot entry = Describe(frame, *report);
+    last = frame.number;
+    const std::vector<Mapping> mappings = MappingsOf(*maps);
+    entry.mappings = GoneMappings(mappings, report->mappings);
+    for (Mapping& mapping : entry.mappings) mapping.path.clear();  // its name is not known
+    entry.files = FilesOf(*files, paths);
+    entry.not_loaded = NotLoaded(mappings, *report);
+    entry.memory = differences.To(frame.number, mappings);
+    snapshots.entries.push_back(std::move(entry));
+  }
+  std::ranges::reverse(snapshots.entries);
+}
+
+}  // namespace recrash

@@ -1,0 +1,199 @@
+// A version log that lies in invented memory: what is read of it, and what becomes of one that was written over.
+#include "agent/collector/snapshots.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "agent/client/snapshot/version_log.h"
+#include "agent/report/entry_states.h"
+
+namespace recrash {
+namespace {
+
+using snapshot::LogFrame;
+using snapshot::LogHeader;
+using snapshot::VersionLog;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int32_t kPid = 42;
+constexpr uint64_t kHeap = 0x1000000;
+constexpr uint64_t kStack = 0x7ffe00000000;
+constexpr uint64_t kStackPages = 2;
+constexpr uint64_t kSp = kStack + 5000;
+
+// The program's memory at the crash, and the log in the memory of this test.
+class CrashedProgram : public PageSource {
+ public:
+  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20)) {
+    log_.Begin(log_bytes_.data(), 1 << 20);
+    log_.header().pid = kPid;
+    stack_.assign(kStackPages * kPageSize, 0x11);
+    report_.mappings = {{{kHeap}, {kHeap + 16 * kPageSize}, kMapRead | kMapWrite, 0, "[heap]"},
+                        {{kStack}, {kStack + kStackPages * kPageSize}, kMapRead | kMapWrite, 0, "[stack]"}};
+    Thread thread;
+    thread.id = kPid;
+    thread.failing = true;
+    thread.registers.dwarf[7] = kStack + 100;
+    report_.threads = {thread};
+    report_.memory = {{{kHeap}, std::vector<uint8_t>(4 * kPageSize, 0xcc)}, {{kStack}, stack_}};
+    log_.map_lists()[0].count = 2;
+    log_.map_lists()[0].ranges[0] = {kHeap, kHeap + 16 * kPageSize, 0};
+    log_.map_lists()[0].ranges[1] = {kStack, kStack + kStackPages * kPageSize, 0};
+  }
+
+  size_t Read(TargetAddress address, std::span<uint8_t> out) const override {
+    const auto copy = [&](uint64_t start, const std::vector<uint8_t>& bytes) -> size_t {
+      if (address.value < start || address.value - start >= bytes.size()) return 0;
+      const uint64_t offset = address.value - start;
+      const size_t size = std::min<size_t>(out.size(), bytes.size() - offset);
+      std::memcpy(out.data(), bytes.data() + offset, size);
+      return size;
+    };
+    if (const size_t size = copy(start(), log_bytes_)) return size;
+    return copy(kStack, stack_);
+  }
+  std::optional<std::vector<PageRun>> Present(const Mapping&) const override { return std::nullopt; }
+
+  void Save(uint64_t page, uint64_t number, uint8_t with) {
+    log_.Save(page, number, std::vector<uint8_t>(kPageSize, with).data());
+  }
+  LogFrame& Add(uint64_t number, uint64_t sp) {
+    LogFrame frame = {};
+    frame.number = number;
+    frame.registers.entry = 0x400000 + number;
+    frame.registers.sp = sp;
+    if (sp >= kStack) std::memcpy(&frame.return_address, stack_.data() + (sp - kStack), sizeof frame.return_address);
+    log_.Add(frame);
+    return log_.frames()[log_.header().frame_count - 1];
+  }
+
+  uint64_t start() const { return reinterpret_cast<uint64_t>(log_bytes_.data()); }
+  std::vector<uint8_t>& log_bytes() { return log_bytes_; }
+  VersionLog& log() { return log_; }
+
+  Report Collected() const {
+    Report report = report_;
+    if (const auto header = ReadLogHeader(*this, {start()}, kPid)) ReadSnapshots(*this, *header, &report);
+    return report;
+  }
+
+ private:
+  std::vector<uint8_t> log_bytes_;
+  VersionLog log_ = {};
+  std::vector<uint8_t> stack_;
+  Report report_;
+};
+
+std::vector<uint64_t> Numbers(const Report& report) {
+  std::vector<uint64_t> numbers;
+  for (const EntrySnapshot& entry : report.snapshots->entries) numbers.push_back(entry.number);
+  return numbers;
+}
+
+// The first byte of a page of the heap in the entry state of a snapshot, -1 when the state is that of the crash.
+int First(const Report& report, uint64_t number, uint64_t page) {
+  ReplayFrame frame;
+  for (const EntrySnapshot& entry : report.snapshots->entries) {
+    if (entry.number == number) frame.entry = entry.entry, frame.entry_sp = entry.sp;
+  }
+  for (const EntryState& state : EntryStatesFromSnapshots(report, {frame})) {
+    for (const Region& region : state.memory) {
+      const uint64_t address = kHeap + page * kPageSize;
+      if (region.address.value <= address && address < region.address.value + region.bytes.size())
+        return region.bytes[address - region.address.value];
+    }
+  }
+  return -1;
+}
+
+TEST(Snapshots, AreDifferencesOfWhatWasThenAndLater) {
+  CrashedProgram program;
+  for (uint64_t page = 0; page < kStackPages; ++page) program.Save(kStack + page * kPageSize, 1, 0x11);
+  program.Save(kHeap, 1, 1);
+  program.Save(kHeap + kPageSize, 1, 0xcc);
+  program.Add(1, kSp + 64);
+  program.Save(kHeap, 2, 2);
+  program.Save(kHeap + 2 * kPageSize, 2, 7);
+  program.Add(2, kSp);
+  const Report report = program.Collected();
+  ASSERT_THAT(Numbers(report), testing::ElementsAre(1, 2));
+  EXPECT_EQ(First(report, 1, 0), 1);
+  EXPECT_EQ(First(report, 2, 0), 2);
+  EXPECT_EQ(First(report, 1, 1), -1) << "as at the crash";
+  EXPECT_EQ(First(report, 1, 2), 0) << "not touched yet";
+  EXPECT_EQ(First(report, 2, 2), 7);
+  EXPECT_EQ(First(report, 1, 3), 0) << "touched after both";
+  EXPECT_EQ(First(report, 2, 3), 0);
+  EXPECT_EQ(report.snapshots->entries[1].memory.size(), 2u) << "one page, and two side by side";
+}
+
+TEST(Snapshots, AreThoseOfLiveFrames) {
+  CrashedProgram program;
+  program.Add(1, kSp + 64).return_address ^= 1;  // something else is there now
+  program.Add(2, kStack + 40);                   // below the thread's stack pointer
+  program.Add(3, kSp);
+  program.Add(4, 0x5000);  // on no stack
+  EXPECT_THAT(Numbers(program.Collected()), testing::ElementsAre(3));
+}
+
+TEST(Snapshots, KnowWhatIsNotMappedAnyMore) {
+  CrashedProgram program;
+  program.log().map_lists()[0].count = 3;
+  program.log().map_lists()[0].ranges[2] = {kStack + 0x100000, kStack + 0x102000, 0};
+  program.Save(kStack + 0x101000, 1, 5);
+  program.Add(1, kSp);
+  const Report report = program.Collected();
+  ASSERT_THAT(Numbers(report), testing::ElementsAre(1));
+  const EntrySnapshot& entry = report.snapshots->entries[0];
+  ASSERT_EQ(entry.mappings.size(), 1u);
+  EXPECT_EQ(entry.mappings[0].start.value, kStack + 0x100000);
+  EXPECT_EQ(entry.memory.back().address.value, kStack + 0x101000);
+}
+
+TEST(Snapshots, SayWhyThereAreNone) {
+  CrashedProgram program;
+  program.log().header().stop = snapshot::Stop::kNoUserfaultfd;
+  program.log().header().stop_error = EPERM;
+  const Report report = program.Collected();
+  EXPECT_THAT(report.losses, Contains(HasSubstr("refuses userfaultfd (Operation not permitted)")));
+  EXPECT_THAT(report.snapshots->entries, IsEmpty());
+}
+
+TEST(Snapshots, AreNotReadFromAnotherProcess) {
+  CrashedProgram program;
+  EXPECT_TRUE(ReadLogHeader(program, {program.start()}, kPid));
+  EXPECT_FALSE(ReadLogHeader(program, {program.start()}, kPid + 1)) << "a child of fork";
+  EXPECT_FALSE(ReadLogHeader(program, {0}, kPid));
+  EXPECT_FALSE(ReadLogHeader(program, {program.start() + 8}, kPid));
+}
+
+// The program may have written over the log before it died: whatever is in it, the report is made, and soon.
+TEST(Snapshots, SurviveADamagedLog) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 3000; ++round) {
+    CrashedProgram program;
+    for (uint64_t number = 1; number <= 4; ++number) {
+      for (uint64_t page = 0; page < 4; ++page) program.Save(kHeap + page * kPageSize, number, number * 16 + page);
+      program.Add(number, kSp + 64 - number * 8);
+    }
+    const LogHeader header = program.log().header();
+    const uint64_t places[] = {0, header.frames, header.pages, header.versions, header.map_lists, header.file_lists};
+    for (int i = 0; i < 8; ++i) {
+      const uint64_t word = random() % 3 == 0 ? random() % 64 : random();
+      const uint64_t place = places[random() % std::size(places)] + random() % 64 * 8;
+      if (round % 2 == 0 && place < sizeof(LogHeader)) continue;  // a header that is whole lets more of it through
+      std::memcpy(program.log_bytes().data() + place, &word, sizeof word);
+    }
+    const Report report = program.Collected();
+    if (report.snapshots) EXPECT_LE(report.snapshots->entries.size(), 1024u);
+  }
+}
+
+}  // namespace
+}  // namespace recrash
