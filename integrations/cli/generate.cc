@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/report/entry_states.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/pipeline.h"
 #include "integrations/cli/store.h"
@@ -59,6 +60,8 @@ Result<Suite> MakeSuite(const GenerateArguments& arguments) {
   suite.symbols.max_candidates = material.symbols.max_candidates;
   suite.report = std::move(material.report);
   suite.report.replay = *std::move(replay);
+  suite.report.replay->entry_states = EntryStatesFromSnapshots(suite.report, suite.report.replay->frames);
+  suite.report.snapshots.reset();  // beside the tests lies what they need
   suite.backtrace = std::move(material.backtrace);
   suite.failure = FailureText(suite.report, suite.backtrace);
 

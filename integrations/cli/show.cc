@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/report/entry_states.h"
 #include "agent/report/reader.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
@@ -24,18 +25,26 @@ std::string SizeText(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 
-const char* FrameMark(const Frame& frame) {
-  if (frame.is_signal_frame) return "signal";
-  if (frame.inlined) return "inlined";
-  if (frame.monitored) return "monitored";
-  return frame.own ? "not monitored" : "library";
+const EntrySnapshot* SnapshotOf(const Report& report, const Frame& frame) {
+  return frame.inlined ? nullptr : FindSnapshot(report, frame.entry, frame.entry_sp);
 }
 
-void PrintFrame(const Frame& frame) {
+std::string FrameMark(const Report& report, const Frame& frame) {
+  const EntrySnapshot* snapshot = SnapshotOf(report, frame);
+  const std::string state = !snapshot              ? ""
+                            : snapshot->others_ran ? ", entry state (other threads ran)"
+                                                   : ", entry state";
+  if (frame.is_signal_frame) return "signal";
+  if (frame.inlined) return "inlined";
+  if (frame.monitored) return "monitored" + state;
+  return (frame.own ? "not monitored" : "library") + state;
+}
+
+void PrintFrame(const Report& report, const Frame& frame) {
   const std::string function = frame.function.empty() ? fmt::format("{:#x}", frame.pc.value) : frame.function;
   const std::string place = frame.file.empty() ? BaseName(frame.module) : fmt::format("{}:{}", frame.file, frame.line);
   fmt::print("  #{:<3} {}  {}  {}\n", frame.index, Coloured(Colour::kBold, PrintableText(function)),
-             PrintableText(place), Coloured(Colour::kDim, fmt::format("[{}]", FrameMark(frame))));
+             PrintableText(place), Coloured(Colour::kDim, fmt::format("[{}]", FrameMark(report, frame))));
   for (const Parameter& parameter : frame.parameters) {
     const std::string value = parameter.complete           ? parameter.rendered
                               : parameter.rendered.empty() ? "not kept"
@@ -46,14 +55,14 @@ void PrintFrame(const Frame& frame) {
   }
 }
 
-void PrintBacktrace(const Backtrace& backtrace) {
+void PrintBacktrace(const Report& report, const Backtrace& backtrace) {
   const auto& frames = backtrace.frames;
   const bool fold = frames.size() > kMostFrames || backtrace.skipped > 0;
   const size_t head = fold ? kFromEachEnd : frames.size();
-  for (size_t i = 0; i < head; ++i) PrintFrame(frames[i]);
+  for (size_t i = 0; i < head; ++i) PrintFrame(report, frames[i]);
   if (head < frames.size()) {
     fmt::print("  ... {} more frames ...\n", frames.size() - 2 * head + backtrace.skipped);
-    for (size_t i = frames.size() - head; i < frames.size(); ++i) PrintFrame(frames[i]);
+    for (size_t i = frames.size() - head; i < frames.size(); ++i) PrintFrame(report, frames[i]);
   }
 }
 
@@ -69,6 +78,25 @@ void PrintInputs(const Report& report) {
   }
 }
 
+double Milliseconds(uint64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e6; }
+
+// What the program recorded at its entries, and what that took.
+void PrintSnapshots(const Report& report) {
+  if (!report.snapshots) return;
+  const SnapshotFigures& figures = report.snapshots->figures;
+  const uint64_t skipped = figures.skipped_rate + figures.skipped_budget + figures.skipped_memory +
+                           figures.skipped_pause + figures.skipped_busy;
+  fmt::print("entry states of {} frames; {} snapshots taken, {} skipped", report.snapshots->entries.size(),
+             figures.taken, skipped);
+  if (skipped > 0) {
+    fmt::print(" (rate {}, snapshot_cpu {}, snapshot_memory {}, pause {}, busy {})", figures.skipped_rate,
+               figures.skipped_budget, figures.skipped_memory, figures.skipped_pause, figures.skipped_busy);
+  }
+  fmt::print("\n  {:.1f} ms of {:.0f} ms CPU, longest pause {:.1f} ms, at most {} of pages\n",
+             Milliseconds(figures.cpu_ns), Milliseconds(figures.process_cpu_ns), Milliseconds(figures.longest_pause_ns),
+             SizeText(figures.log_bytes));
+}
+
 void PrintHoldings(const Report& report, uint64_t bytes) {
   const size_t sockets = static_cast<size_t>(
       std::ranges::count_if(report.files, [](const OpenFile& file) { return file.path.starts_with("socket:"); }));
@@ -77,9 +105,21 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
              report.threads.size(), report.threads.size() == 1 ? "" : "s", report.modules.size(), report.files.size(),
              sockets ? fmt::format(" ({} sockets)", sockets) : "", SizeText(bytes));
   PrintInputs(report);
+  PrintSnapshots(report);
   if (report.process.collect_ns > 0)
     fmt::print("collected in {:.1f} ms\n", static_cast<double>(report.process.collect_ns) / 1e6);
   for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
+}
+
+nlohmann::ordered_json SnapshotsJson(const Report& report) {
+  if (!report.snapshots) return nullptr;
+  const SnapshotFigures& figures = report.snapshots->figures;
+  return {{"frames", report.snapshots->entries.size()}, {"taken", figures.taken},
+          {"skipped_rate", figures.skipped_rate},       {"skipped_budget", figures.skipped_budget},
+          {"skipped_memory", figures.skipped_memory},   {"skipped_pause", figures.skipped_pause},
+          {"skipped_busy", figures.skipped_busy},       {"cpu_ns", figures.cpu_ns},
+          {"process_cpu_ns", figures.process_cpu_ns},   {"longest_pause_ns", figures.longest_pause_ns},
+          {"pages_copied", figures.pages_copied},       {"log_bytes", figures.log_bytes}};
 }
 
 nlohmann::ordered_json InputsJson(const Report& report) {
@@ -123,6 +163,7 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
                                  {"regions", report.memory.size()},
                                  {"threads", report.threads.size()},
                                  {"inputs", InputsJson(report)},
+                                 {"snapshots", SnapshotsJson(report)},
                                  {"losses", report.losses}};
   json.update(CostJson(report, bytes));
   json["frames"] = nlohmann::ordered_json::array();
@@ -130,6 +171,7 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
   for (const Frame& frame : backtrace->frames) {
     nlohmann::ordered_json entry = FrameJson(frame);
     entry["candidate"] = frame.candidate;
+    entry["entry_state"] = SnapshotOf(report, frame) != nullptr;
     if (!frame.why_not.empty()) entry["why_not"] = frame.why_not;
     entry["parameters"] = nlohmann::ordered_json::array();
     for (const Parameter& parameter : frame.parameters)
@@ -163,7 +205,7 @@ int ShowCommand(const ShowArguments& arguments) {
   if (arguments.json != "-") {
     PrintHead(*report, failure, ReportName(*path));
     if (backtrace) {
-      PrintBacktrace(*backtrace);
+      PrintBacktrace(*report, *backtrace);
       for (const std::string& note : backtrace->notes) fmt::print("note: {}\n", PrintableText(note));
     } else {
       // What the report says by itself is still worth showing.

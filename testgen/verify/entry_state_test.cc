@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "agent/report/entry_states.h"
 #include "testgen/verify/replayed_program.h"
 #include "testgen/verify/test_library.h"
 
@@ -287,6 +288,56 @@ int main() {
 )");
   ASSERT_EQ(program.report().failure.kind, FailureKind::kException);
   ExpectNeeded(program, "Count", "entry_state", Verdict::kReturned);
+}
+
+// ---- Recorded by the program itself ------------------------------------------------------------------------------
+
+// What a user's build does by patched entries a compiler option does here: each function calls the recorder first.
+class Recorded : public ReplayedProgram {
+ public:
+  explicit Recorded(const std::string& source, const std::string& options = "snapshot_cpu=100,snapshot_pause=1000")
+      : ReplayedProgram(kSnapshot + source,
+                        std::string("-O2 -g -pg -mfentry " RECRASH_TEST_ENTRY_CALLS
+                                    " -Wl,-u,__recrash_client_anchor -Xlinker " RECRASH_TEST_RECORDING_CLIENT) +
+                            kInclude,
+                        {}, "references", options) {
+    report().replay->entry_states = EntryStatesFromSnapshots(report(), report().replay->frames);
+  }
+};
+
+TEST(RecordedEntries, ReproduceWhatHasMovedOn) {
+  Recorded program(Fill(kQueue, "", kCrashing));
+  for (const char* function : {"Drain", "Work", "main"}) {
+    const FrameVerdict verdict = program.Verify(function);
+    EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << function << "\n" << program.text();
+    EXPECT_TRUE(verdict.entry_state) << program.text();
+  }
+  EXPECT_EQ(program.Verify("Use").verdict, Verdict::kReproduced) << program.text();
+  program.report().replay->entry_states.clear();
+  EXPECT_EQ(program.Verify("Drain").verdict, Verdict::kReturned) << program.text();
+}
+
+// The descriptor was closed before the crash, so its name must have been kept at the entry.
+TEST(RecordedEntries, HaveTheirOwnDescriptors) {
+  const Recorded program(R"(
+__attribute__((noinline)) int Use(int* item, int n) { return *item + n; }
+__attribute__((noinline)) int Parse(int in, int* item) {
+  char text[100];
+  const long size = read(in, text, sizeof text);
+  close(in);
+  return Use(size == 4 && std::memcmp(text, "ef\nz", 4) == 0 ? nullptr : item, 1) + 1;
+}
+int main() {
+  { FILE* file = std::fopen("input", "w"); std::fputs("abcd\nef\nz", file); std::fclose(file); }
+  int item = 3;
+  const int in = open("input", O_RDONLY);
+  lseek(in, 5, SEEK_SET);
+  return Parse(in, &item) == 0;
+}
+)");
+  const FrameVerdict verdict = program.Verify("Parse");
+  EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
+  EXPECT_TRUE(verdict.entry_state) << program.text();
 }
 
 // ---- A library of the program's own ------------------------------------------------------------------------------
