@@ -3,7 +3,7 @@
 import signal
 import subprocess
 
-from harness import PREFIX, Workspace, main
+from harness import PREFIX, Workspace, main, short_name
 
 # Says of each function whether its entry leads elsewhere, then crashes when told.
 PROGRAM = r"""
@@ -272,6 +272,44 @@ class RunTwice(Workspace):
         result = self.run_planned("null", "null")
         self.assertEqual(result.stdout, "null as compiled\n")
         self.assertNotIn("again", result.stderr)
+
+
+class EntryStates(Workspace):
+    """samples/second_chance: what the second crash knows of its entries."""
+
+    ORDERS = ("300", "450", "250")
+
+    def verdicts(self, mode, crashes=1, build=False):
+        program = self.compile_sample("second_chance", ("-O2", "-g", f"-recrash-mode={mode}"))
+        for _ in range(crashes):
+            # Short, and all of it may be watched.
+            report = self.crash(program, *self.ORDERS, died_of=signal.SIGSEGV,
+                                env={"RECRASH_OPTIONS": "snapshot_cpu=100,snapshot_pause=1000"})
+        self.shown = self.run_command("recrash", "show", report, "--program", program).stdout
+        result = self.reproduce(program, report=report, build=build)
+        return {short_name(frame["function"]): (frame["verdict"], frame["entry_state"]) for frame in result["frames"]}
+
+    def test_the_crash_alone_has_an_empty_batch(self):
+        self.assertEqual(self.verdicts("full")["Settle"][0], "different failure")
+        verdicts = self.verdicts("references+second-chance")
+        self.assertEqual(verdicts["Settle"][0], "returned")
+        self.assertEqual(verdicts["Book"][0], "reproduced")
+        self.assertNotIn("entry state", self.shown)
+
+    def test_the_second_crash_has_the_memory_of_its_entries(self):
+        verdicts = self.verdicts("references+second-chance", crashes=2)
+        self.assertEqual(verdicts["Settle"], ("reproduced", True))
+        self.assertEqual(verdicts["main"][0], "reproduced")  # it makes the batch anew
+        self.assertEqual(verdicts["Book"], ("reproduced", False))
+        self.assertRegex(self.shown, r"Settle\(.*entry state\]")
+        self.assertRegex(self.shown, r"entry states of 3 frames; \d+ snapshots taken")
+
+    def test_its_tests_pass_after_the_fix(self):
+        self.verdicts("references+second-chance", crashes=2, build=True)
+        self.assertNotIn("[       OK ]", self.run_tests(expect=1).stdout)
+        self.fix_sample("second_chance", ("-O2", "-g", "-recrash-mode=references+second-chance"))
+        green = self.run_tests(expect=None).stdout
+        self.assertRegex(green, r"\[       OK \].*Settle")
 
 
 if __name__ == "__main__":
