@@ -112,7 +112,7 @@ def not_run(found, programs):
     """Programs that have a recipe and no result, by mode."""
     lines = []
     for mode in MODES:
-        names = [name for name in programs if not found.of(mode, program=name)]
+        names = [name for name in programs if not any((r["mode"], r["program"]) == (mode, name) for r in found.all)]
         lines.append(f"- `{mode}`: {', '.join(names) or 'none'}")
     return "\n".join(lines)
 
