@@ -97,7 +97,7 @@ class Results:
                 and overflow in (None, r["kind"] == "stack overflow")]
 
     def programs(self):
-        return list(dict.fromkeys(r["program"] for r in self.all))
+        return list(dict.fromkeys(r["program"] for r in self.crashed))
 
 
 def frames_cell(results):
