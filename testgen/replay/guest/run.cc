@@ -85,9 +85,15 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   return call.entry_state ? call.entry_state->files : world.plan->files;
 }
 
-[[noreturn]] void RunChild() {
-  setpgid(0, 0);
+// The parent may have died before it could be said that this process dies with it.
+void DieWith(long parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (Raw(SYS_getppid) != parent) ExitNow(1);
+}
+
+[[noreturn]] void RunChild(long parent) {
+  setpgid(0, 0);
+  DieWith(parent);
   EnterFolder();
   SetLimits();
   InstallHandlers(observed, EndChild);
@@ -128,8 +134,9 @@ bool WaitForEnd(pid_t child, double seconds) {
 // The child is made by the bare system call: fork() would run the program's pthread_atfork handlers.
 void RunInChild() {
   fflush(nullptr);
+  const long parent = Raw(SYS_getpid);
   const long child = Raw(SYS_clone, SIGCHLD);
-  if (child == 0) RunChild();
+  if (child == 0) RunChild(parent);
   if (child < 0) {
     observed->ending = Ending::kNone;
     return;
@@ -348,9 +355,10 @@ void Work(plan::SharedResults* results) {
 // Copies of this process, each replaying by itself: a verdict is the same as of one after the other. By the bare system
 // call, as a replay's own process.
 pid_t StartWorker(plan::SharedResults* results, uint32_t number) {
+  const long parent = Raw(SYS_getpid);
   const long worker = Raw(SYS_clone, SIGCHLD);
   if (worker != 0) return static_cast<pid_t>(worker);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  DieWith(parent);
   observed += number;
   Work(results);
   ExitNow(0);
