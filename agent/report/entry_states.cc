@@ -1,9 +1,9 @@
 #include "agent/report/entry_states.h"
 
 #include <algorithm>
-#include <map>
 
 #include "agent/report/maps.h"
+#include "agent/report/pages.h"
 
 namespace recrash {
 namespace {
@@ -12,27 +12,6 @@ constexpr uint64_t kPageSize = 4096;
 // Each frame's are all pages that were other then: of a deep stack too much together. Inner frames come first, and have
 // the fewest.
 constexpr uint64_t kMostBytes = 2ull << 30;
-
-// Page by page, by address.
-using Pages = std::map<uint64_t, const uint8_t*>;
-
-// Over those of the snapshots after it.
-void Lay(const std::vector<Region>& memory, Pages* pages) {
-  for (const Region& region : memory) {
-    for (uint64_t offset = 0; offset + kPageSize <= region.bytes.size(); offset += kPageSize)
-      (*pages)[region.address.value + offset] = region.bytes.data() + offset;
-  }
-}
-
-std::vector<Region> Joined(const Pages& pages) {
-  std::vector<Region> regions;
-  for (const auto& [address, bytes] : pages) {
-    if (regions.empty() || regions.back().address.value + regions.back().bytes.size() != address)
-      regions.push_back({{address}, {}});
-    regions.back().bytes.insert(regions.back().bytes.end(), bytes, bytes + kPageSize);
-  }
-  return regions;
-}
 
 // Was it mapped then, as far as a replay can have it? Others are those of a younger snapshot.
 bool IsMapped(const Report& report, const EntrySnapshot& snapshot, uint64_t page) {
@@ -50,7 +29,7 @@ EntryState StateOf(const Report& report, const EntrySnapshot& snapshot, uint32_t
   state.mappings = snapshot.mappings;
   state.files = snapshot.files;
   state.not_loaded = snapshot.not_loaded;
-  state.memory = Joined(pages);
+  state.memory = JoinPages(pages);
   return state;
 }
 
@@ -72,7 +51,7 @@ std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std
   uint64_t bytes = 0;
   const std::vector<EntrySnapshot>& entries = report.snapshots->entries;
   for (auto snapshot = entries.rbegin(); snapshot != entries.rend(); ++snapshot) {
-    Lay(snapshot->memory, &pages);
+    LayPages(snapshot->memory, &pages);  // over those of the snapshots after it
     for (const ReplayFrame& frame : frames) {
       const bool is_its = frame.entry == snapshot->entry && frame.entry_sp == snapshot->sp;
       if (!is_its || FindSnapshot(report, frame.entry, frame.entry_sp) != &*snapshot) continue;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <map>
 #include <span>
 
 #include "agent/collector/memory_choice.h"
@@ -11,28 +10,20 @@
 #include "agent/collector/target_memory.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
+#include "agent/report/pages.h"
 
 namespace recrash {
 namespace {
 
 constexpr uint64_t kMostMemory = 1ull << 30;
 
-using Pages = std::map<uint64_t, const uint8_t*>;
-
-Pages PagesOf(const std::vector<Region>& regions) {
-  Pages pages;
-  for (const Region& region : regions) {
-    for (uint64_t offset = 0; offset + kPageSize <= region.bytes.size(); offset += kPageSize)
-      pages[region.address.value + offset] = region.bytes.data() + offset;
-  }
-  return pages;
-}
-
 // Pages that differ, by address. What was not there yet at the entry is zero: memory that nobody had touched.
 Pages Changed(const Snapshot& snapshot, const Report& report) {
   static constexpr std::array<uint8_t, kPageSize> kZeros{};
-  const Pages then = PagesOf(snapshot.memory);
-  const Pages later = PagesOf(report.memory);
+  Pages then;
+  Pages later;
+  LayPages(snapshot.memory, &then);
+  LayPages(report.memory, &later);
   Pages changed;
   for (const auto& [address, bytes] : then) {
     const auto found = later.find(address);
@@ -45,16 +36,6 @@ Pages Changed(const Snapshot& snapshot, const Report& report) {
     if (!then.contains(address) && std::ranges::any_of(snapshot.mappings, inside)) changed[address] = kZeros.data();
   }
   return changed;
-}
-
-std::vector<Region> Regions(const Pages& pages) {
-  std::vector<Region> regions;
-  for (const auto& [address, bytes] : pages) {
-    if (regions.empty() || regions.back().address.value + regions.back().bytes.size() != address)
-      regions.push_back({{address}, {}});
-    regions.back().bytes.insert(regions.back().bytes.end(), bytes, bytes + kPageSize);
-  }
-  return regions;
 }
 
 std::vector<TargetAddress> NotLoaded(const Snapshot& snapshot, const Report& report) {
@@ -99,7 +80,7 @@ EntryState DifferenceTo(const Report& report, Snapshot snapshot) {
   state.brk_end = heap == snapshot.mappings.end() ? report.process.brk_start : heap->end;
   state.mappings = GoneMappings(snapshot.mappings, report.mappings);
   state.not_loaded = NotLoaded(snapshot, report);
-  state.memory = Regions(Changed(snapshot, report));
+  state.memory = JoinPages(Changed(snapshot, report));
   state.files = std::move(snapshot.files);
   return state;
 }
