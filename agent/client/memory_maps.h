@@ -1,4 +1,4 @@
-// /proc/self/maps line by line, and the layout of the kernel's scan of page tables.
+// /proc/self/maps line by line.
 //
 // Signal-safe: system calls and the stack. By syscall(), for open and read are where a pthread_cancel by another thread
 // would end this one.
@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -80,19 +79,6 @@ class MapLines {
   size_t end_;
   char buffer_[1024];
 };
-
-// PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later: skips what has no page tables, as most of the 20 TiB that
-// AddressSanitizer reserves.
-struct ScanArguments {
-  uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
-  uint64_t inverted, all_of, any_of, returned;
-};
-struct ScanRegion {
-  uint64_t start, end, categories;
-};
-static_assert(sizeof(ScanArguments) == 96 && sizeof(ScanRegion) == 24);
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
-constexpr uint64_t kPageWriteTracked = 1 << 0, kPageWritten = 1 << 1, kPagePresent = 1 << 3, kPageSwapped = 1 << 4;
 
 }  // namespace recrash::client
 

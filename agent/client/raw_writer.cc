@@ -18,6 +18,7 @@
 
 #include "agent/client/client.h"
 #include "agent/client/memory_maps.h"
+#include "agent/client/page_scan.h"
 #include "agent/client/raw_format.h"
 #include "agent/client/text.h"
 

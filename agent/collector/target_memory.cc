@@ -9,25 +9,19 @@
 #include <cstring>
 #include <iterator>
 
+#include "agent/client/page_scan.h"
 #include "agent/collector/proc_files.h"
 
 namespace recrash {
 namespace {
 
-// PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later. It skips what has no page tables, so that the 20 TiB which
-// AddressSanitizer reserves take as long as the few pages that are there; to read their pagemap takes minutes.
-struct ScanArguments {
-  uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
-  uint64_t inverted, all_of, any_of, returned;
-};
-struct ScanRegion {
-  uint64_t start, end, categories;
-};
-static_assert(sizeof(ScanArguments) == 96 && sizeof(ScanRegion) == 24);
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
-constexpr uint64_t kPresent = 1 << 3, kSwapped = 1 << 4;
+using client::kPagemapScan;
+using client::kPagePresent;
+using client::kPageSwapped;
+using client::ScanArguments;
+using client::ScanRegion;
 
-// Without it: pagemap has 8 bytes a page, so this is 128 MiB of it, 0.1 s.
+// Without PAGEMAP_SCAN: pagemap has 8 bytes a page, so this is 128 MiB of it, 0.1 s.
 constexpr uint64_t kMostRead = uint64_t{1} << 36;
 
 void Append(TargetAddress start, uint64_t pages, std::vector<PageRun>* runs) {
@@ -47,7 +41,7 @@ bool ScanPages(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs) 
     arguments.end = mapping.end.value;
     arguments.regions = reinterpret_cast<uint64_t>(regions);
     arguments.region_count = std::size(regions);
-    arguments.any_of = arguments.returned = kPresent | kSwapped;
+    arguments.any_of = arguments.returned = kPagePresent | kPageSwapped;
     const int found = ioctl(pagemap, kPagemapScan, &arguments);
     if (found < 0) return false;
     for (int i = 0; i < found; ++i) Append({regions[i].start}, (regions[i].end - regions[i].start) / kPageSize, runs);

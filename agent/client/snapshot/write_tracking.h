@@ -8,6 +8,7 @@
 #define RECRASH_AGENT_CLIENT_SNAPSHOT_WRITE_TRACKING_H_
 
 #include "agent/client/memory_maps.h"
+#include "agent/client/page_scan.h"
 #include "agent/client/snapshot/log_format.h"
 #include "shadowstack/abi.h"
 
