@@ -1,6 +1,6 @@
-// The layout of the kernel's scan of page tables: PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later, newer than the headers
-// of Debian 12. It skips what has no page tables, as most of the 20 TiB that AddressSanitizer reserves, whose pagemap takes
-// minutes to read.
+// The layout of the kernel's scan of page tables: PAGEMAP_SCAN of linux/fs.h, kernel 6.7 and later, newer than the
+// headers of Debian 12. It skips what has no page tables, as most of the 20 TiB that AddressSanitizer reserves, whose
+// pagemap takes minutes to read.
 #ifndef RECRASH_AGENT_CLIENT_PAGE_SCAN_H_
 #define RECRASH_AGENT_CLIENT_PAGE_SCAN_H_
 
