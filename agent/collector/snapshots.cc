@@ -336,7 +336,7 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   const std::vector<LogPath> paths =
       ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, snapshot::kMostPaths));
   std::vector<LogFrame> frames = ReadTable<LogFrame>(memory, log, log.frames, log.frame_count);
-  if (!pages.is_whole()) return;
+  if (!pages.is_whole() || log.unsure != 0) return;
   std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);
   Differences differences(pages, *report);
   uint64_t last = UINT64_MAX;

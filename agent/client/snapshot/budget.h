@@ -1,9 +1,9 @@
 // How much of the program's CPU time snapshots may take, and which functions get it.
 //
-// Two bounds. A function gets its next snapshot after a time in which it alone would spend half of the budget: by rate
-// and never by life-time count, or a long run would go blind. And all together draw from a bucket that fills with the
-// CPU time that the program uses; what it can hold at most is the budget of one second, so that the outer functions of
-// a program that has just begun get theirs at once.
+// Two bounds. All functions together draw from a bucket that fills with the CPU time that the program uses; what it can
+// hold at most is the budget of one second, so that a program that has just begun has some, and a short one enough. And
+// from where less than half of it is left, a function gets its next snapshot after a time in which it alone would spend
+// half of the budget: by rate and never by life-time count, or a long run would go blind.
 //
 // Signal-safe; plain arithmetic on times that the caller brings.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_BUDGET_H_
@@ -45,7 +45,13 @@ class CpuBudget {
     if (level_ > static_cast<int64_t>(most)) level_ = static_cast<int64_t>(most);
     return percent >= 100 || level_ > 0;
   }
-  RECRASH_SIGNAL_SAFE void Spend(uint64_t cost) { level_ -= static_cast<int64_t>(cost); }
+  // More than half of what it can hold, as of the last time that somebody asked; that may be another thread, just now.
+  RECRASH_SIGNAL_SAFE bool IsHalfFull(uint32_t percent) const {
+    return __atomic_load_n(&level_, __ATOMIC_RELAXED) > static_cast<int64_t>(kSecond / 200 * percent);
+  }
+  RECRASH_SIGNAL_SAFE void Spend(uint64_t cost) {
+    __atomic_store_n(&level_, level_ - static_cast<int64_t>(cost), __ATOMIC_RELAXED);
+  }
 
  private:
   int64_t level_;

@@ -23,6 +23,17 @@ TEST(CpuBudget, IsOneSecondsPartAtMost) {
   EXPECT_FALSE(budget.HasSome(1000 * kSecond, 1)) << "what was not used for long is not saved up";
 }
 
+TEST(CpuBudget, IsHalfFullUntilHalfIsSpent) {
+  CpuBudget budget = {};
+  EXPECT_FALSE(budget.IsHalfFull(1)) << "before anybody asked it is not known";
+  EXPECT_TRUE(budget.HasSome(0, 1));
+  EXPECT_TRUE(budget.IsHalfFull(1));
+  budget.Spend(6 * kMillisecond);
+  EXPECT_FALSE(budget.IsHalfFull(1));
+  EXPECT_TRUE(budget.HasSome(kSecond / 5, 1));
+  EXPECT_TRUE(budget.IsHalfFull(1));
+}
+
 TEST(CpuBudget, IsNoneWhereAllMayBeTaken) {
   CpuBudget budget = {};
   budget.Spend(1000 * kSecond);

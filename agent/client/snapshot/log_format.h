@@ -19,7 +19,7 @@
 namespace recrash::snapshot {
 
 constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
-constexpr uint32_t kLogVersion = 1;
+constexpr uint32_t kLogVersion = 2;
 constexpr uint64_t kPage = 4096;
 
 constexpr uint32_t kMostFrames = 1024;
@@ -71,6 +71,8 @@ struct LogHeader {
   uint32_t page_slots;        // a power of two
   uint32_t version_capacity;  // versions are numbered from 1
   uint32_t path_count;
+  uint32_t unsure;  // a frame returned while another thread took a snapshot: which ones are left is not known
+  uint32_t reserved;
   uint64_t frames, pages, versions, contents, map_lists, file_lists, paths;  // offsets
   LogFigures figures;
 };
@@ -134,7 +136,7 @@ struct LogPath {
   char text[496];  // cut, if it is longer
 };
 
-static_assert(sizeof(LogHeader) == 216 && sizeof(LogFrame) == 240 && sizeof(LogPage) == 16);
+static_assert(sizeof(LogHeader) == 224 && sizeof(LogFrame) == 240 && sizeof(LogPage) == 16);
 static_assert(sizeof(LogVersion) == 16 && sizeof(LogRange) == 24 && sizeof(LogFile) == 32 && sizeof(LogPath) == 512);
 
 }  // namespace recrash::snapshot

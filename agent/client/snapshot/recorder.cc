@@ -14,6 +14,7 @@
 #include "agent/client/client.h"
 #include "agent/client/snapshot/budget.h"
 #include "agent/client/snapshot/entry_hook.h"
+#include "agent/client/snapshot/kept_frames.h"
 #include "agent/client/snapshot/left_out.h"
 #include "agent/client/snapshot/open_files.h"
 #include "agent/client/snapshot/page_copies.h"
@@ -36,6 +37,7 @@ struct Recorder {
   snapshot::VersionLog log;
   snapshot::WriteTracking tracking;
   snapshot::FunctionRates rates;
+  snapshot::KeptFrames kept;
   snapshot::CpuBudget budget;
   snapshot::PageCopies copies;
   snapshot::LogMapList mappings;
@@ -117,6 +119,12 @@ class SignalsHeldBack {
   uint64_t before_ = 0;
 };
 
+RECRASH_SIGNAL_SAFE uint64_t ThreadPointer() {
+  uint64_t pointer = 0;
+  asm("movq %%fs:0, %0" : "=r"(pointer));  // the thread control block begins with its own address
+  return pointer;
+}
+
 RECRASH_SIGNAL_SAFE bool HasOtherThreads() {
   struct stat status = {};
   return Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) == 0 && status.st_nlink > 3;
@@ -150,7 +158,7 @@ RECRASH_SIGNAL_SAFE bool ShareLists(Recorder& recorder) {
 RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const EntryRegisters& at, uint64_t deadline) {
   LogHeader& log = recorder.log.header();
   LogFrame frame = {};
-  asm("movq %%fs:0, %0" : "=r"(frame.thread));  // the thread control block begins with its own address
+  frame.thread = ThreadPointer();
   recorder.log.DropReturned(frame.thread, at.sp);
   if (!recorder.log.has_room_for_frame()) return Outcome::kNoRoom;
   frame.number = ++log.number;
@@ -211,14 +219,24 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, const EntryRegisters& at, uin
   if (outcome != Outcome::kPause) recorder.rates.Delay(at.entry, now, cost, percent);
 }
 
+// The place on the stack may be that of a frame that is kept, and whoever is busy moves frames about.
+RECRASH_SIGNAL_SAFE void GoWithout(Recorder& recorder, bool may_end_frames) {
+  ++recorder.log.header().figures.skipped_busy;
+  if (may_end_frames) __atomic_store_n(&recorder.log.header().unsure, 1, __ATOMIC_RELEASE);
+}
+
 // One thread at a time; a second one, or a handler, goes without.
-RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, const EntryRegisters& at, uint64_t now) {
+RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, const EntryRegisters& at, uint64_t now, bool is_due,
+                                    bool may_end_frames) {
   const SignalsHeldBack held_back;
-  if (__atomic_exchange_n(&recorder.busy, 1, __ATOMIC_ACQUIRE) != 0 && !snapshot::LeftOut("busy")) {
-    ++recorder.log.header().figures.skipped_busy;
-    return;
-  }
-  Enter(recorder, at, now);
+  if (__atomic_exchange_n(&recorder.busy, 1, __ATOMIC_ACQUIRE) != 0 && !snapshot::LeftOut("busy"))
+    return GoWithout(recorder, may_end_frames);
+  const uint64_t thread = ThreadPointer();
+  snapshot::VersionLog& log = recorder.log;
+  if (__atomic_exchange_n(&log.header().unsure, 0, __ATOMIC_ACQ_REL) != 0) log.DropAllFrames();
+  if (may_end_frames) log.DropReturned(thread, at.sp);
+  if (is_due) Enter(recorder, at, now);
+  recorder.kept.Update(at.entry, thread, log.frames(), log.header().frame_count);
   __atomic_store_n(&recorder.busy, 0, __ATOMIC_RELEASE);
 }
 
@@ -235,11 +253,11 @@ RECRASH_SIGNAL_SAFE void OnEntry(const EntryRegisters& at) {
   Recorder& recorder = *g_recorder;
   // The coarse clock is a few nanoseconds: all that an entry costs which is not due.
   const uint64_t now = Time(CLOCK_MONOTONIC_COARSE);
-  if (!recorder.rates.IsDue(at.entry, now) || !HasStack(at)) {
-    ++recorder.log.header().figures.skipped_rate;
-    return;
-  }
-  EnterAlone(recorder, at, now);
+  const bool is_due = recorder.budget.IsHalfFull(g_state.options.snapshot_cpu) || recorder.rates.IsDue(at.entry, now);
+  const bool may_end_frames =
+      recorder.kept.MayEnd(at.entry, ThreadPointer(), at.sp) && !snapshot::LeftOut("ended_frames");
+  if (!is_due) ++recorder.log.header().figures.skipped_rate;
+  if ((is_due || may_end_frames) && HasStack(at)) EnterAlone(recorder, at, now, is_due, may_end_frames);
 }
 
 }  // namespace

@@ -101,6 +101,21 @@ TEST(Recorder, KeepsTheOwnWritesOfAThreadAmongOthers) {
   }
 }
 
+// A frame that has returned is not taken for the one that has come to lie in its place.
+TEST(Recorder, TellsAFrameFromTheNextInItsPlace) {
+  const auto kept = [](Variables variables) -> std::string {
+    variables["RECRASH_OPTIONS"] = "snapshot_cpu=1";
+    const TracedRun run = RunEntries("again", variables);
+    if (run.reports.size() != 1 || run.entries.size() != 2) return "not traced: " + run.output;
+    if (run.reports[0].snapshots->figures.skipped_rate == 0) return "each had a snapshot";
+    const bool there = std::ranges::find(run.reports[0].snapshots->entries, run.entries[0].sp, &EntrySnapshot::sp) !=
+                       run.reports[0].snapshots->entries.end();
+    return there ? "the first one's" : "none";
+  };
+  EXPECT_EQ(kept({}), "none");
+  EXPECT_EQ(kept({{"RECRASH_SNAPSHOT_WITHOUT", "ended_frames"}}), "the first one's");
+}
+
 TEST(Recorder, SurvivesMappingsThatGoAwayUnderIt) {
   const TracedRun run = RunEntries("racing", {}, false);
   ASSERT_EQ(run.reports.size(), 1u) << run.output;

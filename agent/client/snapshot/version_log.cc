@@ -73,6 +73,10 @@ void VersionLog::DropReturned(uint64_t thread, uint64_t sp) {
   }
 }
 
+void VersionLog::DropAllFrames() {
+  while (header().frame_count > 0) RemoveFrame(header().frame_count - 1);
+}
+
 void VersionLog::Add(const LogFrame& frame) {
   LogHeader& log = header();
   frames()[log.frame_count] = frame;

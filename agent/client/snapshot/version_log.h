@@ -24,6 +24,7 @@ class VersionLog {
 
   // Frames of `thread` at or below `sp` have returned: their place on the stack is that of a new one.
   RECRASH_SIGNAL_SAFE void DropReturned(uint64_t thread, uint64_t sp);
+  RECRASH_SIGNAL_SAFE void DropAllFrames();
 
   // Pages that can be saved; looks for versions that nobody needs when there are fewer than `wanted`.
   RECRASH_SIGNAL_SAFE uint32_t Room(uint32_t wanted);

@@ -305,6 +305,18 @@ NOINLINE int Large() {
   return Rewrite(20) + 1;
 }
 
+// Entered time and again at one place on the stack, from one call: soon before another snapshot is due.
+NOINLINE int Again(int left) {
+  if (left == 0) BEGUN();
+  g_bss[0] = left;
+  return left == 0 ? Crash(9) + 1 : left;
+}
+NOINLINE int Repeat() {
+  int sum = 0;
+  for (volatile int left = 5000; left >= 0; left = left - 1) sum += Again(left);
+  return sum;
+}
+
 // The program closes what it did not open.
 NOINLINE int Close() {
   BEGUN();
@@ -332,6 +344,7 @@ int main(int count, char** arguments) {
   if (is("often")) return Often();
   if (is("large")) return Large();
   if (is("spread")) return Spread();
+  if (is("again")) return Repeat();
   if (is("close")) return Close();
   return 3;
 }
