@@ -5,10 +5,11 @@
   tests/real/evaluate.py --again [PROGRAM…]         keep the builds, do the rest again
   tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results of all
 
-Each program is built once a mode at -O2 by its own build system: `references`, `full`, and `plain`, which has no
-instrumentation and whose crashes `recrash run` keeps. A case is crashed once, and its report reproduced several times
-(--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the input gone from
-the disk.
+Each program is built at -O2 by its own build system: in `references`, in `full`, `plain`, which has no instrumentation and
+whose crashes `recrash run` keeps, and in `references+second-chance`. A case is crashed once, and its report reproduced
+several times (--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the
+input gone from the disk. `second-chance` crashes once more, with the first crash's own profile, and `adaptive` once, with
+no profile, in the same build; their reports have entry states, and are not run again.
 
 Exit codes: 0; 1 a build or recrash failed, or a test does not fail as recorded on the broken program (with --quick: or a case has no test);
 4 a source or package could not be fetched.
@@ -68,15 +69,16 @@ def limits():
 
 
 class Build:
-    """A program in one mode, built or to be built in WORK/PROGRAM/MODE."""
+    """A program in one mode, built or to be built in WORK/PROGRAM."""
 
     def __init__(self, work, name, mode):
         self.program, self.mode = PROGRAMS[name], mode
         self.folder = work / name
-        self.build = self.folder / mode
+        build = product.BUILDS[mode]
+        self.build = self.folder / build
         self.executable = self.build / self.program.program
-        self.stamp = self.folder / f"{mode}.agent"
-        self.log = self.folder / f"{mode}.log"
+        self.stamp = self.folder / f"{build}.agent"
+        self.log = self.folder / f"{build}.log"
 
     def environment(self):
         places = {"source": self.folder / "source", "build": self.build}
@@ -88,12 +90,12 @@ class Build:
             self.stamp.unlink(missing_ok=True)
             self.executable.unlink(missing_ok=True)
         linked = self.stamp.read_text() if self.stamp.exists() else None
-        if self.executable.exists() and (self.mode == "plain" or linked == product.agent()):
+        if self.executable.exists() and (product.BUILDS[self.mode] == "plain" or linked == product.agent()):
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         debian.install(self.program.needs)
         source = debian.source(self.program.package, self.program.version, self.folder / "source")
-        cc, cxx, flags = product.compilers(self.mode)
+        cc, cxx, flags = product.compilers(product.BUILDS[self.mode])
         script = self.program.make
         if linked is None:
             shutil.rmtree(self.build, ignore_errors=True)
@@ -125,24 +127,55 @@ def is_linked(file):
 
 
 def crash(build, case, folder):
-    """Runs the program into its crash in `folder`. Gives the report and how the last run ended."""
-    reports = folder / "reports"
+    """Runs the program into its crash in `folder`, in `second-chance` twice. Gives the last run's report, how it ended, and what
+    processor and wall time each run took."""
+    runs = []
+    for run in ("first", "second") if build.mode == "second-chance" else ("first",):
+        report, ended, taken = crash_once(build, case, folder, folder / run)
+        runs.append(taken)
+        if not report:
+            return None, ended, runs
+    return report, ended, runs
+
+
+def crash_once(build, case, folder, reports):
     shutil.copy(case.input, folder)
     command = [build.executable, *case.arguments()]
     if build.mode == "plain":
         command = [product.RECRASH, "run", "--", *command]
-    environment = {**os.environ, **build.environment(), "RECRASH_DIR": str(reports), "RECRASH_OPTIONS": "files=embed"}
+    profile = folder / "profile"
+    environment = {**os.environ, **build.environment(), "RECRASH_DIR": str(reports),
+                   "RECRASH_OPTIONS": product.OPTIONS[build.mode],
+                   "RECRASH_PROFILE": str(profile) if build.mode == "second-chance" else ""}
     for attempt in range(1, TRIES + 1):
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         try:
             status = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, timeout=CRASH_SECONDS,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits).returncode
         except subprocess.TimeoutExpired:
-            return None, f"still running after {CRASH_SECONDS} s"
+            return None, f"still running after {CRASH_SECONDS} s", None
+        taken = {"seconds": time.monotonic() - start, "processor_seconds": processor_seconds(before)}
         found = list(reports.glob("*.rcr"))
         if found:
             break
     often = f" in run {attempt}" if attempt > 1 else ""
-    return (found[0] if len(found) == 1 else None), f"exit status {status}, {len(found)} reports{often}"
+    return (found[0] if len(found) == 1 else None), f"exit status {status}, {len(found)} reports{often}", taken
+
+
+def processor_seconds(before):
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime
+
+
+def recorded(build, report):
+    """What the recorder kept and what that took: of `recrash show`."""
+    shown = subprocess.run([product.RECRASH, "show", report, "--program", build.executable, "--json"],
+                           env={**os.environ, **build.environment()}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    if shown.returncode:
+        return None
+    shown = json.loads(shown.stdout)
+    return {"snapshots": shown.get("snapshots"), "losses": shown.get("losses"),
+            "frames": [frame["index"] for frame in shown["frames"] if frame.get("entry_state")]}
 
 
 def reproduce(build, report, folder, *options):
@@ -211,10 +244,11 @@ def evaluate(build, case, runs, keep):
               "product": product.everything()}
     with tempfile.TemporaryDirectory(prefix="case.", dir=build.folder) as place:
         folder = pathlib.Path(place)
-        report, ended = crash(build, case, folder)
-        result["ended"] = ended
+        report, result["ended"], result["runs"] = crash(build, case, folder)
         if not report:
             return {**result, "crashed": False}
+        if build.mode in product.RECORDED:
+            result["recorded"] = recorded(build, report)
         result["crashed"], result["report_bytes"] = True, report.stat().st_size
         first, seconds, output = reproduce(build, report, folder, *([] if build.mode == "references" else ["--no-build"]))
         if first is None:
@@ -226,14 +260,16 @@ def evaluate(build, case, runs, keep):
         if keep:
             shutil.copytree(folder, keep / f"{case.program}.{case.name}.{build.mode}", dirs_exist_ok=True)
         more = [reproduce(build, report, folder, "--no-build") for _ in range(runs - 1)]
-        again, rerun_seconds, output = reproduce(build, report, folder, "--no-build", "--rerun")
-        result["rerun_said"] = output.stdout[:600]
+        again = rerun_seconds = None
+        if build.mode not in product.RECORDED:
+            again, rerun_seconds, output = reproduce(build, report, folder, "--no-build", "--rerun")
+            result["rerun_said"] = output.stdout[:600]
         (folder / case.name).unlink()
         gone = reproduce(build, report, folder, "--no-build")
         times = [seconds, *(run[1] for run in more), gone[1]]
         result["frames"] = merge([first, *(run[0] for run in more if run[0])], gone[0], again)
         result.update({key: value for key, value in first.items() if key not in ("frames", "report_bytes")},
-                      seconds=times, rerun_seconds=rerun_seconds)
+                      seconds=times, **({"rerun_seconds": rerun_seconds} if again else {}))
     return result
 
 
@@ -281,7 +317,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)} in `references`, one run, no stack overflows")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/evaluate", help="keeps sources, builds, results")
     parser.add_argument("--corpus", type=pathlib.Path, default=ROOT.parent / "shared/corpus")
-    parser.add_argument("--mode", action="append", choices=product.MODES, help="(default: all three)")
+    parser.add_argument("--mode", action="append", choices=product.MODES, help="(default: all)")
     parser.add_argument("--input", help="only the case of this input")
     parser.add_argument("--runs", type=int, default=2, help="times that each report is reproduced in the same way (2; with the input gone once more)")
     parser.add_argument("--again", action="store_true", help="crash and reproduce again what has a result")

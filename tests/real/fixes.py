@@ -127,7 +127,7 @@ def text(test, said):
 def survives(build, case, folder):
     """How the fixed program ends on the input; an exception when it still crashes."""
     folder.mkdir()
-    report, ended = evaluate.crash(build, case, folder)
+    report, ended, _ = evaluate.crash(build, case, folder)
     status = re.match(r"exit status (-?\d+), (\d+) reports", ended)
     if report or not status or int(status[1]) < 0 or status[2] != "0":
         raise Failed(f"with the fix the program still fails on {case.name}: {ended}")
@@ -144,7 +144,7 @@ def make_tests(build, report, folder, *options):
 def measure(fix, case, build, folder, keep):
     """One fix, inside the namespace: the row of the table, and each test with what it said before and after."""
     build.ensure()
-    report, ended = evaluate.crash(build, case, folder)
+    report, ended, _ = evaluate.crash(build, case, folder)
     if not report:
         raise Failed(f"does not crash: {ended}")
     found, rerun = make_tests(build, report, folder), False

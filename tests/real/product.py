@@ -6,14 +6,21 @@ import pathlib
 
 PREFIX = pathlib.Path(os.environ.get("RECRASH_PREFIX", "build/prefix")).resolve()
 RECRASH = PREFIX / "bin/recrash"
-MODES = ("references", "full", "plain")  # plain: no instrumentation at all, kept by `recrash run`
+
+# plain: no instrumentation at all, kept by `recrash run`. second-chance: the report of the second crash, with the
+# profile that the first one left. adaptive: the first crash, with no profile.
+MODES = ("references", "full", "plain", "second-chance", "adaptive")
+RECORDED = ("second-chance", "adaptive")  # with entry states in the report
+# Both are the same build: adaptive is a word to the agent.
+BUILDS = {mode: "references+second-chance" if mode in RECORDED else mode for mode in MODES}
+OPTIONS = {mode: "files=embed,adaptive=1" if mode == "adaptive" else "files=embed" for mode in MODES}
 
 
-def compilers(mode):
-    """C and C++ compiler, and the flags that say the mode."""
-    if mode == "plain":
+def compilers(build):
+    """C and C++ compiler, and the flags that say how to build."""
+    if build == "plain":
         return "clang-19", "clang++-19", "-O2 -g -w"
-    return str(PREFIX / "bin/recrash-clang"), str(PREFIX / "bin/recrash-clang++"), f"-O2 -g -w -recrash-mode={mode}"
+    return str(PREFIX / "bin/recrash-clang"), str(PREFIX / "bin/recrash-clang++"), f"-O2 -g -w -recrash-mode={build}"
 
 
 def fingerprint(*parts):
