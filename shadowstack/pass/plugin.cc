@@ -49,7 +49,7 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
     const Options options = OptionsFromCommandLine();
     for (llvm::Function& function : module) {
       if (!ShouldInstrument(function, options)) continue;
-      const bool has_record = KeepsArguments(options.mode) && AddRecord(function, options);
+      const bool has_record = KeepsArguments(options.mode) && !function.arg_empty() && AddRecord(function, options);
       if (HasPatchableEntries(options.mode)) MakeEntryPatchable(function, has_record);
     }
     AddBuildNote(module, options);

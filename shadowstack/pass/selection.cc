@@ -98,7 +98,9 @@ bool CanFail(const llvm::Function& function) {
 
 bool ShouldInstrument(const llvm::Function& function, const Options& options) {
   if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) return false;
-  if (function.arg_empty() || !IsSupportedConvention(function.getCallingConv())) return false;
+  // Without arguments there is nothing to record; entered with a state it is all the same.
+  if (function.arg_empty() && !HasPatchableEntries(options.mode)) return false;
+  if (!IsSupportedConvention(function.getCallingConv())) return false;
   if (function.hasFnAttribute(llvm::Attribute::Naked) || function.isPresplitCoroutine()) return false;
   if (WouldMoveTheRecord(function)) return false;
   const llvm::StringRef name = function.getName();

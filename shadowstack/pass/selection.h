@@ -1,4 +1,4 @@
-// Which functions get a record.
+// Which functions get a record, or an entry that can be patched.
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_H_
 

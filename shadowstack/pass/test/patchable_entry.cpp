@@ -16,6 +16,9 @@
 // BOTH-LABEL: Switch:
 // BOTH-NOT: xchgw
 // BOTH: .cfi_endproc
+// BOTH-LABEL: NoArguments:
+// BOTH-NOT: recrash_map
+// BOTH: .cfi_endproc
 // REFERENCES-NOT: rcent
 extern "C" int Other(int);
 
@@ -50,6 +53,10 @@ extern "C" int Switch(int a) {
 // CHECK: 74 00
 // CHECK: {{[02468ace]}}0 <Aligned>:
 extern "C" __attribute__((aligned(32))) int Aligned(int a) { return Other(a) + a; }
+
+// CHECK: 74 00
+// CHECK: {{.*}}8 <NoArguments>:
+extern "C" int NoArguments() { return Other(7) + 1; }
 
 // What cannot fail is not worth it.
 // CHECK-NOT: 0f 0b
