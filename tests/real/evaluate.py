@@ -167,13 +167,14 @@ def processor_seconds(before):
     return now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime
 
 
-def recorded(build, report):
+def recorded(build, report, folder):
     """What the recorder kept and what that took: of `recrash show`."""
-    shown = subprocess.run([product.RECRASH, "show", report, "--program", build.executable, "--json"],
-                           env={**os.environ, **build.environment()}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    file = folder / "show.json"
+    shown = subprocess.run([product.RECRASH, "show", report, "--program", build.executable, "--json", file],
+                           env={**os.environ, **build.environment()}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if shown.returncode:
         return None
-    shown = json.loads(shown.stdout)
+    shown = json.loads(file.read_text())
     return {"snapshots": shown.get("snapshots"), "losses": shown.get("losses"),
             "frames": [frame["index"] for frame in shown["frames"] if frame.get("entry_state")]}
 
@@ -248,7 +249,7 @@ def evaluate(build, case, runs, keep):
         if not report:
             return {**result, "crashed": False}
         if build.mode in product.RECORDED:
-            result["recorded"] = recorded(build, report)
+            result["recorded"] = recorded(build, report, folder)
         result["crashed"], result["report_bytes"] = True, report.stat().st_size
         first, seconds, output = reproduce(build, report, folder, *([] if build.mode == "references" else ["--no-build"]))
         if first is None:
