@@ -215,7 +215,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   ReadMemory(*memory, &report);
   if (log) {
     ReadSnapshots(*memory, *log, &report);
-    report.snapshots->figures.process_cpu_ns = CpuTime(ReadProcFile(request.pid, "stat"));
+    report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
   }
   // Other threads are still: what they read and write stays as it is.
   ReadInputs(EmbedsInputs(report.process.options, &report.losses), &report);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -128,9 +129,11 @@ uint64_t StatField(std::string_view stat, int number) {
 
 uint64_t BrkStart(std::string_view stat) { return StatField(stat, 47); }
 
-uint64_t CpuTime(std::string_view stat) {
-  const auto ticks = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
-  return (StatField(stat, 14) + StatField(stat, 15)) * (1000000000 / ticks);
+uint64_t CpuTime(pid_t pid) {
+  clockid_t clock = 0;
+  timespec used = {};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<uint64_t>(used.tv_sec) * 1000000000 + static_cast<uint64_t>(used.tv_nsec);
 }
 
 }  // namespace recrash

@@ -25,8 +25,8 @@ std::vector<OpenFile> ReadOpenFiles(pid_t pid);
 std::vector<std::string> SplitArguments(std::string_view command_line);
 // start_brk of /proc/PID/stat, its 47th field; 0 when it is not there.
 uint64_t BrkStart(std::string_view stat);
-// User and system time of the process in nanoseconds, by its 14th and 15th field.
-uint64_t CpuTime(std::string_view stat);
+// User and system time of the process in nanoseconds; 0 when there is none.
+uint64_t CpuTime(pid_t pid);
 // pos and flags of /proc/PID/fdinfo/N.
 void ParseFdInfo(std::string_view text, OpenFile* file);
 
