@@ -216,6 +216,8 @@ Result<Collected> Collect(const CollectRequest& request) {
   if (log) {
     ReadSnapshots(*memory, *log, &report);
     report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
+  } else if (request.snapshots.value != 0) {
+    report.losses.push_back("no entry states: their log is damaged, or of another version of recrash");
   }
   // Other threads are still: what they read and write stays as it is.
   ReadInputs(EmbedsInputs(report.process.options, &report.losses), &report);

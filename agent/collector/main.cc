@@ -2,7 +2,7 @@
 //
 //   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE]]]
 //
-// (RECORD, ABORT_MESSAGE, SNAPSHOTS: addresses in hex)
+// (RECORD, ABORT_MESSAGE, SNAPSHOTS: addresses in hex; what a newer client says beyond that is not for this collector)
 //
 // Writes FOLDER/NAME.rcr, tells the client its path by writing it into the record, then writes NAME.dmp, and adds the
 // functions that were on the stack to the profile of a second-chance build. Quiet when all
@@ -36,9 +36,9 @@ bool ParseNumber(const char* text, int base, T* value) {
 }
 
 bool ParseArguments(int count, char** arguments, CollectRequest* request) {
-  if (count < 5 || count > 8) return false;
+  if (count < 5) return false;
   request->folder = arguments[4];
-  if (count == 8) request->profile = arguments[7];
+  if (count >= 8) request->profile = arguments[7];
   return ParseNumber(arguments[1], 10, &request->pid) && request->pid > 0 &&
          ParseNumber(arguments[2], 10, &request->tid) && request->tid > 0 &&
          ParseNumber(arguments[3], 16, &request->record.value) && request->folder.starts_with('/') &&
