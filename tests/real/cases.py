@@ -13,10 +13,15 @@ class Case:
     command: str         # with {input} for it
     signal: str          # what the shipped binary dies of
     kind: str            # "null pointer", "stack overflow", ...
+    work: str = ""       # arguments that let it work for some seconds before it comes to the input
 
     @property
     def name(self):
         return self.input.name
+
+    @property
+    def title(self):
+        return f"{self.name} after work" if self.work else self.name
 
     @property
     def overflow(self):
@@ -24,7 +29,7 @@ class Case:
 
     def arguments(self):
         """The command line after the program's name, the input by its name in the current folder."""
-        return [word.replace("{input}", self.name) for word in shlex.split(self.command)[1:]]
+        return shlex.split(self.work) + [word.replace("{input}", self.name) for word in shlex.split(self.command)[1:]]
 
 
 def read(table, inputs=None):

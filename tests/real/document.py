@@ -12,13 +12,14 @@ Crashes of programs that nobody here wrote, each made into tests. This page and 
 `./dev evaluate --tables` from the results of
 
 ```
-./dev evaluate                # all programs, three modes; resumable, builds are kept
+./dev evaluate                # all programs, all modes; resumable, builds are kept
 ./dev evaluate --quick        # three programs, one mode: what CI runs
 ```
 
 A program is built from Debian's source by its own build system with `recrash-clang++ -O2 -g`: in `references` (the arguments
 of each function), in `full` (also the fields that it uses), and `plain`: no instrumentation at all, crashed under `recrash run`,
-so that all arguments come from DWARF. The inputs are a table of real crashes ({cases} cases of {programs} programs), and crashes
+so that all arguments come from DWARF. `second-chance` is the second crash of a build in `references+second-chance`, with the
+first crash's own profile; `adaptive` its first, with no profile (`exact-entry-state.md`). The inputs are a table of real crashes ({cases} cases of {programs} programs), and crashes
 that we found ourselves (`tests/real/found`). Frames that are inlined, of a system library, or of code without records and
 debug information are not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows
 are counted apart. A frame counts as reproduced when it died of the same failure at the same place in every run.
@@ -35,6 +36,21 @@ Two cores that other work shared: times are as they came.
 Frames that reproduced, of those tried; overflows aside where not said otherwise.
 
 {by_program}
+
+## Exact entry state
+
+Reports with the memory of entries (`exact-entry-state.md`). "After work": the program had other inputs before the one that it fails on
+(`./dev evaluate --work-first --mode second-chance --mode adaptive`).
+
+{recorder}
+
+Frames of `second-chance` that did not reproduce:
+
+{second_left}
+
+Of `adaptive`:
+
+{adaptive_left}
 
 ## What did not reproduce, and why
 
@@ -123,7 +139,8 @@ def write(docs, results, programs):
     (docs / "evaluation.md").write_text(PAGE.format(
         cases=len({(r["program"], r["input"]) for r in results}), programs=len(found.programs()),
         summary=tables.summary(found), by_program=tables.by_program(found), classes=tables.classes(found),
-        frames_left=tables.frames_left(found, "references"), by_case=tables.by_case(found),
+        frames_left=tables.frames_left(found, "references"), recorder=tables.recorder(found),
+        second_left=tables.frames_left(found, "second-chance"), adaptive_left=tables.frames_left(found, "adaptive"), by_case=tables.by_case(found),
         not_crashing=tables.not_crashing(found), not_run=not_run(found, programs),
         builds=len({result["product"] for result in results}),
         suites=optional(docs / "evaluation/suites.json", SUITES, suites.table),

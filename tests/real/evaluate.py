@@ -9,13 +9,15 @@ Each program is built at -O2 by its own build system: in `references`, in `full`
 whose crashes `recrash run` keeps, and in `references+second-chance`. A case is crashed once, and its report reproduced
 several times (--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the
 input gone from the disk. `second-chance` crashes once more, with the first crash's own profile, and `adaptive` once, with
-no profile, in the same build; their reports have entry states, and are not run again.
+no profile, in the same build; their reports have entry states, and are not run again. With --work-first a program that can
+take several inputs works for some seconds before it comes to the one that it fails on.
 
 Exit codes: 0; 1 a build or recrash failed, or a test does not fail as recorded on the broken program (with --quick: or a case has no test);
 4 a source or package could not be fetched.
 """
 
 import argparse
+import dataclasses
 import json
 import os
 import pathlib
@@ -241,7 +243,7 @@ def same(frame, other):
 
 def evaluate(build, case, runs, keep):
     """One case in one mode: all that the tables need, as a dictionary."""
-    result = {"program": case.program, "input": case.name, "mode": build.mode, "kind": case.kind, "shipped": case.signal,
+    result = {"program": case.program, "input": case.title, "after_work": bool(case.work), "mode": build.mode, "kind": case.kind, "shipped": case.signal,
               "product": product.everything()}
     with tempfile.TemporaryDirectory(prefix="case.", dir=build.folder) as place:
         folder = pathlib.Path(place)
@@ -259,7 +261,7 @@ def evaluate(build, case, runs, keep):
         result["report_ms"] = (report.stat().st_mtime_ns - first["crashed_at_ns"]) / 1e6
         result["tests_run"] = run_tests(folder)
         if keep:
-            shutil.copytree(folder, keep / f"{case.program}.{case.name}.{build.mode}", dirs_exist_ok=True)
+            shutil.copytree(folder, keep / f"{case.program}.{case.title}.{build.mode}", dirs_exist_ok=True)
         more = [reproduce(build, report, folder, "--no-build") for _ in range(runs - 1)]
         again = rerun_seconds = None
         if build.mode not in product.RECORDED:
@@ -312,6 +314,11 @@ def all_cases(corpus, inputs):
     return cases.read(corpus / "corpus.tsv") + cases.read(table, inputs)
 
 
+def work_of(program, work):
+    """Absolute, so that cppcheck, which sorts what it is given, comes to it before the input in the current folder."""
+    return " ".join(str(work / program / "source" / file) for file in PROGRAMS[program].work.split())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)} (default: all)")
@@ -322,6 +329,7 @@ def main():
     parser.add_argument("--input", help="only the case of this input")
     parser.add_argument("--runs", type=int, default=2, help="times that each report is reproduced in the same way (2; with the input gone once more)")
     parser.add_argument("--again", action="store_true", help="crash and reproduce again what has a result")
+    parser.add_argument("--work-first", action="store_true", help="only cases of programs that can be given work before their input")
     parser.add_argument("--rebuild", action="store_true", help="build the programs from nothing")
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("--tables", action="store_true", help="write docs/evaluation.md and .svg from the results")
@@ -345,6 +353,8 @@ def main():
 
     wanted = [case for case in all_cases(options.corpus, work / "found")
               if case.program in names and options.input in (None, case.name)]
+    if options.work_first:
+        wanted = [dataclasses.replace(case, work=work_of(case.program, work)) for case in wanted if PROGRAMS[case.program].work and not case.overflow]
     if options.quick:
         wanted = [case for name in names for case in [c for c in wanted if c.program == name and not c.overflow][:4]]
     progress = Progress(len(wanted) * len(modes))
@@ -359,9 +369,9 @@ def main():
             missing += isinstance(error, debian.Missing)
             continue
         for case in [case for case in wanted if case.program == build.folder.name and not options.build_only]:
-            file = work / "results" / case.program / f"{case.name}.{build.mode}.json"
+            file = work / "results" / case.program / f"{case.title}.{build.mode}.json"
             if options.again or not file.exists():
-                progress.now(f"{case.program} {case.name} {build.mode}")
+                progress.now(f"{case.program} {case.title} {build.mode}")
                 result = evaluate(build, case, runs, options.keep)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(result, indent=1))

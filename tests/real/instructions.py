@@ -39,7 +39,7 @@ def main():
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/evaluate", help="that of evaluate.py")
     work = parser.parse_args().work.resolve()
     plain = None
-    for mode in ("plain", "references", "full", "references+second-chance"):
+    for mode in ("plain", "references", "full", "second-chance"):
         build = Build(work, "cppcheck", mode)
         build.ensure()
         program = stripped(build.executable)

@@ -4,10 +4,11 @@ import collections
 import re
 import statistics
 
-from product import MODES
+from product import MODES, RECORDED
 
 # Why a frame that was tried did not reproduce, in the order of the tables. The first that fits.
 DEEP = 1000  # frames
+LONG = 3  # seconds of processor time
 CLASSES = ("argument unknown", "same failure elsewhere", "returned", "other failure", "timed out", "exited", "unstable",
            "could not be replayed")
 COLOURS = {"reproduced": "#2f7d4f", "argument unknown": "#8e6bb0", "same failure elsewhere": "#d9a441", "returned": "#b9c4cc",
@@ -85,10 +86,12 @@ def crashes_otherwise(result):
 
 
 class Results:
-    """`crashed` are those that crash as the shipped binary does; the others are told apart."""
+    """`crashed` are those that crash as the shipped binary does; the others are told apart. `after_work` are those that
+    did something else for some seconds before they came to the input."""
 
     def __init__(self, results):
-        self.all = results
+        self.after_work = [result for result in results if result.get("after_work") and result["crashed"]]
+        self.all = results = [result for result in results if not result.get("after_work")]
         self.otherwise = [result for result in results if result["crashed"] and crashes_otherwise(result)]
         self.crashed = [result for result in results if result["crashed"] and not crashes_otherwise(result)]
 
@@ -130,8 +133,10 @@ def times(results, key):
 
 def summary(results):
     """One column a mode; stack overflows apart, since their hundreds of equal frames would drown the others."""
-    def line(title, cell):
-        return row(title, *(cell(mode) for mode in MODES))
+    def line(title, cell, modes=MODES):
+        return row(title, *(cell(mode) if mode in modes and results.of(mode) else "-" for mode in MODES))
+
+    again = [mode for mode in MODES if mode not in RECORDED]
 
     def memory(mode):
         sizes = [r["report_bytes"] / 1024 for r in results.of(mode)]
@@ -144,11 +149,11 @@ def summary(results):
         line("with at least one test", lambda m: percent(sum(bool(reproduced(r)) for r in results.of(m)), len(results.of(m)))),
         line("the same where the program is run again (`--rerun`)", lambda m: percent(
             sum(bool(reproduced(r)) or any(f.get("rerun") == "reproduced" for f in tried(r)) for r in results.of(m)),
-            len(results.of(m)))),
+            len(results.of(m))), again),
         line("frames that reproduce, overflows aside", lambda m: frames_cell(results.of(m, overflow=False))),
-        line("the same where the program is run again (`--rerun`)", lambda m: rerun_cell(results.of(m, overflow=False))),
+        line("the same where the program is run again (`--rerun`)", lambda m: rerun_cell(results.of(m, overflow=False)), again),
         line("the same from the report alone, its input removed from the disk", lambda m: removed_cell(results.of(m, overflow=False))),
-        line("the same with `--rerun`, without the input", lambda m: sealed_cell(results.of(m, overflow=False))),
+        line("the same with `--rerun`, without the input", lambda m: sealed_cell(results.of(m, overflow=False)), again),
         line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
@@ -156,13 +161,52 @@ def summary(results):
         line("of these until it is packed and written, median / longest",
              lambda m: times(results.of(m), "collect_ms")),
         line("report to verdicts, tests not built, median", lambda m: f"{median([r['seconds'][-1] for r in results.of(m) if 'seconds' in r]):.1f} s"),
-        line("the same with `--rerun`, median", lambda m: f"{median([r['rerun_seconds'] for r in results.of(m) if 'rerun_seconds' in r]):.1f} s"),
+        line("the same with `--rerun`, median", lambda m: f"{median([r['rerun_seconds'] for r in results.of(m) if 'rerun_seconds' in r]):.1f} s", again),
         line("generated tests run / of these passed or failed otherwise than recorded", lambda m: (
             f"{sum((r.get('tests_run') or {}).get('run', 0) for r in results.of(m))} / "
-            f"{sum(len((r.get('tests_run') or {}).get(key, [])) for r in results.of(m) for key in ('passed', 'failed_otherwise'))}")),
+            f"{sum(len((r.get('tests_run') or {}).get(key, [])) for r in results.of(m) for key in ('passed', 'failed_otherwise'))}"), ["references"]),
         line("frames whose verdict changed between runs", lambda m: sum(not f["stable"] for r in results.of(m) for f in tried(r))),
     ]
     return "\n".join(lines)
+
+
+def recorder(results):
+    """What the recorder kept, and what that took. One column a mode with entry states, then those that had worked before."""
+    columns = {f"`{mode}`": results.of(mode) for mode in RECORDED}
+    columns |= {f"`{mode}`, after work": [r for r in results.after_work if r["mode"] == mode] for mode in RECORDED}
+    columns = {title: [r for r in found if r.get("recorded")] for title, found in columns.items()}
+
+    def line(title, cell):
+        return row(title, *(cell(found) if found else "-" for found in columns.values()))
+
+    def figures(found, key, scale):
+        return [(r["recorded"]["snapshots"] or {}).get(key, 0) / scale for r in found]
+
+    def spread(values, unit, digits=1):
+        return f"{median(values):.{digits}f} / {max(values):.{digits}f} {unit}"
+
+    def share(found):
+        taken = [(f["cpu_ns"], f["process_cpu_ns"]) for f in (r["recorded"]["snapshots"] for r in found) if f]
+        long = [100 * part / whole for part, whole in taken if whole >= LONG * 1e9]
+        return f"{spread(long, '%', 2)} ({len(long)} runs)" if long else "-"
+
+    def larger(found):
+        plain = {(r["program"], r["input"]): r["report_bytes"] for r in results.of("references")}
+        ratios = [r["report_bytes"] / plain[key] for r in found if (key := (r["program"], r["input"].removesuffix(" after work"))) in plain]
+        return f"{spread(ratios, 'times')}" if ratios else "-"
+
+    return "\n".join([
+        header("", *columns),
+        line("crashes", lambda f: len(f)),
+        line("run until the crash, median / longest", lambda f: spread([r["runs"][-1]["seconds"] for r in f], "s")),
+        line("frames that reproduce, overflows aside", lambda f: frames_cell([r for r in f if r["kind"] != "stack overflow"])),
+        line("crashes with an entry state of at least one frame", lambda f: percent(sum(bool(r["recorded"]["frames"]) for r in f), len(f))),
+        line("snapshots taken, median / most", lambda f: spread(figures(f, "taken", 1), "", 0)),
+        line(f"their part of the processor time, runs of {LONG} s and more, median / most", share),
+        line("longest pause, median / longest", lambda f: spread(figures(f, "longest_pause_ns", 1e6), "ms")),
+        line("pages kept at one time, median / most", lambda f: spread(figures(f, "log_bytes", 1 << 20), "MiB")),
+        line("report, times that of `references`, median / most", larger),
+    ])
 
 
 def by_program(results):
