@@ -364,7 +364,7 @@ void serialize(Archive& ar, Place& p, unsigned) {
 }
 template <typename Archive>
 void serialize(Archive& ar, EntryState& s, unsigned) {
-  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded;
+  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded & s.derived_from;
 }
 
 template <typename Archive>

@@ -261,8 +261,8 @@ struct Place {
   uint64_t function_size = 0;
 };
 
-// Memory as it was when a frame was entered, where it differs from the report's: from another run of the program that
-// failed in the same way.
+// Memory as it was when a frame was entered, where it differs from the report's: recorded by the program, or in another
+// run of it that failed in the same way, or taken where a replay of a frame outside of it came there.
 struct EntryState {
   uint32_t frame = 0;             // ReplayFrame::index
   TargetAddress brk_end;          // the break at entry
@@ -270,6 +270,7 @@ struct EntryState {
   std::vector<OpenFile> files;    // all that were open at entry, with their offsets
   std::vector<TargetAddress> not_loaded;  // bases of the report's modules that were loaded after it
   std::vector<Region> memory;             // pages that differ from Report::memory, or that it does not have; ascending
+  std::optional<uint32_t> derived_from = {};  // frame that was replayed for it; none: recorded
 };
 
 struct ReplayData {

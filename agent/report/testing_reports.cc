@@ -86,7 +86,7 @@ ReplayData SomeReplay() {
                           {{0x7f2000000000}},
                           {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}},
                          {2, {}, {}, {}, {}, {}},
-                         {3, {0x1021000}, {}, {}, {}, {{{0x1000000}, Pattern(4096, 10)}}}};
+                         {3, {0x1021000}, {}, {}, {}, {{{0x1000000}, Pattern(4096, 10)}}, 4}};
   return replay;
 }
 
@@ -149,7 +149,7 @@ class Dumper {
   }
   void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images << r.entry_states; }
   void Fields(const EntryState& s) {
-    *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory;
+    *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory << s.derived_from;
   }
   void Fields(const SnapshotFigures& f) {
     *this << f.taken << f.skipped_rate << f.skipped_budget << f.skipped_memory << f.skipped_pause << f.skipped_busy

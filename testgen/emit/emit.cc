@@ -87,6 +87,7 @@ class TestWriter {
  private:
   std::string Header(const Frame& frame, const How& how) const;
   std::string NeededFiles() const;
+  std::string WhereFrom(const Frame& frame) const;
   std::string Rewind(const Frame& frame) const;
   // Declares a variable for the parameter; returns the expression that the call gets.
   std::string Argument(const Parameter& parameter);
@@ -115,6 +116,13 @@ std::string TestWriter::NeededFiles() const {
   return names + ", which the report does not hold";
 }
 
+// By the program that crashed, or in its second run.
+std::string TestWriter::WhereFrom(const Frame& frame) const {
+  const EntryState* state = report_.replay ? report_.replay->FindEntryState(frame.index) : nullptr;
+  if (!state || !state->derived_from) return ", which was recorded";
+  return fmt::format(", which a replay of frame {} came to", *state->derived_from);
+}
+
 std::string TestWriter::Header(const Frame& frame, const How& how) const {
   std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
   const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
@@ -127,8 +135,7 @@ std::string TestWriter::Header(const Frame& frame, const How& how) const {
   std::string why;
   for (const std::string& sentence : WhyUseful(report_, backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
   if (how.entry_state) {
-    why += fmt::format("{}Starts from the memory of its entry, which comes from a second run of the program.",
-                       why.empty() ? "" : " ");
+    why += fmt::format("{}Starts from the memory of its entry{}.", why.empty() ? "" : " ", WhereFrom(frame));
   }
   if (how.rewound) {
     why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",

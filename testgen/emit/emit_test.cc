@@ -123,15 +123,21 @@ TEST(EmitTests, OfAnEntryState) {
   EmitOptions options;
   options.frames = {3};
   options.entry_states = {1};
-  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  Report report = testing_frames::GreeterReport();
+  const std::string text = EmitTests(report, backtrace, options);
   EXPECT_EQ(text.substr(text.find("// Frame 3")), R"(// Frame 3: Check, greeter.cc:0.
 // The function that failed: what it was given and what it made of it are both here. Starts from the memory of its
-// entry, which comes from a second run of the program.
+// entry, which was recorded.
 TEST(CrashTest, Frame3_Check) {
   recrash::Frame frame(3);
   RECRASH_EXPECT_FIXED(frame.Call());
 }
 )");
+  EntryState& state = report.replay.emplace().entry_states.emplace_back();
+  state.frame = 3;
+  state.derived_from = 5;
+  EXPECT_THAT(EmitTests(report, backtrace, options),
+              HasSubstr("memory of its\n// entry, which a replay of frame 5 came to."));
 }
 
 // The part of a file that a test is about: the body of frame 0's TEST.
