@@ -13,16 +13,13 @@
 #include "testgen/rerun/entry_states.h"
 #include "testgen/rerun/hit_counts.h"
 #include "testgen/rerun/recorded_environment.h"
-#include "testgen/rerun/traced_program.h"
+#include "testgen/rerun/rounds.h"
 #include "testgen/rerun/workspace.h"
 #include "testgen/symbols/handled_fault.h"
 
 namespace recrash {
 namespace {
 
-// At some 10 us an entry: a function entered more often is counted from its gate on.
-constexpr uint64_t kOften = 5000;
-constexpr uint64_t kTooOften = 200000;
 // Frames of a stack overflow mostly reproduce without their entry state, and are too many.
 constexpr size_t kDeep = 1000;
 // Threads that race, or memory that was never written, may take a program another way once and the same way the next
@@ -74,7 +71,7 @@ class Runner {
   Result<Rerun> Run();
 
  private:
-  Result<LoadedReport> RunOnce(const TracedProgram::OnLoaded& on_loaded, const TracedProgram::OnEntry& on_entry);
+  Result<LoadedReport> RunOnce(const Round& round);
   Result<LoadedReport> CountAll(HitCounts* counts);
   Status CountBehindGates(std::vector<FrameEntry>* frames);
   Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
@@ -119,7 +116,7 @@ std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
   return {entries.begin(), entries.end()};
 }
 
-Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnLoaded& on_loaded, const TracedProgram::OnEntry& on_entry) {
+Result<LoadedReport> Runner::RunOnce(const Round& round) {
   options_.progress(++round_);
   if (const Status status = workspace_.Refresh(first_); !status) return status.error();
   TracedStart start;
@@ -128,7 +125,7 @@ Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnLoaded& on_loaded, c
   start.environment = Environment();
   start.directory = workspace_.current();
   start.seconds = options_.seconds;
-  TracedProgram program(on_loaded, on_entry);
+  TracedProgram program(round.on_loaded, round.on_entry);
   if (const Result<int> status = program.Run(start); !status) return Different(status.error().message);
   const Result<std::filesystem::path> path = workspace_.OnlyReport();
   if (!path) return Different(path.error().message);
@@ -147,67 +144,31 @@ Result<LoadedReport> Runner::RunOnce(const TracedProgram::OnLoaded& on_loaded, c
 }
 
 Result<LoadedReport> Runner::CountAll(HitCounts* counts) {
-  return RunOnce(
-      [this](TracedProgram& program) {
-        for (const uint64_t entry : EntriesIn(program.pid())) program.Arm(entry);
-      },
-      [counts](TracedProgram&, uint64_t entry, uint64_t sp) {
-        return counts->Count(entry, sp) ? AtEntry::kGoOn : AtEntry::kDisarm;
-      });
+  return RunOnce(CountEntries([this](pid_t pid) { return EntriesIn(pid); }, counts));
 }
 
 Status Runner::CountBehindGates(std::vector<FrameEntry>* frames) {
-  HitCounts gates(UINT64_MAX);
-  HitCounts counts(kTooOften);
-  const auto on_loaded = [&](TracedProgram& program) {
-    for (const FrameEntry& frame : *frames)
-      if (frame.gate) program.Arm((*frames)[*frame.gate].entry);
-  };
-  const auto on_entry = [&](TracedProgram& program, uint64_t entry, uint64_t sp) {
-    const bool hot = std::ranges::any_of(*frames, [&](const FrameEntry& f) { return f.gate && f.entry == entry; });
-    if (hot) return counts.Count(entry, sp) ? AtEntry::kGoOn : AtEntry::kDisarm;
-    gates.Count(entry, sp);
-    for (const FrameEntry& frame : *frames) {
-      if (!frame.gate || (*frames)[*frame.gate].entry != entry) continue;
-      if ((*frames)[*frame.gate].number == gates.Entries(entry)) program.Arm(frame.entry);
-    }
-    return AtEntry::kGoOn;
-  };
-  if (const Result<LoadedReport> loaded = RunOnce(on_loaded, on_entry); !loaded) return loaded.error();
-  for (FrameEntry& frame : *frames)
-    if (frame.gate) frame.number = counts.Last(frame.entry, frame.sp);
+  GateRound gates(frames);
+  if (const Result<LoadedReport> loaded = RunOnce(gates.round()); !loaded) return loaded.error();
+  gates.Finish();
   return Ok{};
 }
 
 Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
-  HitCounts counts(UINT64_MAX);
-  size_t left = static_cast<size_t>(std::ranges::count_if(frames, [](const FrameEntry& f) { return f.number > 0; }));
   uint64_t size = 0;
   std::optional<Error> problem;
-  const auto on_loaded = [&](TracedProgram& program) {
-    for (const FrameEntry& frame : frames)
-      if (frame.number && !frame.gate) program.Arm(frame.entry);
-  };
-  const auto on_entry = [&](TracedProgram& program, uint64_t entry, uint64_t sp) {
-    counts.Count(entry, sp);
-    for (size_t i = 0; i < frames.size(); ++i) {
-      const FrameEntry& frame = frames[i];
-      if (frame.entry != entry || frame.number != counts.Entries(entry)) continue;
-      if (frame.sp != sp) problem = Different("it took another way there");
-      Result<Snapshot> snapshot = TakeSnapshot(program.pid(), frame.frame);
-      if (!snapshot) problem = snapshot.error();
-      if (problem) return AtEntry::kLetGo;
-      size += snapshot->size();
-      if (size <= kMostSnapshots) snapshots_.push_back(*std::move(snapshot));
-      for (const FrameEntry& inner : frames)
-        if (inner.number && inner.gate == i) program.Arm(inner.entry);
-      --left;
-    }
-    return left == 0 ? AtEntry::kLetGo : AtEntry::kGoOn;
-  };
-  Result<LoadedReport> loaded = RunOnce(on_loaded, on_entry);
+  VisitRound visits(frames, [&](TracedProgram& program, size_t i, uint64_t sp) {
+    if (frames[i].sp != sp) problem = Different("it took another way there");
+    Result<Snapshot> snapshot = TakeSnapshot(program.pid(), frames[i].frame);
+    if (!snapshot) problem = snapshot.error();
+    if (problem) return false;
+    size += snapshot->size();
+    if (size <= kMostSnapshots) snapshots_.push_back(*std::move(snapshot));
+    return true;
+  });
+  Result<LoadedReport> loaded = RunOnce(visits.round());
   if (problem) return *problem;
-  if (loaded && left > 0) return Different("it did not come to all of the functions again");
+  if (loaded && visits.left() > 0) return Different("it did not come to all of the functions again");
   return loaded;
 }
 

@@ -1,0 +1,65 @@
+// What is done at the entries of a program that is traced, of which each run does the same: they are counted, those of
+// hot functions from a gate on, and then the ones are met with which the frames of the crash began.
+//
+// Two rounds in place of one that keeps whatever an entry might be the last: a hit is counted in some 10 us, a look at
+// all of a program's memory takes milliseconds.
+#ifndef RECRASH_TESTGEN_RERUN_ROUNDS_H_
+#define RECRASH_TESTGEN_RERUN_ROUNDS_H_
+
+#include <functional>
+#include <vector>
+
+#include "testgen/rerun/hit_counts.h"
+#include "testgen/rerun/traced_program.h"
+
+namespace recrash {
+
+// A function entered more often is counted from its gate on, and given up when that is too often too.
+constexpr uint64_t kOften = 5000;
+constexpr uint64_t kTooOften = 200000;
+
+struct Round {
+  TracedProgram::OnLoaded on_loaded;
+  TracedProgram::OnEntry on_entry;
+};
+
+// Counts the entries of the functions that `entries` gives for the program as it is loaded.
+Round CountEntries(std::function<std::vector<uint64_t>(pid_t)> entries, HitCounts* counts);
+
+// Counts those of frames that have a gate.
+class GateRound {
+ public:
+  explicit GateRound(std::vector<FrameEntry>* frames) : frames_(frames) {}
+  Round round();
+  // Gives the frames their numbers; when the round is over.
+  void Finish();
+
+ private:
+  AtEntry Entered(TracedProgram& program, uint64_t entry, uint64_t sp);
+
+  std::vector<FrameEntry>* frames_;
+  HitCounts gates_{UINT64_MAX};
+  HitCounts counts_{kTooOften};
+};
+
+// Meets the entry of each frame that has a number.
+class VisitRound {
+ public:
+  // `at_frame` is called with the frame's place in `frames`; false ends the round. So does the last one.
+  using AtFrame = std::function<bool(TracedProgram&, size_t frame, uint64_t sp)>;
+  VisitRound(const std::vector<FrameEntry>& frames, AtFrame at_frame);
+  Round round();
+  size_t left() const { return left_; }
+
+ private:
+  AtEntry Entered(TracedProgram& program, uint64_t entry, uint64_t sp);
+
+  const std::vector<FrameEntry>& frames_;
+  AtFrame at_frame_;
+  HitCounts counts_{UINT64_MAX};
+  size_t left_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_RERUN_ROUNDS_H_
