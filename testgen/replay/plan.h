@@ -17,7 +17,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -199,7 +199,8 @@ struct RuntimeSymbol {
 // outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
 // something that may be there, the same again unsealed.
 //
-// Or, with `again`, one replay just as an earlier one that reproduced.
+// Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer
+// before the call (FrameResult::held).
 struct Request {
   uint32_t frame;  // index in Header::frames
   uint32_t again;
@@ -207,6 +208,7 @@ struct Request {
   uint32_t rewound;
   uint32_t from_entry;
   uint32_t sealed;
+  uint32_t held;
 };
 
 struct Header {
@@ -275,6 +277,8 @@ struct FrameResult {
   uint32_t reserved;
   uint32_t self_contained;  // reproduced when sealed
   uint32_t unsealed;        // the outcome is one with the files that are there now
+  int32_t held;             // process that waits before its call, with Request::held
+  uint32_t go;              // its futex: the call may begin; set by the tool
   double seconds;
   char text[1000];
 };

@@ -120,12 +120,49 @@ void TracedProgram::Continue(pid_t who, int signal) { ptrace(PTRACE_CONT, who, n
 Result<int> TracedProgram::Run(const TracedStart& start) {
   Result<int> started = Start(start);
   if (!started) return started;
-  Watchdog watchdog(pid_, start.seconds);
-  Result<int> status = Follow();
-  if (watchdog.expired())
-    return Error{Errc::kRefused, "it had not ended after " + std::to_string(static_cast<int>(start.seconds)) + " s"};
+  Result<int> status = FollowFor(start.seconds);
   if (status && !started_) return Error{Errc::kRefused, start.program + " could not be started"};
   return status;
+}
+
+Result<int> TracedProgram::FollowFor(double seconds) {
+  Watchdog watchdog(pid_, seconds);
+  Result<int> status = Follow();
+  if (watchdog.expired())
+    return Error{Errc::kRefused, "it had not ended after " + std::to_string(static_cast<int>(seconds)) + " s"};
+  return status;
+}
+
+Result<int> TracedProgram::Join(pid_t process, double seconds, const std::function<void()>& begin) {
+  joined_ = true;
+  started_ = true;
+  if (const Status status = Seize(process); !status) return status.error();
+  memory_ = Fd(open(Proc(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
+  ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
+  if (!WaitForStop(pid_)) return Error{Errc::kRefused, "it ended before it could be looked at"};
+  on_loaded_(*this);
+  begin();
+  Continue(pid_);
+  Result<int> status = FollowFor(seconds);
+  if (!status) kill(pid_, SIGKILL);
+  return status;
+}
+
+Status TracedProgram::Seize(pid_t process) {
+  pid_ = process;
+  threads_.insert(pid_);
+  const long options =
+      PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+  if (ptrace(PTRACE_SEIZE, pid_, nullptr, options) == 0) return Ok{};
+  return Error{Errc::kRefused, std::string("it may not be traced here: ") + strerror(errno)};
+}
+
+bool TracedProgram::WaitForStop(pid_t who) const {
+  int status = 0;
+  while (waitpid(who, &status, __WALL) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return WIFSTOPPED(status);
 }
 
 Result<int> TracedProgram::Start(const TracedStart& start) {
@@ -141,14 +178,10 @@ Result<int> TracedProgram::Start(const TracedStart& start) {
     close(writing.Release());  // or it would never see the end of the pipe
     Become(start, arguments.data(), environment.data(), reading.get());
   }
-  threads_.insert(pid_);
-  const long options =
-      PTRACE_O_EXITKILL | PTRACE_O_TRACEEXEC | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-  if (ptrace(PTRACE_SEIZE, pid_, nullptr, options) != 0) {
-    const int error = errno;
+  if (const Status status = Seize(pid_); !status) {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
-    return Error{Errc::kRefused, std::string("it may not be traced here: ") + strerror(error)};
+    return status.error();
   }
   writing = Fd();
   return 0;
@@ -157,7 +190,9 @@ Result<int> TracedProgram::Start(const TracedStart& start) {
 Result<int> TracedProgram::Follow() {
   for (;;) {
     int status = 0;
-    const pid_t who = waitpid(gone_ ? pid_ : -1, &status, __WALL);
+    // Of another's process only what is its own: this one may have children that others wait for.
+    const pid_t whom = gone_ ? pid_ : joined_ ? -pid_ : -1;
+    const pid_t who = waitpid(whom, &status, __WALL);
     if (who < 0 && errno == EINTR) continue;
     if (who < 0) return Error{Errc::kRefused, std::string("lost sight of it: ") + strerror(errno)};
     if (WIFSTOPPED(status)) {
@@ -313,6 +348,10 @@ void TracedProgram::StepOver(pid_t who, uint64_t entry) {
 }
 
 void TracedProgram::LetGo() {
+  if (joined_) {
+    kill(pid_, SIGKILL);
+    return;
+  }
   for (const auto& [entry, original] : armed_) Write(entry, original.data(), 1);
   for (const pid_t thread : threads_) Detach(thread);
   armed_.clear();

@@ -1,7 +1,8 @@
 // A program that is run under ptrace, so that it can be looked at whenever it enters one of some functions.
 //
-// Address space randomisation is off: runs of one program on one input have the same addresses. Nothing else is done to
-// it; when it starts its crash collector, which has to trace it itself, it is let go.
+// Either it is started here (Run): address space randomisation is off, so that runs of one program on one input have
+// the same addresses; nothing else is done to it, and when it starts its crash collector, which has to trace it itself,
+// it is let go. Or it is there already and waits for us (Join).
 #ifndef RECRASH_TESTGEN_RERUN_TRACED_PROGRAM_H_
 #define RECRASH_TESTGEN_RERUN_TRACED_PROGRAM_H_
 
@@ -45,6 +46,11 @@ class TracedProgram {
   // is over.
   Result<int> Run(const TracedStart& start);
 
+  // Of a process that somebody else has started, all of whose threads and children are in a process group of its own.
+  // It waits until `begin` is called, when OnLoaded has been; that of libraries which it loads later is not. It is
+  // killed in place of being let go, or when it does not end in time.
+  Result<int> Join(pid_t process, double seconds, const std::function<void()>& begin);
+
   // Where nothing is mapped yet, nothing is done.
   void Arm(uint64_t entry);
   void Disarm(uint64_t entry);
@@ -52,6 +58,9 @@ class TracedProgram {
 
  private:
   Result<int> Start(const TracedStart& start);
+  Status Seize(pid_t process);
+  bool WaitForStop(pid_t who) const;
+  Result<int> FollowFor(double seconds);
   Result<int> Follow();
   void Stopped(pid_t who, int status);
   void Executed(pid_t who);
@@ -77,6 +86,7 @@ class TracedProgram {
   std::set<pid_t> children_;  // processes that it forked and that have not been let go
   std::set<pid_t> early_;     // stopped before we were told what they are
   bool started_ = false;
+  bool joined_ = false;
   bool gone_ = false;  // let go: runs on its own
 };
 

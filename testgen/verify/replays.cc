@@ -1,9 +1,11 @@
 #include "testgen/verify/replays.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,10 +103,36 @@ Result<Replays> Replays::Prepare(const Report& report, const VerifyOptions& opti
 
 Result<std::vector<FrameVerdict>> Replays::Run(const std::vector<plan::Request>& requests,
                                                const std::function<void(size_t)>& progress) {
+  const plan::SharedResults* shared = results_->get();
+  return RunWith(requests, [&] { progress(std::min<size_t>(shared->done, requests.size())); });
+}
+
+Result<FrameVerdict> Replays::RunHeld(plan::Request request, const Trace& trace) {
+  plan::FrameResult& result = results_->get()->results[0];
+  bool traced = false;
+  request.again = 1;
+  request.held = 1;
+  const auto tick = [&] {
+    const pid_t process = __atomic_load_n(&result.held, __ATOMIC_ACQUIRE);
+    if (process <= 0 || traced) return;
+    traced = true;
+    const auto begin = [&] {
+      __atomic_store_n(&result.go, 1, __ATOMIC_RELEASE);
+      syscall(SYS_futex, &result.go, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    };
+    trace(process, begin);
+    begin();  // it was not traced, if it waits still
+  };
+  Result<std::vector<FrameVerdict>> verdicts = RunWith({request}, tick);
+  if (!verdicts) return verdicts.error();
+  return verdicts->front();
+}
+
+Result<std::vector<FrameVerdict>> Replays::RunWith(const std::vector<plan::Request>& requests,
+                                                   const std::function<void()>& tick) {
   if (const Status status = plan_.ChangeRequests(requests); !status) return status.error();
   results_->Clear();
   const plan::SharedResults* shared = results_->get();
-  const auto tick = [&] { progress(std::min<size_t>(shared->done, requests.size())); };
   const Result<int> status = RunSubject(*report_, subject_, plan_, tick);
   if (!status) return status.error();
   const std::string problem = results_->Problem();
@@ -120,6 +148,8 @@ Result<std::vector<FrameVerdict>> Replays::Run(const std::vector<plan::Request>&
   for (size_t i = 0; i < requests.size(); ++i) {
     verdicts.push_back(ToVerdict(report_->replay->frames[requests[i].frame], all[i],
                                  "the program that hosts the replays " + StatusText(*status)));
+    const EntryState* state = report_->replay->FindEntryState(verdicts.back().index);
+    if (verdicts.back().entry_state && state) verdicts.back().derived_from = state->derived_from;
     if (all[i].unsealed != 0) NoteInputs(problems, &verdicts.back());
   }
   return verdicts;

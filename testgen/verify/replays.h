@@ -3,6 +3,8 @@
 #ifndef RECRASH_TESTGEN_VERIFY_REPLAYS_H_
 #define RECRASH_TESTGEN_VERIFY_REPLAYS_H_
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
 #include <vector>
@@ -43,11 +45,18 @@ class Replays {
   static Result<Replays> Prepare(const Report& report, const VerifyOptions& options,
                                  const std::vector<plan::Request>& requests);
 
+  // One request, whose replay waits before its call. `trace` is given its process, and says when the call may begin;
+  // the replay has ended, or goes on alone, when it comes back.
+  using Trace = std::function<void(pid_t process, const std::function<void()>& begin)>;
+  Result<FrameVerdict> RunHeld(plan::Request request, const Trace& trace);
+
   // A verdict for each request. `progress` is called with the number of those that are done.
   Result<std::vector<FrameVerdict>> Run(const std::vector<plan::Request>& requests,
                                         const std::function<void(size_t)>& progress);
 
  private:
+  Result<std::vector<FrameVerdict>> RunWith(const std::vector<plan::Request>& requests,
+                                            const std::function<void()>& tick);
   Replays(const Report& report, Subject subject, std::unique_ptr<SharedResults> results, PlanFile plan)
       : report_(&report), subject_(std::move(subject)), results_(std::move(results)), plan_(std::move(plan)) {}
 

@@ -106,7 +106,13 @@ Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const Verif
                                                const std::function<void(size_t, size_t)>& progress) {
   std::vector<plan::Request> requests;
   const size_t frames = report.replay ? report.replay->frames.size() : 0;
-  for (const uint32_t frame : ChooseFrames(frames, options.max_frames)) requests.push_back({frame, 0, 0, 0, 0, 0});
+  for (const uint32_t frame : ChooseFrames(frames, options.max_frames)) {
+    const std::vector<uint32_t>& only = options.only;
+    const bool wanted = only.empty() || std::ranges::find(only, report.replay->frames[frame].index) != only.end();
+    if (!wanted) continue;
+    requests.emplace_back();
+    requests.back().frame = frame;
+  }
   Result<Replays> replays = Replays::Prepare(report, options, requests);
   if (!replays) return replays.error();
   Counter counter(progress, requests.size());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct VerifyOptions {
   uint64_t memory_limit = 4ull << 30;
   bool allow_same_bases = true;   // false: plain ASLR and rebasing, as under a debugger
   uint32_t max_frames = 200;      // half from each end
+  std::vector<uint32_t> only;     // of these, those with such a ReplayFrame::index; empty: all
   uint32_t runs = 3;              // replays that a reproduced frame stands on; 1: none but the first
   uint32_t jobs = 0;              // replays at a time; 0: as many as there are processors for this process
   std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
@@ -30,6 +32,7 @@ struct FrameVerdict {
   uint8_t depth = 0;         // that was tried last
   bool rewound = false;      // the frame's streams were: that they stood at their beginning on entry is an assumption
   bool entry_state = false;  // memory was as at the frame's entry
+  std::optional<uint32_t> derived_from = {};  // that state was; from this frame's
   // Reproduced in an empty folder, with no inputs but those that the report holds.
   bool self_contained = false;
   uint32_t runs = 1;  // replays that the verdict stands on

@@ -10,6 +10,7 @@
 #include <asm/prctl.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <linux/prctl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,6 +320,12 @@ void RestoreMemory(const PreparedCall& call) {
   }
 }
 
+// A tracer that comes now finds memory as the function will find it.
+void AwaitTracer(plan::FrameResult* result) {
+  __atomic_store_n(&result->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
+  while (!__atomic_load_n(&result->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, Number(&result->go), FUTEX_WAIT, 0, 0);
+}
+
 }  // namespace
 
 bool ReadRecorded(uint64_t address, void* out, uint64_t size) {
@@ -387,6 +394,7 @@ void RestoreAndCall(const PreparedCall& call) {
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
+  if (call.held) AwaitTracer(call.held);
   recrash_call(&call.state);
 }
 

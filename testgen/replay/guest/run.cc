@@ -70,6 +70,7 @@ void Prepare(const plan::Frame& frame, const Start& start) {
   prepared.state.sp = frame.entry_sp + 8;
   prepared.state.function = EntryOf(frame);
   if (start.from_entry) prepared.entry_state = EntryStateOf(frame);
+  prepared.held = start.held;
   if (start.depth > 0) {
     prepared.fields = TableOf<plan::Patch>(frame.fields).first;
     prepared.field_count = frame.fields.count;
@@ -294,7 +295,7 @@ void Repeat(const plan::Frame& frame, const plan::Request& request, plan::FrameR
   result->rewound = request.rewound;
   result->entry_state = request.from_entry;
   if (request.rewound) RewindAll(frame);
-  const Start start{request.depth, request.from_entry != 0, request.sealed != 0};
+  const Start start{request.depth, request.from_entry != 0, request.sealed != 0, request.held ? result : nullptr};
   result->verdict = RunFrame(frame, start, result->text, sizeof result->text);
   result->self_contained = request.sealed && result->verdict == Verdict::kReproduced;
   result->unsealed = !request.sealed;

@@ -22,8 +22,9 @@ bool RewindNext(const plan::Frame& frame, uint32_t number);
 // What a frame starts from.
 struct Start {
   uint32_t depth = 0;
-  bool from_entry = false;  // as at its entry, where the plan has that; as at the crash otherwise
-  bool sealed = false;      // in an empty folder, with no inputs but those that the report holds
+  bool from_entry = false;            // as at its entry, where the plan has that; as at the crash otherwise
+  bool sealed = false;                // in an empty folder, with no inputs but those that the report holds
+  plan::FrameResult* held = nullptr;  // says there that it waits for a tracer before the call
 };
 Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size);
 
