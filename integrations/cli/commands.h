@@ -35,8 +35,11 @@ struct GenerateArguments {
 };
 int GenerateCommand(const GenerateArguments& arguments);
 
+enum class Derive { kNeeded, kAll, kNone };
+
 struct VerifyOptionsGiven {
   std::string json;
+  Derive derive = Derive::kNeeded;
   double seconds_per_frame = 10;
   uint32_t max_frames = 200;
   uint32_t runs = 3;

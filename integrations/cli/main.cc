@@ -57,6 +57,13 @@ void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
   app->add_option("-j,--jobs", options->jobs, "replays at a time (as many as there are processors)")
       ->type_name("N")
       ->check(CLI::Range(1u, 64u));
+  static const std::map<std::string, Derive> kDerive = {
+      {"needed", Derive::kNeeded}, {"all", Derive::kAll}, {"none", Derive::kNone}};
+  app->add_option("--derive", options->derive,
+                  "entry states of frames inside one whose state was recorded, from its replay: for those that do not "
+                  "reproduce otherwise (needed), all, or none")
+      ->type_name("needed|all|none")
+      ->transform(CLI::CheckedTransformer(kDerive, CLI::ignore_case).description(""));
   app->add_flag("!--no-build", options->build, "leave the tests as source, do not build and run them");
   app->add_flag("!--no-same-bases", options->same_bases, "replay with modules elsewhere, as under a debugger");
 }

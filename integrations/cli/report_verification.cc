@@ -41,6 +41,21 @@ const FrameVerdict* FindVerdict(const Verification& verification, uint32_t index
   return found == verification.verdicts.end() ? nullptr : &*found;
 }
 
+std::string EntryStateText(const FrameVerdict& verdict) {
+  return verdict.derived_from ? fmt::format(" (entry state, derived from frame {})", *verdict.derived_from)
+                              : " (entry state)";
+}
+
+// How the entry state was come by that a frame started from.
+nlohmann::ordered_json EntryStateJson(const FrameVerdict& verdict) {
+  nlohmann::ordered_json json = {{"entry_state", verdict.entry_state}};
+  json["entry_state_source"] = nullptr;
+  json["derived_from"] = nullptr;
+  if (verdict.entry_state) json["entry_state_source"] = verdict.derived_from ? "derived" : "recorded";
+  if (verdict.derived_from) json["derived_from"] = *verdict.derived_from;
+  return json;
+}
+
 struct Row {
   std::string function, place, outcome;
   uint32_t skipped = 0;  // frames of the recursion before this one that were left out
@@ -56,7 +71,7 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
     text = Coloured(Colour::kGood, text);
     if (verdict->rewound) text += " (streams rewound)";
     if (!verdict->self_contained) text += " (not self-contained)";
-    if (verdict->entry_state) text += " (entry state)";
+    if (verdict->entry_state) text += EntryStateText(*verdict);
     return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
   }
   const bool says_more = !verdict->note.empty() && verdict->note != text;
@@ -117,16 +132,18 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"depth", verdict->depth},
                     {"rewound", verdict->rewound},
                     {"self_contained", verdict->self_contained},
-                    {"entry_state", verdict->entry_state},
                     {"runs", verdict->runs},
                     {"seconds", verdict->seconds},
                     {"note", verdict->note}});
+      entry.update(EntryStateJson(*verdict));
     } else {
       entry.update({{"verdict", nullptr},
                     {"depth", nullptr},
                     {"rewound", nullptr},
                     {"self_contained", nullptr},
                     {"entry_state", nullptr},
+                    {"entry_state_source", nullptr},
+                    {"derived_from", nullptr},
                     {"runs", nullptr},
                     {"seconds", nullptr},
                     {"note", frame.why_not}});

@@ -7,7 +7,6 @@
 #include "integrations/cli/built_tests.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/pipeline.h"
-#include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
 #include "testgen/emit/text.h"
@@ -179,26 +178,6 @@ Backtrace FramesOfTests(const Report& report) {
   return backtrace;
 }
 
-}  // namespace
-
-namespace {
-
-Result<std::vector<FrameVerdict>> Replay(const Suite& suite, const VerifyOptionsGiven& options) {
-  VerifyOptions verify;
-  verify.program = suite.program;
-  verify.seconds_per_frame = options.seconds_per_frame;
-  verify.max_frames = options.max_frames;
-  verify.runs = options.runs;
-  verify.jobs = options.jobs;
-  verify.allow_same_bases = options.same_bases;
-  verify.support_directory = SupportDirectory();
-  Progress progress("replaying frame");
-  Result<std::vector<FrameVerdict>> verdicts =
-      VerifyFrames(suite.report, verify, [&](size_t done, size_t all) { progress.Show(done, all); });
-  if (verdicts) std::ranges::sort(*verdicts, {}, &FrameVerdict::index);
-  return verdicts;
-}
-
 std::vector<uint32_t> Indices(const std::vector<ReplayFrame>& frames) {
   std::vector<uint32_t> indices;
   for (const ReplayFrame& frame : frames) indices.push_back(frame.index);
@@ -208,10 +187,10 @@ std::vector<uint32_t> Indices(const std::vector<ReplayFrame>& frames) {
 }  // namespace
 
 Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, bool candidates) {
-  Result<std::vector<FrameVerdict>> verdicts = Replay(*suite, options);
+  const bool same_build = IsBuildThatCrashed(suite->report, suite->program);
+  Result<std::vector<FrameVerdict>> verdicts = ReplayFrames(suite, options, same_build);
   std::vector<ReplayFrame> frames;
   if (verdicts) frames = Reproduced(suite->report, *verdicts, options.runs);
-  const bool same_build = IsBuildThatCrashed(suite->report, suite->program);
   if (candidates && (frames.empty() || !same_build)) {
     if (const Status status = WriteCandidates(*suite); !status) return status.error();
   }

@@ -1,5 +1,6 @@
 """Second chance as a user meets it: a crash teaches the profile, the next run watches, a new build finds its functions."""
 
+import json
 import signal
 import subprocess
 
@@ -310,6 +311,120 @@ class EntryStates(Workspace):
         self.fix_sample("second_chance", ("-O2", "-g", "-recrash-mode=references+second-chance"))
         green = self.run_tests(expect=None).stdout
         self.assertRegex(green, r"\[       OK \].*Settle")
+
+
+# Load reads `a`, Fill makes a list and reads `b`, Sum takes the list apart; then Use fails.
+CHAIN = r"""
+#include <fcntl.h>
+#include <unistd.h>
+#include <cstdio>
+#include <cstdlib>
+
+struct Item { Item* next; long weight; };
+struct Work { Item* first; int in; char text[8]; };
+static long rounds;
+static int process;
+
+__attribute__((noinline)) long Use(const long* limit, long sum) { return *limit + sum; }
+
+__attribute__((noinline)) long Sum(Work* work, const long* limit) {
+  long sum = 0;
+  while (Item* item = work->first) {
+    work->first = item->next;
+    sum += item->weight;
+    std::free(item);
+  }
+  return Use(sum == 10 && ++rounds == 2 && work->text[0] == 'b' ? nullptr : limit, sum) + 1;
+}
+
+__attribute__((noinline)) long Fill(Work* work, const long* limit) {
+  if (rounds++ > 0) return 0;
+  for (long weight = 1; weight < 5; ++weight) {
+    auto* item = static_cast<Item*>(std::malloc(5000));
+    *item = {work->first, weight};
+    work->first = item;
+  }
+  if (read(work->in, work->text, 1) != 1) return 0;
+  return Sum(work, limit) + 1;
+}
+
+__attribute__((noinline)) long Load(Work* work, const long* limit) {
+  if (read(work->in, work->text, 1) != 1 || work->text[0] != 'a') return 0;
+  if (process != 0 && process != getpid()) return Use(nullptr, 10) + 2;
+  return Fill(work, limit) + 1;
+}
+
+int main(int count, char** arguments) {
+  if (count > 2) process = getpid();
+  Work work{nullptr, open(arguments[1], O_RDONLY), ""};
+  const long limit = 3;
+  std::printf("%ld\n", Load(&work, &limit));
+}
+"""
+
+
+class Derivation(Workspace):
+    """Only the outermost function is watched: the others start from where its replay comes to them."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.compile_text(CHAIN, flags=FLAGS)
+        (self.path / "input").write_text("abc")
+
+    def crash_with_load_watched(self, *arguments):
+        self.crash(self.program, "input", *arguments, died_of=signal.SIGSEGV)
+        profile = self.path / "program.recrash-profile"
+        lines = [line for line in profile.read_text().splitlines() if line.startswith("#") or " _Z4LoadP" in line]
+        only = self.path / "only"
+        only.write_text("\n".join(lines) + "\n")
+        report = self.crash(self.program, "input", *arguments, died_of=signal.SIGSEGV,
+                            env={"RECRASH_PROFILE": str(only),
+                                 "RECRASH_OPTIONS": "snapshot_cpu=100,snapshot_pause=1000,files=embed"})
+        (self.path / "input").unlink()
+        return report
+
+    def verdicts(self, report, *options, **more):
+        result = self.reproduce(self.program, *options, report=report, **more)
+        return {short_name(frame["function"]): (frame["verdict"], frame["entry_state_source"], frame["derived_from"])
+                for frame in result["frames"] if frame["own"]}
+
+    def test_inner_frames_start_where_the_replay_comes_to_them(self):
+        report = self.crash_with_load_watched()
+        without = self.verdicts(report, "--derive", "none")
+        self.assertEqual(without["Load"], ("reproduced", "recorded", None))
+        self.assertEqual(without["Fill"], ("returned", None, None))
+        self.assertEqual(without["Sum"], ("returned", None, None))
+        derived = self.verdicts(report, build=True)
+        self.assertEqual(derived["Load"], ("reproduced", "recorded", None))
+        self.assertEqual(derived["Fill"], ("reproduced", "derived", 3))
+        self.assertEqual(derived["Sum"], ("reproduced", "derived", 3))
+        self.assertEqual(derived["Use"], ("reproduced", None, None))
+        self.assertIn("reproduced (entry state, derived from frame 3)", self.output.stdout)
+        self.assertRegex((self.path / "tests" / "crash_test.cc").read_text(), r"a\s(// )?replay of frame 3 came to\.")
+        # The states are in the report beside the tests: these are red, verified again the same, and green after the fix.
+        self.run_command("recrash", "verify", "tests", "--json", "again.json")
+        again = json.loads((self.path / "again.json").read_text())
+        self.assertEqual([frame["derived_from"] for frame in again["frames"][:4]], [None, 3, 3, None])
+        self.compile_text(CHAIN.replace("return *limit + sum", "return limit ? *limit + sum : 0"), flags=FLAGS)
+        green = self.run_tests().stdout
+        for function in ("Load", "Fill", "Sum"):
+            self.assertRegex(green, rf"\[       OK \].*_{function}")
+
+    def test_all_is_all(self):
+        report = self.crash_with_load_watched()
+        verdicts = self.verdicts(report, "--derive", "all")
+        self.assertEqual(verdicts["Use"], ("reproduced", None, None))  # the crash's memory is tried first
+        self.assertEqual(verdicts["Sum"], ("reproduced", "derived", 3))
+
+    def test_a_replay_that_goes_another_way_is_told(self):
+        report = self.crash_with_load_watched("once")
+        verdicts = self.verdicts(report)
+        self.assertEqual(verdicts["Load"][0], "reproduced")
+        self.assertEqual(verdicts["Sum"], ("returned", None, None))
+        clause = "no entry state: frame 3 replayed from its entry did not come to it"
+        self.assertRegex(self.output.stdout, f"Sum .* returned: {clause}")
+        notes = [frame["note"] for frame in json.loads((self.path / "result.json").read_text())["frames"]]
+        self.assertEqual(notes[1:3], [clause, clause])
 
 
 if __name__ == "__main__":

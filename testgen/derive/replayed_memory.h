@@ -1,0 +1,60 @@
+// The program's memory in a process that replays one of its frames, without what the replay brought along.
+//
+// A replay's process has mappings of its own (launcher, replay library, the plan), and words in the program's memory
+// that have to be of this process: what the loader bound, the thread's number, the agent's own state. All of that is
+// there when the call begins. So the process is looked at twice: whatever has changed between the begin of the call and
+// an inner entry is the program's doing, and is laid over the state that the replay started from; everything else is as
+// it was recorded.
+#ifndef RECRASH_TESTGEN_DERIVE_REPLAYED_MEMORY_H_
+#define RECRASH_TESTGEN_DERIVE_REPLAYED_MEMORY_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "agent/report/pages.h"
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+class ReplayedMemory {
+ public:
+  ReplayedMemory(ReplayedMemory&&) = default;
+  ReplayedMemory(const ReplayedMemory&) = delete;
+
+  // Of `process`, stopped before the call of `outer`, whose memory is that of `state`. kRefused where the program does
+  // not lie at its recorded addresses.
+  static Result<ReplayedMemory> AtBegin(const Report& report, const ReplayFrame& outer, const EntryState& state,
+                                        pid_t process);
+
+  // Of the same process, stopped at the entry of a frame. What differs from the crash, as any other entry state.
+  Result<EntryState> StateAt(pid_t process, uint32_t frame) const;
+
+ private:
+  ReplayedMemory(const Report& report, const ReplayFrame& outer, const EntryState& state);
+
+  const uint8_t* Recorded(uint64_t page) const;
+  void Merge(uint64_t page, const uint8_t* now, uint8_t* merged) const;
+  std::vector<Region> Changed(const Pages& now, const std::vector<Mapping>& programs,
+                              const std::vector<TargetAddress>& not_loaded) const;
+  TargetAddress BreakOf(const std::vector<Mapping>& mappings) const;
+  std::vector<TargetAddress> StillNotLoaded(const Pages& now) const;
+  bool IsIn(const std::vector<TargetAddress>& modules, uint64_t address) const;
+
+  const Report* report_;
+  const ReplayFrame* outer_;
+  const EntryState* state_;
+  std::vector<Mapping> known_;   // private writable ones of the report and the state
+  std::vector<Mapping> others_;  // the replay's own
+  std::vector<OpenFile> files_;  // these and what follows: at the begin
+  std::vector<Region> memory_;
+  Pages begin_;     // of memory_
+  Pages crash_;     // of the report
+  Pages recorded_;  // of the state, over the report's
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_DERIVE_REPLAYED_MEMORY_H_
