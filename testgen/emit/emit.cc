@@ -102,6 +102,7 @@ class TestWriter {
   const TypeSpeller& speller_;
 
   const Frame* frame_ = nullptr;
+  bool from_entry_ = false;
   LocalNames names_{{}};
   std::map<std::string, std::string> enums_;  // name: definition
   std::string body_;
@@ -177,6 +178,8 @@ std::optional<std::string> TestWriter::ShortString(const Parameter& parameter) c
   if (speller_.SpellPointer(type) != "const char*") return std::nullopt;
   uint64_t address = 0;
   std::copy_n(parameter.bytes.begin(), sizeof address, reinterpret_cast<uint8_t*>(&address));
+  uint8_t first = 0;
+  if (from_entry_ && report_.Read({address}, {&first, 1})) return std::nullopt;  // it was another text then, perhaps
   std::string text;
   for (;;) {
     uint8_t byte = 0;
@@ -205,7 +208,8 @@ std::string TestWriter::Pointer(const Parameter& parameter, const std::string& n
     return name;
   }
   if (spelled) {
-    body_ += Line(fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number), rendered);
+    body_ += Line(fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number),
+                  rendered.empty() ? "" : (from_entry_ ? "at the crash: " : "") + rendered);
   } else {
     body_ += Line(fmt::format("auto {} = frame.Load<recrash::Address>({});", name, parameter.number),
                   CommentText(WithoutUnnamedNamespaces(parameter.type.name + ": " + parameter.rendered)));
@@ -279,6 +283,7 @@ std::string TestWriter::Call(const std::vector<std::string>& arguments) const {
 
 std::string TestWriter::Write(const Frame& frame, const How& how) {
   frame_ = &frame;
+  from_entry_ = how.entry_state;
   names_ = LocalNames(speller_.DeclaredNames());
   enums_.clear();
   body_.clear();

@@ -192,6 +192,14 @@ TEST(EmitTests, WritesShortStringsAsLiterals) {
   read_only.replay.emplace().images = {{{0x1000}, report.memory, {}}};
   EXPECT_THAT(BodyOf(frame, read_only), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
 
+  // Where the frame starts from its entry's memory, that of the crash may be another text; the program's own is the
+  // same.
+  EmitOptions entry;
+  entry.entry_states = {1};
+  EXPECT_THAT(BodyOf(frame, report, entry),
+              HasSubstr("auto* text = frame.Load<const char*>(1);  // at the crash: \"a \\\"b\\\"\""));
+  EXPECT_THAT(BodyOf(frame, read_only, entry), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
+
   // Not where the tests must not rely on it, nor when it is long, unprintable, unterminated or not there.
   EmitOptions options;
   options.load_only = {0};
