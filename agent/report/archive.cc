@@ -364,7 +364,7 @@ void serialize(Archive& ar, Place& p, unsigned) {
 }
 template <typename Archive>
 void serialize(Archive& ar, EntryState& s, unsigned) {
-  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded & s.derived_from;
+  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded & s.derived_from & s.copied_depth;
 }
 
 template <typename Archive>
@@ -374,8 +374,8 @@ void serialize(Archive& ar, SnapshotFigures& f, unsigned) {
 }
 template <typename Archive>
 void serialize(Archive& ar, EntrySnapshot& s, unsigned) {
-  ar & s.number & s.entry & s.sp & s.thread & s.others_ran & s.brk_end & s.mappings & s.files & s.not_loaded;
-  ar & s.integers & s.vectors;
+  ar & s.number & s.entry & s.sp & s.thread & s.others_ran & s.copied_depth & s.copies_cut & s.brk_end;
+  ar & s.mappings & s.files & s.not_loaded & s.integers & s.vectors;
 }
 
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {

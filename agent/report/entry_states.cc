@@ -25,6 +25,7 @@ EntryState StateOf(const Report& report, const EntrySnapshot& snapshot, uint32_t
   std::erase_if(pages, [&](const auto& page) { return !IsMapped(report, snapshot, page.first); });
   EntryState state;
   state.frame = frame;
+  state.copied_depth = snapshot.copied_depth;
   state.brk_end = snapshot.brk_end;
   state.mappings = snapshot.mappings;
   state.files = snapshot.files;

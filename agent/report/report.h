@@ -154,11 +154,15 @@ struct SnapshotFigures {
 
 // Memory at the entry of a frame that was live at the crash, recorded by the program itself.
 struct EntrySnapshot {
-  uint64_t number = 0;            // orders them in time
-  TargetAddress entry;            // the function's first instruction
-  TargetAddress sp;               // the stack pointer there
-  int32_t thread = 0;             // 0: it is not known whose stack that is
-  bool others_ran = false;        // other threads may have written while it was taken
+  uint64_t number = 0;      // orders them in time
+  TargetAddress entry;      // the function's first instruction
+  TargetAddress sp;         // the stack pointer there
+  int32_t thread = 0;       // 0: it is not known whose stack that is
+  bool others_ran = false;  // other threads may have written while it was taken
+  // Not 0: approximate. The kernel tracked no writes, and only what the arguments reached was copied, to this depth;
+  // the rest of the state is the crash's.
+  uint8_t copied_depth = 0;
+  bool copies_cut = false;        // and not all of that, for it was too much
   TargetAddress brk_end;          // the break at entry
   std::vector<Mapping> mappings;  // these as in EntryState
   std::vector<OpenFile> files;
@@ -271,6 +275,7 @@ struct EntryState {
   std::vector<TargetAddress> not_loaded;  // bases of the report's modules that were loaded after it
   std::vector<Region> memory;             // pages that differ from Report::memory, or that it does not have; ascending
   std::optional<uint32_t> derived_from = {};  // frame that was replayed for it; none: recorded
+  uint8_t copied_depth = 0;               // as in EntrySnapshot
 };
 
 struct ReplayData {

@@ -34,6 +34,8 @@ SnapshotLog SomeSnapshots() {
   outer.sp = {0x7ffe00001000};
   outer.thread = 4712;
   outer.others_ran = true;
+  outer.copied_depth = 3;
+  outer.copies_cut = true;
   outer.brk_end = {0x1020000};
   outer.mappings = {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}};
   outer.files = {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}};
@@ -149,15 +151,16 @@ class Dumper {
   }
   void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images << r.entry_states; }
   void Fields(const EntryState& s) {
-    *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory << s.derived_from;
+    *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory << s.derived_from
+          << s.copied_depth;
   }
   void Fields(const SnapshotFigures& f) {
     *this << f.taken << f.skipped_rate << f.skipped_budget << f.skipped_memory << f.skipped_pause << f.skipped_busy
           << f.cpu_ns << f.process_cpu_ns << f.longest_pause_ns << f.pages_copied << f.log_bytes;
   }
   void Fields(const EntrySnapshot& s) {
-    *this << s.number << s.entry << s.sp << s.thread << s.others_ran << s.brk_end << s.mappings << s.files
-          << s.not_loaded << s.integers << s.vectors << s.memory;
+    *this << s.number << s.entry << s.sp << s.thread << s.others_ran << s.copied_depth << s.copies_cut << s.brk_end
+          << s.mappings << s.files << s.not_loaded << s.integers << s.vectors << s.memory;
   }
   void Fields(const SnapshotLog& s) { *this << s.figures << s.entries; }
   void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
