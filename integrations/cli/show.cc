@@ -29,11 +29,17 @@ const EntrySnapshot* SnapshotOf(const Report& report, const Frame& frame) {
   return frame.inlined ? nullptr : FindSnapshot(report, frame.entry, frame.entry_sp);
 }
 
+std::string StateText(const EntrySnapshot& snapshot) {
+  std::string how;
+  if (snapshot.copied_depth != 0)
+    how = fmt::format("copies to depth {}{}", snapshot.copied_depth, snapshot.copies_cut ? ", not all" : "");
+  if (snapshot.others_ran) how += how.empty() ? "other threads ran" : "; other threads ran";
+  return how.empty() ? ", entry state" : fmt::format(", entry state ({})", how);
+}
+
 std::string FrameMark(const Report& report, const Frame& frame) {
   const EntrySnapshot* snapshot = SnapshotOf(report, frame);
-  const std::string state = !snapshot              ? ""
-                            : snapshot->others_ran ? ", entry state (other threads ran)"
-                                                   : ", entry state";
+  const std::string state = snapshot ? StateText(*snapshot) : "";
   if (frame.is_signal_frame) return "signal";
   if (frame.inlined) return "inlined";
   if (frame.monitored) return "monitored" + state;
@@ -171,7 +177,9 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
   for (const Frame& frame : backtrace->frames) {
     nlohmann::ordered_json entry = FrameJson(frame);
     entry["candidate"] = frame.candidate;
-    entry["entry_state"] = SnapshotOf(report, frame) != nullptr;
+    const EntrySnapshot* snapshot = SnapshotOf(report, frame);
+    entry["entry_state"] = snapshot != nullptr;
+    entry["copied_depth"] = snapshot ? snapshot->copied_depth : 0;
     if (!frame.why_not.empty()) entry["why_not"] = frame.why_not;
     entry["parameters"] = nlohmann::ordered_json::array();
     for (const Parameter& parameter : frame.parameters)

@@ -98,10 +98,11 @@ struct Range {
 // What was other at a frame's entry than at the crash.
 struct EntryState {
   uint64_t brk_end;
-  Array mappings;  // of Range, inside mappings of kEntry
-  Array runs;      // of Run, each inside one module or one mapping
-  Array files;     // of OpenFile; take the place of Header::files
-  Array late;      // of uint32_t, indexes of modules that were loaded later
+  Array mappings;      // of Range, inside mappings of kEntry
+  Array runs;          // of Run, each inside one module or one mapping
+  Array files;         // of OpenFile; take the place of Header::files
+  Array late;          // of uint32_t, indexes of modules that were loaded later
+  uint64_t is_copies;  // of some of it; the rest is as at the crash
 };
 
 // Bytes that are written over recorded memory when it is back, of any size and alignment.

@@ -146,6 +146,7 @@ void PlanBuilder::AddEntryRun(TargetAddress address, std::span<const uint8_t> by
 plan::EntryState PlanBuilder::AddEntryState(const EntryState& state) {
   plan::EntryState planned{};
   planned.brk_end = state.brk_end.value;
+  planned.is_copies = state.copied_depth != 0;
   planned.mappings.offset = entry_mappings_.size();
   for (const Mapping& mapping : state.mappings) {
     for (const plan::Mapping& placed : mappings_) {

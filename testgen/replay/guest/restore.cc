@@ -309,11 +309,14 @@ void RestoreMemory(const PreparedCall& call) {
   });
   if (!moved) DetachBreak(live_break);
   if (abort_message_slot) *abort_message_slot = nullptr;
-  // What is kept of a throw came later than the entry.
-  if (!call.entry_state) ApplyPatches(world.plan->patches);
+  // What is kept of a throw came later than the entry; but where only copies are of the entry, what is under them is of
+  // the crash.
+  const bool is_of_crash = !call.entry_state || call.entry_state->is_copies;
+  if (is_of_crash) ApplyPatches(world.plan->patches);
+  if (is_of_crash && call.entry_state) PutEntryState(*call.entry_state);
   ApplyPatches(world.plan->unlocks);
   EnterRecordedThread();
-  if (!call.entry_state) RestoreExceptionState();
+  if (is_of_crash) RestoreExceptionState();
   ApplyPatches(call.fields, call.field_count);
   for (int i = 0; i < call.stack_count; ++i) {
     Copy(call.stack[i].address, Number(call.stack[i].bytes), call.stack[i].size);
