@@ -38,8 +38,9 @@ struct Options {
   uint32_t snapshot_cpu;         // percent of the program's CPU time; 0: no snapshots
   uint32_t snapshot_memory_mib;  // 0: no snapshots
   uint32_t snapshot_pause_ms;
+  uint32_t snapshot_depth;  // of copies where the kernel tracks no writes; 0: no snapshots there
 };
-inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 1, 64, 5};
+inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 1, 64, 5, 3};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

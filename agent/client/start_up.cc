@@ -52,12 +52,14 @@ void ParseOptions(const char* text) {
       g_state.options.snapshot_memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("snapshot_pause"))
       g_state.options.snapshot_pause_ms = static_cast<uint32_t>(ReadNumber(value, 10));
+    else if (is("snapshot_depth"))
+      g_state.options.snapshot_depth = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (length != 0 && !is("files")) {  // files: the collector's
-      char line[256];
+      char line[384];
       Text message(line);
       message << "recrash: RECRASH_OPTIONS: unknown option at \"" << text
               << "\" ignored; known are timeout, memory, throw_stack, quiet, exceptions, files, snapshot_cpu, "
-                 "snapshot_memory, snapshot_pause";
+                 "snapshot_memory, snapshot_pause, snapshot_depth";
       message << "\n";
       if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
     }
@@ -71,6 +73,8 @@ void ParseOptions(const char* text) {
   if (g_state.options.snapshot_memory_mib > kMostSnapshotMemory)
     g_state.options.snapshot_memory_mib = kMostSnapshotMemory;
   if (g_state.options.snapshot_cpu > 100) g_state.options.snapshot_cpu = 100;
+  constexpr uint32_t kMostSnapshotDepth = 100;
+  if (g_state.options.snapshot_depth > kMostSnapshotDepth) g_state.options.snapshot_depth = kMostSnapshotDepth;
   if (g_state.options.timeout_seconds == 0) g_state.options.timeout_seconds = 1;
 }
 

@@ -205,6 +205,8 @@ Result<Collected> Collect(const CollectRequest& request) {
   report.mappings = ParseMaps(ReadProcFile(request.pid, "maps"));
   const std::optional<snapshot::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
   if (log) LeaveOutLog(*log, &report.mappings);
+  if (!log && request.snapshots.value != 0)
+    report.losses.push_back("no entry states: their log is damaged, or that of another version or process");
   report.process = ReadProcess(*record, report.mappings);
   ReadThreads(*stopped, *record, &report);
   ReadFailure(*memory, request, *record, &report);

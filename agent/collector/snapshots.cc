@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+#include "agent/collector/copied_states.h"
+#include "agent/collector/log_tables.h"
 #include "agent/report/maps.h"
 
 namespace recrash {
@@ -24,26 +26,11 @@ using snapshot::LogVersion;
 using snapshot::Stop;
 
 constexpr uint32_t kMostVersions = 1 << 22;  // 16 GiB, the most that the client reserves
+constexpr uint32_t kMostDepth = 100;         // as the client's
 constexpr std::array<uint8_t, kPageSize> kZeros{};
 
 // ---- The log, copied
 // -------------------------------------------------------------------------------------------------
-
-// `count` of T at the offset; empty when they do not lie in the log or cannot be read.
-template <typename T>
-std::vector<T> ReadTable(const PageSource& memory, const LogHeader& log, uint64_t offset, uint64_t count) {
-  if (offset > log.size || count > (log.size - offset) / sizeof(T)) return {};
-  std::vector<T> table(count);
-  auto* bytes = reinterpret_cast<uint8_t*>(table.data());
-  if (memory.Read(TargetAddress{log.start} + offset, {bytes, count * sizeof(T)}) != count * sizeof(T)) return {};
-  return table;
-}
-
-template <typename T>
-std::optional<T> ReadOne(const PageSource& memory, const LogHeader& log, uint64_t offset, uint64_t index) {
-  std::vector<T> one = ReadTable<T>(memory, log, offset + index * sizeof(T), 1);
-  return one.empty() ? std::nullopt : std::optional<T>(one.front());
-}
 
 // What a page holds at one moment.
 struct Content {
@@ -265,15 +252,24 @@ SnapshotFigures FiguresOf(const LogHeader& log) {
   return out;
 }
 
+std::string WhyNoTracking(Stop stop, int error) {
+  const std::string text = std::strerror(error);
+  if (stop == Stop::kNoUserfaultfd)
+    return "the kernel, or a filter of system calls, refuses userfaultfd (" + text + ")";
+  return "the kernel cannot track writes asynchronously, which needs Linux 6.7 (" + text + ")";
+}
+
 std::string WhyStopped(const LogHeader& log) {
   const std::string error = std::strerror(log.stop_error);
   switch (log.stop) {
     case Stop::kNone:
       return "";
     case Stop::kNoUserfaultfd:
-      return "no entry states: the kernel, or a filter of system calls, refuses userfaultfd (" + error + ")";
     case Stop::kNoWriteTracking:
-      return "no entry states: the kernel cannot track writes asynchronously, which needs Linux 6.7 (" + error + ")";
+      return "no entry states: " + WhyNoTracking(log.stop, log.stop_error);
+    case Stop::kNoCopies:
+      return "no entry states: the kernel, or a filter of system calls, refuses write tracking (" + error +
+             "), and process_vm_readv, which would copy what arguments reach";
     case Stop::kNoMemory:
       return "no entry states: no memory for the log of snapshots";
     case Stop::kTooManyMappings:
@@ -300,7 +296,7 @@ std::optional<LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress a
   const bool is_ours = log.magic == snapshot::kLogMagic && log.version == snapshot::kLogVersion &&
                        log.header_size == sizeof log && log.start == address.value && log.pid == pid;
   if (!is_ours || log.size > UINT64_MAX - log.start || log.frame_count > snapshot::kMostFrames ||
-      log.version_capacity > kMostVersions || log.page_slots > 4 * kMostVersions)
+      log.version_capacity > kMostVersions || log.page_slots > 4 * kMostVersions || log.copy_depth > kMostDepth)
     return std::nullopt;
   return log;
 }
@@ -329,6 +325,10 @@ void LeaveOutDescriptors(const LogHeader& log, std::vector<OpenFile>* files) {
 }
 
 void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* report) {
+  if (log.copy_depth != 0) {
+    report->losses.push_back("entry states are copies of what arguments reached, to depth " +
+                             std::to_string(log.copy_depth) + ": " + WhyNoTracking(log.why_copies, log.stop_error));
+  }
   if (std::string why = WhyStopped(log); !why.empty()) report->losses.push_back(std::move(why));
   SnapshotLog& snapshots = report->snapshots.emplace();
   snapshots.figures = FiguresOf(log);
@@ -338,7 +338,9 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   std::vector<LogFrame> frames = ReadTable<LogFrame>(memory, log, log.frames, log.frame_count);
   if (!pages.is_whole() || log.unsure != 0) return;
   std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);
-  Differences differences(pages, *report);
+  std::optional<Differences> differences;
+  if (log.copy_depth == 0) differences.emplace(pages, *report);
+  CopiedStates copies(memory, log, *report);
   uint64_t last = UINT64_MAX;
   for (const LogFrame& frame : frames) {
     const auto maps = ReadOne<LogMapList>(memory, log, log.map_lists, frame.map_list);
@@ -351,7 +353,13 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
     for (Mapping& mapping : entry.mappings) mapping.path.clear();  // its name is not known
     entry.files = FilesOf(*files, paths);
     entry.not_loaded = NotLoaded(mappings, *report);
-    entry.memory = differences.To(frame.number, mappings);
+    if (differences) {
+      entry.memory = differences->To(frame.number, mappings);
+    } else if (const Status copied = copies.Describe(frame, mappings, &entry); !copied) {
+      report->losses.push_back("no entry states: " + copied.error().message);
+      snapshots.entries.clear();
+      return;
+    }
     snapshots.entries.push_back(std::move(entry));
   }
   std::ranges::reverse(snapshots.entries);

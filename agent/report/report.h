@@ -275,7 +275,7 @@ struct EntryState {
   std::vector<TargetAddress> not_loaded;  // bases of the report's modules that were loaded after it
   std::vector<Region> memory;             // pages that differ from Report::memory, or that it does not have; ascending
   std::optional<uint32_t> derived_from = {};  // frame that was replayed for it; none: recorded
-  uint8_t copied_depth = 0;               // as in EntrySnapshot
+  uint8_t copied_depth = 0;                   // as in EntrySnapshot
 };
 
 struct ReplayData {

@@ -122,7 +122,8 @@ std::string TestWriter::WhereFrom(const Frame& frame) const {
   const EntryState* state = report_.replay ? report_.replay->FindEntryState(frame.index) : nullptr;
   if (state && state->derived_from) return fmt::format(", which a replay of frame {} came to", *state->derived_from);
   if (!state || state->copied_depth == 0) return ", which was recorded";
-  return fmt::format(": that of the crash, with what its arguments reached to depth {} as it was then", state->copied_depth);
+  return fmt::format(": that of the crash, with what its arguments reached to depth {} as it was then",
+                     state->copied_depth);
 }
 
 std::string TestWriter::Header(const Frame& frame, const How& how) const {

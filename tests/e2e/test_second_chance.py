@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 
 from harness import PREFIX, Workspace, main, short_name
 
@@ -59,6 +60,19 @@ int main(int argc, char** argv) {
 FLAGS = ("-O2", "-g", "-recrash-mode=references+second-chance")
 WATCHED = {"Inner": "watched", "Middle": "watched", "Outer": "watched", "Elsewhere": "as compiled"}
 AS_COMPILED = dict.fromkeys(WATCHED, "as compiled")
+
+
+# Runs a command without userfaultfd, as in a container with Docker's default profile.
+WITHOUT_USERFAULTFD = (sys.executable, "-c", r"""
+import ctypes, os, struct, sys
+rules = [(0x20, 0, 0, 0), (0x15, 0, 1, 323), (0x06, 0, 0, 0x50001), (0x06, 0, 0, 0x7fff0000)]
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *rule) for rule in rules))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(rules), ctypes.addressof(code)))
+prctl = ctypes.CDLL(None).prctl
+if prctl(38, 1, 0, 0, 0) != 0 or prctl(22, 2, program, 0, 0) != 0:
+    sys.exit("no filter")
+os.execv(sys.argv[1], sys.argv[1:])
+""")
 
 
 class SecondChance(Workspace):
@@ -280,12 +294,12 @@ class EntryStates(Workspace):
 
     ORDERS = ("300", "450", "250")
 
-    def verdicts(self, mode, crashes=1, build=False):
+    def verdicts(self, mode, crashes=1, build=False, prefix=(), options="snapshot_cpu=100,snapshot_pause=1000"):
         program = self.compile_sample("second_chance", ("-O2", "-g", f"-recrash-mode={mode}"))
         for _ in range(crashes):
             # Short, and all of it may be watched.
-            report = self.crash(program, *self.ORDERS, died_of=signal.SIGSEGV,
-                                env={"RECRASH_OPTIONS": "snapshot_cpu=100,snapshot_pause=1000"})
+            report = self.crash(program, *self.ORDERS, died_of=signal.SIGSEGV, prefix=prefix,
+                                env={"RECRASH_OPTIONS": options})
         self.shown = self.run_command("recrash", "show", report, "--program", program).stdout
         result = self.reproduce(program, report=report, build=build)
         return {short_name(frame["function"]): (frame["verdict"], frame["entry_state"]) for frame in result["frames"]}
@@ -304,6 +318,28 @@ class EntryStates(Workspace):
         self.assertEqual(verdicts["Book"], ("reproduced", False))
         self.assertRegex(self.shown, r"Settle\(.*entry state\]")
         self.assertRegex(self.shown, r"entry states of 3 frames; \d+ snapshots taken")
+
+    def copied(self, depth, build=False):
+        return self.verdicts("references+second-chance", crashes=2, build=build, prefix=WITHOUT_USERFAULTFD,
+                             options=f"snapshot_cpu=100,snapshot_pause=1000,snapshot_depth={depth}")
+
+    def test_without_write_tracking_it_has_copies(self):
+        self.assertEqual(self.copied(3, build=True)["Settle"], ("reproduced", True))
+        self.assertRegex(self.shown, r"Settle\(.*entry state \(copies to depth 3\)\]")
+        self.assertIn("lost: entry states are copies of what arguments reached, to depth 3: the kernel, or a filter of "
+                      "system calls, refuses userfaultfd (Operation not permitted)", self.shown)
+        text = " ".join((self.path / "tests" / "crash_test.cc").read_text().replace("//", " ").split())
+        self.assertIn("that of the crash, with what its arguments reached to depth 3 as it was then", text)
+        self.assertNotIn("[       OK ]", self.run_tests(expect=1).stdout)
+        self.fix_sample("second_chance", ("-O2", "-g", "-recrash-mode=references+second-chance"))
+        self.assertRegex(self.run_tests(expect=None).stdout, r"\[       OK \].*Settle")
+
+    def test_copies_that_do_not_reach_far_enough_do_not_reproduce(self):
+        # The batch and its first order are copied; those behind it were deleted.
+        self.assertNotEqual(self.copied(1)["Settle"][0], "reproduced")
+        self.assertRegex(self.shown, r"Settle\(.*entry state \(copies to depth 1\)\]")
+        self.assertNotEqual(self.copied(0)["Settle"][0], "reproduced")
+        self.assertIn("lost: no entry states: the kernel, or a filter of system calls, refuses userfaultfd", self.shown)
 
     def test_its_tests_pass_after_the_fix(self):
         self.verdicts("references+second-chance", crashes=2, build=True)

@@ -6,6 +6,10 @@
 // page without one had not been touched. A version may say `absent`: nothing was there (unmapped, or given back to the
 // kernel), which reads as zeros.
 //
+// Where the kernel tracks no writes (`copy_depth` is not 0) there are no such pages. Versions are pages of copies then:
+// each frame leads to a chain of its own, by LogVersion::older, and their contents, one behind the other, are
+// LogCopies, each with the bytes behind it (entry_copies.h).
+//
 // Lies in one mapping of its own, which is no part of a report's memory. All positions in it are offsets from its
 // start. Whoever reads it from outside checks everything: the program may have written over it.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_LOG_FORMAT_H_
@@ -19,7 +23,7 @@
 namespace recrash::snapshot {
 
 constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
-constexpr uint32_t kLogVersion = 2;
+constexpr uint32_t kLogVersion = 3;
 constexpr uint64_t kPage = 4096;
 
 constexpr uint32_t kMostFrames = 1024;
@@ -28,6 +32,7 @@ constexpr uint32_t kMostRanges = 1024;  // of a map list
 constexpr uint32_t kMostFileLists = 256;
 constexpr uint32_t kMostFiles = 64;  // of a file list
 constexpr uint32_t kMostPaths = 512;
+constexpr uint32_t kMostCopyPages = 256;  // of one frame
 
 // Why there is no recording, or none any more.
 enum class Stop : uint32_t {
@@ -40,6 +45,7 @@ enum class Stop : uint32_t {
   kDescriptorsGone = 6,  // the program has closed the recorder's descriptors
   kTooManyRuns = 7,      // memory is too scattered
   kNoAddressSpace = 8,   // no room in the table of pages
+  kNoCopies = 9,         // nor can memory be read that may not be there: process_vm_readv is refused
 };
 
 // What recording came to; shown with the report.
@@ -66,6 +72,8 @@ struct LogHeader {
   Stop stop;
   int32_t stop_error;
   int32_t descriptors[3];  // the recorder's own
+  uint32_t copy_depth;     // 0: page versions; else copies to that depth,
+  Stop why_copies;         // because of this and `stop_error`
   uint64_t number;         // of the last snapshot
   uint32_t frame_count;
   uint32_t page_slots;        // a power of two
@@ -86,7 +94,9 @@ struct LogFrame {
   uint32_t map_list;
   uint32_t file_list;
   uint32_t others_ran;  // there were other threads, which may have written while it was taken
-  uint32_t reserved;
+  uint32_t copies_cut;  // not all that was within reach was copied
+  uint32_t copies;      // its first version; 0 where there are none
+  uint32_t copy_bytes;
   EntryRegisters registers;
 };
 
@@ -98,8 +108,14 @@ struct LogPage {
 
 struct LogVersion {
   uint64_t number;
-  uint32_t older;  // version, or 0; of a free one: the next free one
+  uint32_t older;  // version, or 0; of a free one: the next free one; of copies: those that follow
   uint32_t absent;
+};
+
+// A copy; its bytes follow. All are multiples of 8.
+struct LogCopy {
+  uint64_t address;
+  uint64_t size;
 };
 
 // A private mapping that could be written.
@@ -136,7 +152,7 @@ struct LogPath {
   char text[496];  // cut, if it is longer
 };
 
-static_assert(sizeof(LogHeader) == 224 && sizeof(LogFrame) == 240 && sizeof(LogPage) == 16);
+static_assert(sizeof(LogHeader) == 232 && sizeof(LogFrame) == 248 && sizeof(LogPage) == 16);
 static_assert(sizeof(LogVersion) == 16 && sizeof(LogRange) == 24 && sizeof(LogFile) == 32 && sizeof(LogPath) == 512);
 
 }  // namespace recrash::snapshot

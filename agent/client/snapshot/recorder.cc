@@ -13,6 +13,7 @@
 
 #include "agent/client/client.h"
 #include "agent/client/snapshot/budget.h"
+#include "agent/client/snapshot/entry_copies.h"
 #include "agent/client/snapshot/entry_hook.h"
 #include "agent/client/snapshot/kept_frames.h"
 #include "agent/client/snapshot/left_out.h"
@@ -40,6 +41,7 @@ struct Recorder {
   snapshot::KeptFrames kept;
   snapshot::CpuBudget budget;
   snapshot::PageCopies copies;
+  snapshot::EntryCopies entry_copies;  // where the kernel tracks no writes
   snapshot::LogMapList mappings;
   snapshot::LogFileList files;
   uint32_t busy;
@@ -86,6 +88,7 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   Call(SYS_madvise, static_cast<char*>(mapping) + log.contents, memory, MADV_HUGEPAGE);
   log.pid = static_cast<int32_t>(Call(SYS_getpid));
   log.stop = recorder->tracking.Open(log.stop_error);
+  if (log.stop != Stop::kNone) snapshot::FallBackToCopies(log, g_state.options.snapshot_depth);
   memcpy(log.descriptors, recorder->tracking.descriptors(), sizeof log.descriptors);
   alive->has_log = 1;
   alive->recording = log.stop == Stop::kNone;
@@ -166,10 +169,15 @@ RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const EntryRegister
   log.stop = recorder.tracking.ListMappings(log, recorder.mappings);
   if (log.stop != Stop::kNone) return Outcome::kStopped;
   const Outcome outcome =
-      recorder.copies.Take(recorder.log, recorder.tracking, recorder.mappings, log.number, deadline);
+      log.copy_depth != 0
+          ? recorder.entry_copies.Take(recorder.log, recorder.mappings, at, deadline, frame)
+          : recorder.copies.Take(recorder.log, recorder.tracking, recorder.mappings, log.number, deadline);
   if (outcome != Outcome::kTaken) return outcome;
   snapshot::ListOpenFiles(recorder.log, recorder.tracking.descriptors(), recorder.files);
-  if (!ShareLists(recorder)) return Outcome::kNoRoom;
+  if (!ShareLists(recorder)) {
+    recorder.log.GivePages(frame.copies);
+    return Outcome::kNoRoom;
+  }
   frame.map_list = recorder.map_list;
   frame.file_list = recorder.file_list;
   frame.brk_end = static_cast<uint64_t>(Call(SYS_brk, 0));

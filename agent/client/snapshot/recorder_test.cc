@@ -164,17 +164,6 @@ TEST(Recorder, GoesOnWhenItsDescriptorsAreClosed) {
   EXPECT_THAT(Compare(run.reports[0], run.entries.at(0)), IsEmpty()) << "what was recorded before that";
 }
 
-TEST(Recorder, SaysThatTheKernelRefuses) {
-  const TracedRun run = RunEntries("simple", {{"REFUSE_USERFAULTFD", "1"}});
-  ASSERT_EQ(run.reports.size(), 1u) << run.output;
-  const Report& report = run.reports[0];
-  EXPECT_THAT(report.losses, testing::Contains("no entry states: the kernel, or a filter of system calls, refuses "
-                                               "userfaultfd (Operation not permitted)"));
-  ASSERT_TRUE(report.snapshots);
-  EXPECT_THAT(report.snapshots->entries, IsEmpty());
-  EXPECT_EQ(report.failure.signal, SIGSEGV);
-}
-
 TEST(Recorder, IsOffWhereItMayTakeNothing) {
   for (const char* options : {"snapshot_cpu=0", "snapshot_memory=0"}) {
     const TracedRun run = RunEntries("simple", {{"RECRASH_OPTIONS", options}});

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/rseq.h>
@@ -18,6 +20,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
 
 #include "agent/collector/memory_choice.h"
@@ -34,15 +37,34 @@ namespace {
 
 using Pages = std::map<uint64_t, std::vector<uint8_t>>;
 
-// As Docker's default profile does.
-void RefuseUserfaultfd() {
-  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_userfaultfd, 0, 1),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  const sock_fprog program = {static_cast<unsigned short>(std::size(filter)), filter};
+void Install(std::span<sock_filter> filter) {
+  const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
     _exit(125);
+}
+
+void RefuseCall(uint32_t number) {
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  Install(filter);
+}
+
+// There is userfaultfd, which does not know the features that it is asked for.
+void RefuseTracking() {
+  sock_filter filter[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 3),
+                          BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+                          BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(UFFDIO_API), 0, 1),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+                          BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  Install(filter);
+}
+
+void Refuse(const std::string& what) {
+  if (what == "tracking") return RefuseTracking();
+  RefuseCall(SYS_userfaultfd);
+  if (what == "copies") RefuseCall(SYS_process_vm_readv);
 }
 
 pid_t Start(const std::string& what, const std::map<std::string, std::string>& variables, const std::string& folder,
@@ -59,7 +81,7 @@ pid_t Start(const std::string& what, const std::map<std::string, std::string>& v
   dup2(output, STDERR_FILENO);
   close_range(3, ~0u, 0);
   alarm(300);  // a busy machine
-  if (variables.contains("REFUSE_USERFAULTFD")) RefuseUserfaultfd();
+  if (variables.contains("REFUSE")) Refuse(variables.at("REFUSE"));
   if (trace) ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
   execle(RECRASH_TEST_ENTRIES, RECRASH_TEST_ENTRIES, what.c_str(), trace ? "traced" : "alone", nullptr,
          environment.data());

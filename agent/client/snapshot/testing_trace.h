@@ -26,7 +26,8 @@ struct TracedRun {
   std::vector<Report> reports;       // one, or none
 };
 
-// `variables` beside those that the client needs; REFUSE_USERFAULTFD: the system call is not allowed.
+// `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile
+// does, `tracking`, as a kernel before 6.7, or `copies`, userfaultfd and process_vm_readv.
 TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables = {}, bool trace = true);
 
 // How the report's state of an entry differs from what was traced there: a line a page, none when it is the same. Below

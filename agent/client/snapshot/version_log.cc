@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "agent/client/snapshot/left_out.h"
+
 namespace recrash::snapshot {
 namespace {
 
@@ -62,6 +64,7 @@ void VersionLog::RemoveFrame(uint32_t index) {
   LogFrame& frame = frames()[index];
   --map_lists()[frame.map_list].references;
   --file_lists()[frame.file_list].references;
+  GivePages(frame.copies);
   memmove(&frame, &frame + 1, (log.frame_count - index - 1) * sizeof frame);
   --log.frame_count;
 }
@@ -119,6 +122,22 @@ void VersionLog::Free(uint32_t version) {
   versions()[version].older = free_;
   free_ = version;
   ++free_count_;
+}
+
+uint32_t VersionLog::TakePage(uint64_t number) {
+  if (header().version_capacity + 1 - next_ + free_count_ == 0) return 0;
+  const uint32_t version = Allocate();
+  versions()[version] = {number, 0, 0};
+  return version;
+}
+
+void VersionLog::GivePages(uint32_t first) {
+  if (LeftOut("give_back")) return;
+  while (first != 0) {
+    const uint32_t next = versions()[first].older;
+    Free(first);
+    first = next;
+  }
 }
 
 // The newest version stays: it is the content of all snapshots to come, until the page is written again.

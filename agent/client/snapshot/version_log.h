@@ -42,6 +42,13 @@ class VersionLog {
     }
   }
 
+  // A page of copies for snapshot `number`; 0: none is left.
+  RECRASH_SIGNAL_SAFE uint32_t TakePage(uint64_t number);
+  // Those of a chain, back.
+  RECRASH_SIGNAL_SAFE void GivePages(uint32_t first);
+  void* Content(uint32_t version) const { return At<void>(header().contents + uint64_t{version} * kPage); }
+  LogVersion* versions() const { return At<LogVersion>(header().versions); }
+
   bool has_room_for_frame() const { return header().frame_count < kMostFrames; }
   // The newest frame: its snapshot is complete.
   RECRASH_SIGNAL_SAFE void Add(const LogFrame& frame);
@@ -57,8 +64,6 @@ class VersionLog {
     return reinterpret_cast<T*>(at_ + offset);
   }
   LogPage* pages() const { return At<LogPage>(header().pages); }
-  LogVersion* versions() const { return At<LogVersion>(header().versions); }
-  void* Content(uint32_t version) const { return At<void>(header().contents + uint64_t{version} * kPage); }
 
   RECRASH_SIGNAL_SAFE LogPage* FindOrAdd(uint64_t page);
   RECRASH_SIGNAL_SAFE uint32_t Allocate();

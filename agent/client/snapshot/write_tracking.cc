@@ -67,6 +67,7 @@ bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
 
 Stop WriteTracking::Open(int& error) {
   for (int& descriptor : descriptors_) descriptor = -1;
+  descriptors_[2] = OpenHigh("/proc/self/maps");  // wanted without write tracking, too
   descriptors_[0] = MoveUp(static_cast<int>(Call(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly)));
   error = -descriptors_[0];
   if (descriptors_[0] < 0) return Stop::kNoUserfaultfd;
@@ -76,7 +77,6 @@ Stop WriteTracking::Open(int& error) {
   error = static_cast<int>(-Call(SYS_ioctl, descriptors_[0], UFFDIO_API, &api));
   if (error != 0) return Stop::kNoWriteTracking;
   descriptors_[1] = OpenHigh("/proc/self/pagemap");
-  descriptors_[2] = OpenHigh("/proc/self/maps");
   error = descriptors_[1] < 0 ? -descriptors_[1] : descriptors_[2] < 0 ? -descriptors_[2] : 0;
   return error != 0 ? Stop::kNoWriteTracking : Stop::kNone;
 }

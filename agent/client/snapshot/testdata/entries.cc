@@ -325,12 +325,15 @@ NOINLINE int Close() {
   return SignalsInner() + 1;
 }
 
+#include "agent/client/snapshot/testdata/reached.h"
+
 }  // namespace
 
 int main(int count, char** arguments) {
   g_traced = count > 2 && strcmp(arguments[2], "traced") == 0;
   const char* name = count > 1 ? arguments[1] : "";
   const auto is = [name](const char* other) { return strcmp(name, other) == 0; };
+  if (int (*const run)() = FindReached(name)) return run();
   if (is("simple")) return Simple();
   if (is("grow")) return Grow();
   if (is("maps")) return Maps();

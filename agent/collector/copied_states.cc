@@ -1,0 +1,129 @@
+#include "agent/collector/copied_states.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "agent/collector/log_tables.h"
+#include "agent/report/maps.h"
+
+namespace recrash {
+namespace {
+
+using snapshot::LogCopy;
+using snapshot::LogFrame;
+using snapshot::LogVersion;
+
+Error Damaged(const LogFrame& frame, const std::string& what) {
+  return {Errc::kDamaged, "the log of copies is damaged: those of entry " + std::to_string(frame.number) + " " + what};
+}
+
+bool IsIn(const std::vector<Mapping>& mappings, const LogCopy& copy) {
+  return std::ranges::any_of(mappings, [&](const Mapping& mapping) {
+    return copy.address >= mapping.start.value && copy.address < mapping.end.value &&
+           copy.size <= mapping.end.value - copy.address;
+  });
+}
+
+}  // namespace
+
+CopiedStates::CopiedStates(const PageSource& memory, const snapshot::LogHeader& log, const Report& report)
+    : memory_(memory), log_(log), report_(report) {
+  if (log.copy_depth != 0)
+    versions_ = ReadTable<LogVersion>(memory, log, log.versions, log.version_capacity + uint64_t{1});
+}
+
+// A frame's copies and their heads, one behind the other.
+Result<std::vector<uint8_t>> CopiedStates::Stream(const LogFrame& frame) const {
+  if (frame.copy_bytes > snapshot::kMostCopyPages * kPageSize)
+    return Damaged(frame, "have " + std::to_string(frame.copy_bytes) + " bytes, at most " +
+                              std::to_string(snapshot::kMostCopyPages * kPageSize) + " are possible");
+  std::vector<uint8_t> stream(frame.copy_bytes);
+  uint32_t version = frame.copies;
+  for (size_t done = 0; done < stream.size(); done += kPageSize) {
+    if (version == 0 || version >= versions_.size() || versions_[version].number != frame.number)
+      return Damaged(frame, "end after " + std::to_string(done) + " of " + std::to_string(stream.size()) + " bytes");
+    const std::span piece(stream.data() + done, std::min<size_t>(kPageSize, stream.size() - done));
+    const uint64_t offset = log_.contents + uint64_t{version} * kPageSize;
+    if (offset >= log_.size || memory_.Read(TargetAddress{log_.start} + offset, piece) != piece.size())
+      return Damaged(frame, "cannot be read");
+    version = versions_[version].older;
+  }
+  return stream;
+}
+
+std::vector<uint8_t> CopiedStates::AtCrash(uint64_t page) const {
+  std::vector<uint8_t> bytes(kPageSize);
+  // What a limit kept out of the report is there still.
+  if (!report_.Read({page}, bytes) && memory_.Read({page}, bytes) != kPageSize) std::ranges::fill(bytes, uint8_t{0});
+  return bytes;
+}
+
+void CopiedStates::Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPages* state) const {
+  while (!bytes.empty()) {
+    const uint64_t page = address & ~(kPageSize - 1);
+    const size_t size = std::min<size_t>(bytes.size(), page + kPageSize - address);
+    auto found = state->find(page);
+    if (found == state->end()) found = state->emplace(page, AtCrash(page)).first;
+    std::ranges::copy(bytes.first(size), found->second.begin() + static_cast<ptrdiff_t>(address - page));
+    bytes = bytes.subspan(size);
+    address += size;
+  }
+}
+
+Result<CopiedStates::OwnPages> CopiedStates::StateOf(const LogFrame& frame,
+                                                     const std::vector<Mapping>& mappings) const {
+  const Result<std::vector<uint8_t>> stream = Stream(frame);
+  if (!stream) return stream.error();
+  OwnPages state;
+  for (std::span<const uint8_t> rest = *stream; !rest.empty();) {
+    LogCopy copy = {};
+    if (rest.size() < sizeof copy) return Damaged(frame, "end in the middle of a copy");
+    std::memcpy(&copy, rest.data(), sizeof copy);
+    rest = rest.subspan(sizeof copy);
+    if (copy.size == 0 || copy.size > rest.size())
+      return Damaged(frame, "have one of " + std::to_string(copy.size) + " bytes where " + std::to_string(rest.size()) +
+                                " are left");
+    if (!IsIn(mappings, copy)) return Damaged(frame, "have one of memory that was not there");
+    Lay(copy.address, rest.first(copy.size), &state);
+    rest = rest.subspan(copy.size);
+  }
+  return state;
+}
+
+// Pages of `state` and of the one before, as they are in `state`, where they are other there.
+std::vector<Region> CopiedStates::DifferenceTo(const OwnPages& state) const {
+  std::map<uint64_t, std::vector<uint8_t>> pages = state;
+  for (const auto& [page, bytes] : later_) {
+    if (!state.contains(page)) pages[page] = AtCrash(page);
+  }
+  std::vector<Region> regions;
+  for (const auto& [page, bytes] : pages) {
+    const auto later = later_.find(page);
+    if (bytes == (later != later_.end() ? later->second : AtCrash(page))) continue;
+    if (regions.empty() || regions.back().address.value + regions.back().bytes.size() != page)
+      regions.push_back({{page}, {}});
+    regions.back().bytes.insert(regions.back().bytes.end(), bytes.begin(), bytes.end());
+  }
+  return regions;
+}
+
+Status CopiedStates::Describe(const LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry) {
+  Result<OwnPages> state = StateOf(frame, mappings);
+  if (!state) return state.error();
+  entry->copied_depth = static_cast<uint8_t>(log_.copy_depth);
+  entry->copies_cut = frame.copies_cut != 0;
+  entry->memory = DifferenceTo(*state);
+  // The allocator's own state, and the loader's, are those of the crash: so are the break, what is loaded, and what has
+  // been unmapped, but for the mappings that were copied from.
+  entry->brk_end = report_.process.brk_end;
+  entry->not_loaded.clear();
+  std::erase_if(entry->mappings, [&](const Mapping& mapping) {
+    const auto page = state->lower_bound(mapping.start.value);
+    return page == state->end() || page->first >= mapping.end.value;
+  });
+  later_ = *std::move(state);
+  return Ok{};
+}
+
+}  // namespace recrash

@@ -1,0 +1,43 @@
+// Entry states where the kernel tracks no writes: the memory of the crash, with copies of what a frame's arguments
+// reached at its entry (agent/client/snapshot/entry_copies.h) laid over it.
+#ifndef RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
+#define RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
+
+#include <map>
+#include <span>
+#include <vector>
+
+#include "agent/client/snapshot/log_format.h"
+#include "agent/collector/target_memory.h"
+#include "agent/report/report.h"
+#include "agent/report/result.h"
+
+namespace recrash {
+
+// Frame by frame, youngest first: an EntrySnapshot holds what differs from the one after it.
+class CopiedStates {
+ public:
+  CopiedStates(const PageSource& memory, const snapshot::LogHeader& log, const Report& report);
+
+  // `mappings`: those of the entry. The error says how the log is damaged.
+  Status Describe(const snapshot::LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry);
+
+ private:
+  using OwnPages = std::map<uint64_t, std::vector<uint8_t>>;
+
+  Result<std::vector<uint8_t>> Stream(const snapshot::LogFrame& frame) const;
+  Result<OwnPages> StateOf(const snapshot::LogFrame& frame, const std::vector<Mapping>& mappings) const;
+  void Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPages* state) const;
+  std::vector<uint8_t> AtCrash(uint64_t page) const;
+  std::vector<Region> DifferenceTo(const OwnPages& state) const;
+
+  const PageSource& memory_;
+  const snapshot::LogHeader& log_;
+  const Report& report_;
+  std::vector<snapshot::LogVersion> versions_;
+  OwnPages later_;  // of the frame before, which is the younger one
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_

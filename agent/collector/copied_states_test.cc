@@ -1,0 +1,235 @@
+// Copies of what arguments reached, in an invented log: the states made of them, and what becomes of a log that was
+// written over.
+#include "agent/collector/copied_states.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "agent/client/snapshot/version_log.h"
+#include "agent/collector/snapshots.h"
+#include "agent/report/entry_states.h"
+
+namespace recrash {
+namespace {
+
+using snapshot::LogFrame;
+using snapshot::LogHeader;
+using snapshot::VersionLog;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int32_t kPid = 42;
+constexpr uint64_t kHeap = 0x1000000;
+constexpr uint64_t kGone = 0x2000000;  // unmapped before the crash
+constexpr uint64_t kStack = 0x7ffe00000000;
+constexpr uint64_t kSp = kStack + 2000;
+
+struct Copy {
+  uint64_t address;
+  std::vector<uint8_t> bytes;
+};
+
+// The memory of a crash, and a log of copies in the memory of this test.
+class CrashedProgram : public PageSource {
+ public:
+  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20)), stack_(kPageSize, 0x11) {
+    log_.Begin(log_bytes_.data(), 1 << 20);
+    header().pid = kPid;
+    header().copy_depth = 3;
+    header().why_copies = snapshot::Stop::kNoUserfaultfd;
+    header().stop_error = EPERM;
+    log_.map_lists()[0].count = 3;
+    log_.map_lists()[0].ranges[0] = {kHeap, kHeap + 4 * kPageSize, 0};
+    log_.map_lists()[0].ranges[1] = {kGone, kGone + kPageSize, 0};
+    log_.map_lists()[0].ranges[2] = {kStack, kStack + kPageSize, 0};
+    report_.mappings = {{{kHeap}, {kHeap + 4 * kPageSize}, kMapRead | kMapWrite, 0, "[heap]"},
+                        {{kStack}, {kStack + kPageSize}, kMapRead | kMapWrite, 0, "[stack]"}};
+    report_.process.brk_end = {kHeap + 4 * kPageSize};
+    report_.threads.resize(1);
+    report_.threads[0].registers.dwarf[7] = kStack + 100;
+    report_.memory = {{{kHeap}, std::vector<uint8_t>(2 * kPageSize, 0xcc)}, {{kStack}, stack_}};
+  }
+
+  // What the limit of a report has left out, at kHeap + 2 pages, is 0xdd.
+  size_t Read(TargetAddress address, std::span<uint8_t> out) const override {
+    if (address.value >= kHeap + 2 * kPageSize && address.value < kHeap + 4 * kPageSize) {
+      std::ranges::fill(out, 0xdd);
+      return out.size();
+    }
+    const auto copy = [&](uint64_t start, const std::vector<uint8_t>& bytes) -> size_t {
+      if (address.value < start || address.value - start >= bytes.size()) return 0;
+      const size_t size = std::min<size_t>(out.size(), bytes.size() - (address.value - start));
+      std::memcpy(out.data(), bytes.data() + (address.value - start), size);
+      return size;
+    };
+    if (const size_t size = copy(start(), log_bytes_)) return size;
+    return copy(kStack, stack_);
+  }
+  std::optional<std::vector<PageRun>> Present(const Mapping&) const override { return std::nullopt; }
+
+  // As the client writes them.
+  LogFrame& Add(uint64_t number, uint64_t sp, const std::vector<Copy>& copies) {
+    std::vector<uint8_t> stream;
+    for (const Copy& copy : copies) {
+      const uint64_t head[] = {copy.address, copy.bytes.size()};
+      const auto* bytes = reinterpret_cast<const uint8_t*>(head);
+      stream.insert(stream.end(), bytes, bytes + sizeof head);
+      stream.insert(stream.end(), copy.bytes.begin(), copy.bytes.end());
+    }
+    LogFrame frame = {};
+    frame.number = number;
+    frame.registers.entry = 0x400000 + number;
+    frame.registers.sp = sp;
+    frame.return_address = 0x1111111111111111;
+    frame.copy_bytes = static_cast<uint32_t>(stream.size());
+    uint32_t last = 0;
+    for (size_t at = 0; at < stream.size(); at += kPageSize) {
+      const uint32_t page = log_.TakePage(number);
+      std::memcpy(log_.Content(page), stream.data() + at, std::min<size_t>(kPageSize, stream.size() - at));
+      (last ? log_.versions()[last].older : frame.copies) = page;
+      last = page;
+    }
+    log_.Add(frame);
+    return log_.frames()[header().frame_count - 1];
+  }
+
+  uint64_t start() const { return reinterpret_cast<uint64_t>(log_bytes_.data()); }
+  std::vector<uint8_t>& log_bytes() { return log_bytes_; }
+  VersionLog& log() { return log_; }
+  LogHeader& header() { return log_.header(); }
+
+  Report Collected() const {
+    Report report = report_;
+    if (const auto header = ReadLogHeader(*this, {start()}, kPid)) ReadSnapshots(*this, *header, &report);
+    return report;
+  }
+
+ private:
+  std::vector<uint8_t> log_bytes_;
+  VersionLog log_ = {};
+  std::vector<uint8_t> stack_;
+  Report report_;
+};
+
+// The byte in the state of a snapshot; -1 where that is the crash's.
+int ByteAt(const Report& report, uint64_t number, uint64_t address) {
+  ReplayFrame frame;
+  for (const EntrySnapshot& entry : report.snapshots->entries)
+    if (entry.number == number) frame.entry = entry.entry, frame.entry_sp = entry.sp;
+  for (const EntryState& state : EntryStatesFromSnapshots(report, {frame})) {
+    EXPECT_EQ(state.copied_depth, 3);
+    for (const Region& region : state.memory)
+      if (region.address.value <= address && address < region.address.value + region.bytes.size())
+        return region.bytes[address - region.address.value];
+  }
+  return -1;
+}
+
+std::vector<uint8_t> Of(uint8_t byte, size_t size = 64) { return std::vector<uint8_t>(size, byte); }
+
+TEST(CopiedStates, AreTheCrashWithCopiesOverIt) {
+  CrashedProgram program;
+  program.Add(1, kSp + 64, {{kHeap + 64, Of(1)}, {kHeap + kPageSize - 32, Of(2)}});
+  program.Add(2, kSp, {{kHeap + 64, Of(3)}}).copies_cut = 1;
+  const Report report = program.Collected();
+  ASSERT_EQ(report.snapshots->entries.size(), 2u);
+  EXPECT_EQ(ByteAt(report, 1, kHeap + 63), 0xcc);
+  EXPECT_EQ(ByteAt(report, 1, kHeap + 64), 1);
+  EXPECT_EQ(ByteAt(report, 1, kHeap + 128), 0xcc);
+  EXPECT_EQ(ByteAt(report, 1, kHeap + kPageSize + 31), 2) << "over two pages";
+  EXPECT_EQ(ByteAt(report, 1, kHeap + kPageSize + 32), 0xcc);
+  EXPECT_EQ(ByteAt(report, 2, kHeap + 64), 3);
+  EXPECT_EQ(ByteAt(report, 2, kHeap + kPageSize), -1) << "what only the older one has";
+  EXPECT_FALSE(report.snapshots->entries[0].copies_cut);
+  EXPECT_TRUE(report.snapshots->entries[1].copies_cut);
+}
+
+// The inner frame's copies are not the outer one's.
+TEST(CopiedStates, StandByThemselves) {
+  CrashedProgram program;
+  program.Add(1, kSp + 64, {{kHeap, Of(1)}});
+  program.Add(2, kSp, {{kHeap + kPageSize, Of(2)}});
+  const Report report = program.Collected();
+  EXPECT_EQ(ByteAt(report, 1, kHeap + kPageSize), 0xcc);
+  EXPECT_EQ(ByteAt(report, 2, kHeap), -1);
+}
+
+TEST(CopiedStates, AreMadeOfMemoryThatTheReportLeftOut) {
+  CrashedProgram program;
+  program.Add(1, kSp, {{kHeap + 2 * kPageSize + 8, Of(1)}, {kGone + 8, Of(2)}});
+  const Report report = program.Collected();
+  EXPECT_EQ(ByteAt(report, 1, kHeap + 2 * kPageSize), 0xdd);
+  EXPECT_EQ(ByteAt(report, 1, kHeap + 2 * kPageSize + 8), 1);
+  EXPECT_EQ(ByteAt(report, 1, kGone), 0);
+  EXPECT_EQ(ByteAt(report, 1, kGone + 8), 2);
+  ASSERT_EQ(report.snapshots->entries[0].mappings.size(), 1u) << "what is gone is there for the copy";
+  EXPECT_EQ(report.snapshots->entries[0].brk_end.value, kHeap + 4 * kPageSize);
+}
+
+TEST(CopiedStates, NeedNoMappingThatNothingWasCopiedFrom) {
+  CrashedProgram program;
+  program.Add(1, kSp, {{kHeap, Of(1)}});
+  EXPECT_THAT(program.Collected().snapshots->entries.at(0).mappings, IsEmpty());
+}
+
+// One sentence, and nothing of such a log is believed.
+void ExpectRefused(const CrashedProgram& program, const std::string& why) {
+  const Report report = program.Collected();
+  EXPECT_THAT(report.snapshots->entries, IsEmpty());
+  ASSERT_EQ(report.losses.size(), 2u) << "the other one says why there are copies";
+  EXPECT_THAT(report.losses[1],
+              testing::ContainsRegex("^no entry states: the log of copies is damaged: those of entry [12] " + why));
+}
+
+TEST(CopiedStates, AreRefusedWhenTheLogIsForged) {
+  const auto forged = [](const auto& forge) {
+    auto program = std::make_unique<CrashedProgram>();
+    program->Add(1, kSp + 64, {{kHeap, Of(1)}, {kHeap + 64, Of(1, 3 * kPageSize)}});
+    program->Add(2, kSp, {{kHeap, Of(2)}});
+    LogFrame& frame = program->log().frames()[0];
+    forge(*program, frame, reinterpret_cast<uint64_t*>(program->log().Content(frame.copies)));
+    return program;
+  };
+  const auto expect = [&](const std::string& why, const auto& forge) { ExpectRefused(*forged(forge), why); };
+  EXPECT_EQ(forged([](auto&, auto&, auto*) {})->Collected().snapshots->entries.size(), 2u) << "as it was";
+  expect("have 4294967288 bytes, at most 1048576", [](auto&, auto& frame, auto*) { frame.copy_bytes = ~7u; });
+  expect("end after 16384 of 1000000", [](auto&, auto& frame, auto*) { frame.copy_bytes = 1000000; });
+  expect("end after 0 of", [](auto&, auto& frame, auto*) { frame.copies = 0xffffffff; });
+  expect("end after 4096 of", [](auto& program, auto& frame, auto*) {
+    program.log().versions()[frame.copies].older = program.log().frames()[1].copies;  // another frame's
+  });
+  expect("have one of 0 bytes", [](auto&, auto&, auto* words) { words[1] = 0; });
+  expect("have one of 18446744073709551615 bytes", [](auto&, auto&, auto* words) { words[1] = ~uint64_t{0}; });
+  expect("have one of memory that was not there", [](auto&, auto&, auto* words) { words[0] = 0x5000; });
+  expect("have one of memory that was not there",
+         [](auto&, auto&, auto* words) { words[0] = kHeap + 4 * kPageSize - 8; });
+  expect("end in the middle of a copy", [](auto&, auto& frame, auto*) { frame.copy_bytes = 16 + 64 + 8; });
+  expect("cannot be read", [](auto& program, auto&, auto*) { program.header().contents = ~uint64_t{0} / 2; });
+}
+
+TEST(CopiedStates, SurviveADamagedLog) {
+  std::mt19937_64 random(2);
+  for (int round = 0; round < 1000; ++round) {
+    CrashedProgram program;
+    for (uint64_t number = 1; number <= 4; ++number)
+      program.Add(number, kSp + 64 - number * 8, {{kHeap + number * 8, Of(1)}, {kHeap + 512, Of(2, kPageSize)}});
+    const LogHeader header = program.header();
+    const uint64_t places[] = {0, header.frames, header.versions, header.map_lists, header.contents + kPageSize};
+    for (int i = 0; i < 6; ++i) {
+      const uint64_t word = random() % 3 == 0 ? random() % 64 : random();
+      const uint64_t place = places[random() % std::size(places)] + random() % 64 * 8;
+      if (round % 2 == 0 && place < sizeof(LogHeader)) continue;  // a header that is whole lets more of it through
+      std::memcpy(program.log_bytes().data() + place, &word, sizeof word);
+    }
+    const Report report = program.Collected();
+    if (report.snapshots) EXPECT_LE(report.snapshots->entries.size(), 4u);
+  }
+}
+
+}  // namespace
+}  // namespace recrash

@@ -1,0 +1,32 @@
+// Tables of the version log, copied out of the process.
+#ifndef RECRASH_AGENT_COLLECTOR_LOG_TABLES_H_
+#define RECRASH_AGENT_COLLECTOR_LOG_TABLES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "agent/client/snapshot/log_format.h"
+#include "agent/collector/target_memory.h"
+
+namespace recrash {
+
+// `count` of T at the offset; empty when they do not lie in the log or cannot be read.
+template <typename T>
+std::vector<T> ReadTable(const PageSource& memory, const snapshot::LogHeader& log, uint64_t offset, uint64_t count) {
+  if (offset > log.size || count > (log.size - offset) / sizeof(T)) return {};
+  std::vector<T> table(count);
+  auto* bytes = reinterpret_cast<uint8_t*>(table.data());
+  if (memory.Read(TargetAddress{log.start} + offset, {bytes, count * sizeof(T)}) != count * sizeof(T)) return {};
+  return table;
+}
+
+template <typename T>
+std::optional<T> ReadOne(const PageSource& memory, const snapshot::LogHeader& log, uint64_t offset, uint64_t index) {
+  std::vector<T> one = ReadTable<T>(memory, log, offset + index * sizeof(T), 1);
+  return one.empty() ? std::nullopt : std::optional<T>(one.front());
+}
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_COLLECTOR_LOG_TABLES_H_
