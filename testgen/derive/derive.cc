@@ -15,8 +15,8 @@
 namespace recrash {
 namespace {
 
-// Outer frames that are tried one after the other, where replays of those nearest to the crash go astray.
-constexpr int kMostOuters = 4;
+// Outer frames whose replays may give no inner frame its state, before the others are not tried.
+constexpr int kMostAstray = 4;
 // As of recorded ones (agent/report/entry_states.cc).
 constexpr uint64_t kMostBytes = 2ull << 30;
 
@@ -210,13 +210,17 @@ Result<Derivation> DeriveEntryStates(const Report& report, const std::vector<uin
   std::erase_if(left, [&](uint32_t frame) { return report.replay->FindEntryState(frame) != nullptr; });
   std::optional<Replays> replays;
   uint64_t bytes_left = kMostBytes;
-  int tried = 0;
+  int astray = 0;
   for (const EntryState& state : report.replay->entry_states) {
     const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
     std::vector<uint32_t> inside = left;
     std::erase_if(inside, [&](uint32_t frame) { return frame >= state.frame; });
-    if (state.derived_from || outer == all.end() || inside.empty() || tried == kMostOuters) continue;
-    ++tried;
+    if (state.derived_from || outer == all.end() || inside.empty()) continue;
+    if (astray == kMostAstray) {
+      const std::string why = "the replays of " + std::to_string(astray) + " outer frames went astray";
+      for (const uint32_t frame : inside) derivation.reasons.emplace(frame, why);
+      continue;
+    }
     if (!replays) {
       Result<Replays> prepared = PrepareReplays(report, options);
       if (!prepared) return prepared.error();
@@ -226,6 +230,7 @@ Result<Derivation> DeriveEntryStates(const Report& report, const std::vector<uin
     const size_t position = static_cast<size_t>(outer - all.begin());
     const Status derived =
         OuterFrame(report, position, state, options, &*replays).Derive(&inside, &bytes_left, &derivation);
+    if (inside.size() == wanted.size()) ++astray;
     for (const uint32_t frame : wanted) {
       if (!derived) derivation.reasons.emplace(frame, derived.error().message);
       if (std::ranges::find(inside, frame) != inside.end()) continue;
