@@ -44,6 +44,7 @@ Outcome PageCopies::CopyRegions(VersionLog& log, uint32_t count, uint64_t number
       const bool is_there = whole || CopyPage(page, content);
       if (!log.Save(page, number, is_there ? content : nullptr)) return Outcome::kNoRoom;
       ++log.header().figures.pages_copied;
+      ++copied_;
     }
   }
   return Outcome::kTaken;
@@ -54,6 +55,7 @@ Outcome PageCopies::CopyRange(VersionLog& log, const WriteTracking& tracking, co
   for (uint64_t at = range.start; at < range.end;) {
     const uint32_t room = log.Room(kBatch);
     if (room == 0) return Outcome::kNoRoom;
+    const uint64_t begun = ThreadTime();
     uint32_t count = 0;
     const auto scan = tracking.Written(range, at, room < kBatch ? room : kBatch, regions_, kBatch, count);
     if (scan == WriteTracking::Scan::kFailed) return Outcome::kStopped;
@@ -64,7 +66,9 @@ Outcome PageCopies::CopyRange(VersionLog& log, const WriteTracking& tracking, co
     }
     if (count == 0) continue;
     if (const Outcome outcome = CopyRegions(log, count, number); outcome != Outcome::kTaken) return outcome;
-    if (scan == WriteTracking::Scan::kMore && ThreadTime() > deadline) return Outcome::kPause;
+    // The next batch may take as long as this one.
+    const uint64_t now = ThreadTime();
+    if (scan == WriteTracking::Scan::kMore && now + (now - begun) > deadline) return Outcome::kPause;
   }
   return Outcome::kTaken;
 }
@@ -131,7 +135,10 @@ Outcome PageCopies::Take(VersionLog& log, const WriteTracking& tracking, const L
                          uint64_t deadline) {
   const uint32_t recheck_before = recheck_;
   recheck_ = !LeftOut("recheck");
+  copied_ = 0;
   for (uint32_t i = 0; i < list.count; ++i) {
+    // At least one batch each time, or it would never come to an end.
+    if (copied_ >= kBatch && ThreadTime() > deadline) return Outcome::kPause;
     const Outcome outcome = CopyRange(log, tracking, list.ranges[i], number, deadline);
     if (outcome != Outcome::kTaken) return outcome;
   }

@@ -46,6 +46,7 @@ class PageCopies {
   alignas(kPage) uint8_t contents_[kBatch][kPage];
   Runs runs_[2];
   uint32_t last_;     // of runs_: those of the last snapshot that was complete
+  uint32_t copied_;   // pages, by this snapshot
   uint32_t recheck_;  // one was broken off since: runs_ does not say what the log holds
 };
 
