@@ -28,7 +28,7 @@ bool IsIn(const std::vector<Mapping>& mappings, const LogCopy& copy) {
 }  // namespace
 
 CopiedStates::CopiedStates(const PageSource& memory, const snapshot::LogHeader& log, const Report& report)
-    : memory_(memory), log_(log), report_(report) {
+    : memory_(memory), log_(log), report_(report), heap_(memory, log.copy_depth != 0 ? report : Report()) {
   if (log.copy_depth != 0)
     versions_ = ReadTable<LogVersion>(memory, log, log.versions, log.version_capacity + uint64_t{1});
 }
@@ -71,11 +71,18 @@ void CopiedStates::Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPage
   }
 }
 
+// The allocator's bins lie there, and are the crash's.
+bool CopiedStates::IsOfLibc(uint64_t address) const {
+  const Module* module = report_.FindModule({address});
+  return module && module->path.ends_with("/libc.so.6");
+}
+
 Result<CopiedStates::OwnPages> CopiedStates::StateOf(const LogFrame& frame,
                                                      const std::vector<Mapping>& mappings) const {
   const Result<std::vector<uint8_t>> stream = Stream(frame);
   if (!stream) return stream.error();
   OwnPages state;
+  std::vector<LogCopy> laid;
   for (std::span<const uint8_t> rest = *stream; !rest.empty();) {
     LogCopy copy = {};
     if (rest.size() < sizeof copy) return Damaged(frame, "end in the middle of a copy");
@@ -85,9 +92,13 @@ Result<CopiedStates::OwnPages> CopiedStates::StateOf(const LogFrame& frame,
       return Damaged(frame, "have one of " + std::to_string(copy.size) + " bytes where " + std::to_string(rest.size()) +
                                 " are left");
     if (!IsIn(mappings, copy)) return Damaged(frame, "have one of memory that was not there");
-    Lay(copy.address, rest.first(copy.size), &state);
+    if (!IsOfLibc(copy.address)) {
+      Lay(copy.address, rest.first(copy.size), &state);
+      laid.push_back(copy);
+    }
     rest = rest.subspan(copy.size);
   }
+  heap_.Mend(std::move(laid), [&](uint64_t address, auto bytes) { Lay(address, bytes, &state); });
   return state;
 }
 

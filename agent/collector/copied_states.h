@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/client/snapshot/log_format.h"
+#include "agent/collector/crash_heap.h"
 #include "agent/collector/target_memory.h"
 #include "agent/report/report.h"
 #include "agent/report/result.h"
@@ -28,12 +29,14 @@ class CopiedStates {
   Result<std::vector<uint8_t>> Stream(const snapshot::LogFrame& frame) const;
   Result<OwnPages> StateOf(const snapshot::LogFrame& frame, const std::vector<Mapping>& mappings) const;
   void Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPages* state) const;
+  bool IsOfLibc(uint64_t address) const;
   std::vector<uint8_t> AtCrash(uint64_t page) const;
   std::vector<Region> DifferenceTo(const OwnPages& state) const;
 
   const PageSource& memory_;
   const snapshot::LogHeader& log_;
   const Report& report_;
+  CrashHeap heap_;
   std::vector<snapshot::LogVersion> versions_;
   OwnPages later_;  // of the frame before, which is the younger one
 };
