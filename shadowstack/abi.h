@@ -109,10 +109,11 @@ enum PrefixFlags : uint8_t {
 // ---- What the build says of itself -----------------------------------------------------------------------------
 
 // An ELF note (owner "recrash") in `.note.recrash`, one for each distinct text: linkers keep notes under --gc-sections.
-// Its text is "mode=<references|full|second-chance|references+second-chance>;version=<identifier>".
+// Its text is "mode=<references|full|second-chance|references+second-chance|adaptive>;version=<identifier>".
 constexpr char kNoteSection[] = ".note.recrash";
 constexpr char kNoteOwner[] = "recrash";
 constexpr uint32_t kNoteBuild = 1;
+constexpr char kAdaptiveNote[] = "mode=adaptive;";  // how it begins where the agent is to watch every entry
 
 // ---- From the client to the collector --------------------------------------------------------------------------
 

@@ -39,8 +39,9 @@ struct Options {
   uint32_t snapshot_memory_mib;  // 0: no snapshots
   uint32_t snapshot_pause_ms;
   uint32_t snapshot_depth;  // of copies where the kernel tracks no writes; 0: no snapshots there
+  uint32_t adaptive;        // 0: no; 1: yes; 2: as the program was built
 };
-inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 1, 64, 5, 3};
+inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 1, 64, 5, 3, 2};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -68,6 +69,7 @@ struct State {
   const char* abort_message;                       // address of libc's __abort_msg, or null
   void (*signal_handler)(int, siginfo_t*, void*);  // Breakpad's
   uint32_t earlier_handlers;                       // failures were handled before us
+  uint32_t adaptive;                               // every function with a patchable entry is watched
   uint32_t thread_key;
   uint32_t thread_key_valid;
   char options_text[512];

@@ -50,6 +50,8 @@ void ParseOptions(const char* text) {
       g_state.options.snapshot_cpu = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("snapshot_memory"))
       g_state.options.snapshot_memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
+    else if (is("adaptive"))
+      g_state.options.adaptive = *value != '0';
     else if (is("snapshot_pause"))
       g_state.options.snapshot_pause_ms = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("snapshot_depth"))
@@ -59,7 +61,7 @@ void ParseOptions(const char* text) {
       Text message(line);
       message << "recrash: RECRASH_OPTIONS: unknown option at \"" << text
               << "\" ignored; known are timeout, memory, throw_stack, quiet, exceptions, files, snapshot_cpu, "
-                 "snapshot_memory, snapshot_pause, snapshot_depth";
+                 "snapshot_memory, snapshot_pause, snapshot_depth, adaptive";
       message << "\n";
       if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
     }

@@ -28,6 +28,7 @@ constexpr uint64_t kHeap = 0x1000000;
 constexpr uint64_t kGone = 0x2000000;  // unmapped before the crash
 constexpr uint64_t kStack = 0x7ffe00000000;
 constexpr uint64_t kSp = kStack + 2000;
+constexpr uint32_t kFunctions = 8;
 
 struct Copy {
   uint64_t address;
@@ -37,8 +38,8 @@ struct Copy {
 // The memory of a crash, and a log of copies in the memory of this test.
 class CrashedProgram : public PageSource {
  public:
-  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20)), stack_(kPageSize, 0x11) {
-    log_.Begin(log_bytes_.data(), 1 << 20);
+  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20, kFunctions)), stack_(kPageSize, 0x11) {
+    log_.Begin(log_bytes_.data(), 1 << 20, kFunctions);
     header().pid = kPid;
     header().copy_depth = 3;
     header().why_copies = snapshot::Stop::kNoUserfaultfd;
@@ -94,6 +95,8 @@ class CrashedProgram : public PageSource {
       (last ? log_.versions()[last].older : frame.copies) = page;
       last = page;
     }
+    const snapshot::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
+    frame.function = static_cast<uint32_t>(function - log_.functions());
     log_.Add(frame);
     return log_.frames()[header().frame_count - 1];
   }

@@ -17,6 +17,7 @@ namespace {
 using snapshot::LogFile;
 using snapshot::LogFileList;
 using snapshot::LogFrame;
+using snapshot::LogFunction;
 using snapshot::LogHeader;
 using snapshot::LogMapList;
 using snapshot::LogPage;
@@ -104,6 +105,29 @@ bool IsLive(const PageSource& memory, const Report& report, const LogFrame& fram
   if (memory.Read({frame.registers.sp}, bytes) != sizeof bytes) return false;
   std::memcpy(&word, bytes, sizeof word);
   return word == frame.return_address;
+}
+
+// The functions that were entered, with the entries that their stubs have counted since they came to the recorder.
+std::vector<LogFunction> ReadFunctions(const PageSource& memory, const LogHeader& log) {
+  constexpr uint32_t kMostFunctions = 1 << 22;
+  const uint32_t count = std::min(log.function_count, log.function_capacity);
+  if (count > kMostFunctions) return {};
+  std::vector<LogFunction> functions = ReadTable<LogFunction>(memory, log, log.functions, count);
+  for (LogFunction& function : functions) {
+    int32_t left = 0;
+    uint8_t bytes[sizeof left];
+    if (function.counter == 0 || memory.Read({function.counter}, bytes) != sizeof bytes) continue;
+    std::memcpy(&left, bytes, sizeof left);
+    if (left < function.skip) function.entries += static_cast<uint64_t>(int64_t{function.skip} - left);
+  }
+  return functions;
+}
+
+// Entries that nobody saw may have ended the frame, and begun another one in its place.
+bool HasUnseenEntries(const std::vector<LogFunction>& functions, const LogFrame& frame) {
+  if (frame.function >= functions.size()) return true;
+  const LogFunction& function = functions[frame.function];
+  return function.entry != frame.registers.entry || function.entries - function.reached > frame.unseen;
 }
 
 std::vector<Mapping> MappingsOf(const LogMapList& list) {
@@ -341,11 +365,13 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   std::optional<Differences> differences;
   if (log.copy_depth == 0) differences.emplace(pages, *report);
   CopiedStates copies(memory, log, *report);
+  const std::vector<LogFunction> functions = ReadFunctions(memory, log);
   uint64_t last = UINT64_MAX;
   for (const LogFrame& frame : frames) {
     const auto maps = ReadOne<LogMapList>(memory, log, log.map_lists, frame.map_list);
     const auto files = ReadOne<LogFileList>(memory, log, log.file_lists, frame.file_list);
     if (!maps || !files || frame.number >= last || !IsLive(memory, *report, frame)) continue;
+    if (HasUnseenEntries(functions, frame)) continue;
     EntrySnapshot entry = Describe(frame, *report);
     last = frame.number;
     const std::vector<Mapping> mappings = MappingsOf(*maps);

@@ -26,12 +26,13 @@ constexpr uint64_t kHeap = 0x1000000;
 constexpr uint64_t kStack = 0x7ffe00000000;
 constexpr uint64_t kStackPages = 2;
 constexpr uint64_t kSp = kStack + 5000;
+constexpr uint32_t kFunctions = 8;
 
 // The program's memory at the crash, and the log in the memory of this test.
 class CrashedProgram : public PageSource {
  public:
-  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20)) {
-    log_.Begin(log_bytes_.data(), 1 << 20);
+  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20, kFunctions)) {
+    log_.Begin(log_bytes_.data(), 1 << 20, kFunctions);
     log_.header().pid = kPid;
     stack_.assign(kStackPages * kPageSize, 0x11);
     report_.mappings = {{{kHeap}, {kHeap + 16 * kPageSize}, kMapRead | kMapWrite, 0, "[heap]"},
@@ -56,6 +57,10 @@ class CrashedProgram : public PageSource {
       return size;
     };
     if (const size_t size = copy(start(), log_bytes_)) return size;
+    if (kept_ != nullptr && address.value == kept_at_) {
+      std::memcpy(out.data(), kept_, out.size());
+      return out.size();
+    }
     return copy(kStack, stack_);
   }
   std::optional<std::vector<PageRun>> Present(const Mapping&) const override { return std::nullopt; }
@@ -69,8 +74,16 @@ class CrashedProgram : public PageSource {
     frame.registers.entry = 0x400000 + number;
     frame.registers.sp = sp;
     if (sp >= kStack) std::memcpy(&frame.return_address, stack_.data() + (sp - kStack), sizeof frame.return_address);
+    const snapshot::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
+    frame.function = static_cast<uint32_t>(function - log_.functions());
     log_.Add(frame);
     return log_.frames()[log_.header().frame_count - 1];
+  }
+
+  // Memory of the test itself.
+  void Keep(uint64_t address, const void* bytes) {
+    kept_at_ = address;
+    kept_ = bytes;
   }
 
   uint64_t start() const { return reinterpret_cast<uint64_t>(log_bytes_.data()); }
@@ -87,6 +100,8 @@ class CrashedProgram : public PageSource {
   std::vector<uint8_t> log_bytes_;
   VersionLog log_ = {};
   std::vector<uint8_t> stack_;
+  uint64_t kept_at_ = 0;
+  const void* kept_ = nullptr;
   Report report_;
 };
 
@@ -139,6 +154,28 @@ TEST(Snapshots, AreThoseOfLiveFrames) {
   program.Add(2, kStack + 40);                   // below the thread's stack pointer
   program.Add(3, kSp);
   program.Add(4, 0x5000);  // on no stack
+  EXPECT_THAT(Numbers(program.Collected()), testing::ElementsAre(3));
+}
+
+// A stub that only counts says that its function was entered again, and not where: the frame that now lies there may be
+// another one, with the same return address.
+TEST(Snapshots, AreNotThoseOfFunctionsThatWereEnteredUnseen) {
+  CrashedProgram program;
+  for (uint64_t number = 1; number <= 3; ++number) program.Add(number, kSp + 256 - 64 * number);
+  int32_t left = 5;
+  const auto counter = reinterpret_cast<uint64_t>(&left);
+  snapshot::LogFunction* functions = program.log().functions();
+  for (uint32_t i = 0; i < 3; ++i) functions[i].skip = 5;
+  program.Keep(counter, &left);
+  functions[0].counter = counter;
+  EXPECT_THAT(Numbers(program.Collected()), testing::ElementsAre(1, 2, 3)) << "none was entered since";
+  left = 4;
+  EXPECT_THAT(Numbers(program.Collected()), testing::ElementsAre(2, 3));
+  functions[1].entries = 7;
+  functions[1].reached = 6;
+  EXPECT_THAT(Numbers(program.Collected()), testing::ElementsAre(3)) << "one of seven came to nobody";
+  functions[2].entries = 7;
+  functions[2].reached = 7;
   EXPECT_THAT(Numbers(program.Collected()), testing::ElementsAre(3));
 }
 

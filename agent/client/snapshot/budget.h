@@ -1,9 +1,9 @@
-// How much of the program's CPU time snapshots may take, and which functions get it.
+// How much of the program's CPU time snapshots may take, with all that they bring about: writes to pages that are
+// protected again, entries that are counted. Which functions get it is policy.h's.
 //
-// Two bounds. All functions together draw from a bucket that fills with the CPU time that the program uses; what it can
-// hold at most is the budget of one second, so that a program that has just begun has some, and a short one enough. And
-// from where less than half of it is left, a function gets its next snapshot after a time in which it alone would spend
-// half of the budget: by rate and never by life-time count, or a long run would go blind.
+// All together draw from a bucket that fills with the CPU time that the program uses; what it can hold at most is the
+// budget of one second, so that a program that has just begun has some, and a short one enough. It may be overdrawn, by
+// three times as much at most: then what costs is not the snapshots, and to wait for longer would not make it cheaper.
 //
 // Signal-safe; plain arithmetic on times that the caller brings.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_BUDGET_H_
@@ -16,45 +16,38 @@
 namespace recrash::snapshot {
 
 constexpr uint64_t kSecond = 1000000000;
-
-// When a function may have its next snapshot. Functions that fall on one place share it.
-class FunctionRates {
- public:
-  RECRASH_SIGNAL_SAFE bool IsDue(uint64_t entry, uint64_t now) const { return now >= Place(entry); }
-  RECRASH_SIGNAL_SAFE void Delay(uint64_t entry, uint64_t now, uint64_t cost, uint32_t percent) {
-    if (percent < 100) Place(entry) = now + cost * 200 / (percent != 0 ? percent : 1);
-  }
-
- private:
-  static constexpr uint32_t kPlaces = 4096;
-  uint64_t& Place(uint64_t entry) { return due_[(entry * 0x9e3779b97f4a7c15ull) >> 52]; }
-  const uint64_t& Place(uint64_t entry) const { return due_[(entry * 0x9e3779b97f4a7c15ull) >> 52]; }
-
-  uint64_t due_[kPlaces];
-};
+constexpr uint64_t kMillisecond = 1000000;
 
 class CpuBudget {
  public:
-  // `used`: CPU time of the program so far.
-  RECRASH_SIGNAL_SAFE bool HasSome(uint64_t used, uint32_t percent) {
-    const uint64_t most = kSecond / 100 * percent;
-    if (!begun_) level_ = static_cast<int64_t>(most);
+  // `used`: CPU time of the program so far. Returns what that gives.
+  RECRASH_SIGNAL_SAFE uint64_t Fill(uint64_t used, uint32_t percent) {
+    cap_ = static_cast<int64_t>(kSecond / 100 * percent);
+    if (!begun_) level_ = cap_;
     begun_ = true;
-    level_ += static_cast<int64_t>((used - seen_) / 100 * percent);
+    const uint64_t income = (used - seen_) / 100 * percent;
     seen_ = used;
-    if (level_ > static_cast<int64_t>(most)) level_ = static_cast<int64_t>(most);
-    return percent >= 100 || level_ > 0;
+    level_ += static_cast<int64_t>(income);
+    if (level_ > cap_) level_ = cap_;
+    return income;
   }
   // More than half of what it can hold, as of the last time that somebody asked; that may be another thread, just now.
-  RECRASH_SIGNAL_SAFE bool IsHalfFull(uint32_t percent) const {
-    return __atomic_load_n(&level_, __ATOMIC_RELAXED) > static_cast<int64_t>(kSecond / 200 * percent);
-  }
+  RECRASH_SIGNAL_SAFE bool IsHalfFull() const { return level() > cap_ / 2; }
   RECRASH_SIGNAL_SAFE void Spend(uint64_t cost) {
-    __atomic_store_n(&level_, level_ - static_cast<int64_t>(cost), __ATOMIC_RELAXED);
+    const int64_t left = level_ - static_cast<int64_t>(cost);
+    __atomic_store_n(&level_, left < -3 * cap_ ? -3 * cap_ : left, __ATOMIC_RELAXED);
   }
+  RECRASH_SIGNAL_SAFE int64_t level() const { return __atomic_load_n(&level_, __ATOMIC_RELAXED); }
+  // What is spent whether it is there or not, and no reason to overdraw.
+  RECRASH_SIGNAL_SAFE void SpendUpTo(uint64_t cost) {
+    const int64_t left = level_ - static_cast<int64_t>(cost), least = level_ < 0 ? level_ : 0;
+    __atomic_store_n(&level_, left < least ? least : left, __ATOMIC_RELAXED);
+  }
+  int64_t cap() const { return cap_; }
 
  private:
   int64_t level_;
+  int64_t cap_;
   uint64_t seen_;
   bool begun_;
 };

@@ -20,8 +20,9 @@ static_assert(offsetof(EntryRegisters, vector) == 48 && offsetof(EntryRegisters,
                   sizeof(EntryRegisters) == 192,
               "the trampoline writes it by these offsets");
 
-// Runs on the program's stack at every patched entry, in any thread. The trampoline has saved all registers, vector and
+// Runs on the program's stack at a patched entry, in any thread, whenever the entry's counter (Stub::count) is below
+// zero: at every entry, until the counter is set. Null: it has none. The trampoline has saved all registers, vector and
 // x87 state included, and puts them back; everything else of the program's state is the callee's to leave as it was.
-extern "C" void recrash_on_entry(const EntryRegisters* at);
+extern "C" void recrash_on_entry(const EntryRegisters* at, int32_t* counter);
 
 #endif  // RECRASH_AGENT_CLIENT_SNAPSHOT_ENTRY_HOOK_H_

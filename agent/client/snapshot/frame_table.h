@@ -29,6 +29,12 @@ class FrameTable {
   }
 
   bool empty() const { return count_ == 0; }
+  size_t count() const { return count_; }
+  uint64_t Start(size_t index) const {
+    int32_t offset = 0;
+    memcpy(&offset, bytes_ + kHeader + index * kEntry, sizeof offset);
+    return address_ + static_cast<uint64_t>(static_cast<int64_t>(offset));
+  }
 
   // The last range has no next one: its end is `limit`, where the segment ends.
   CodeRange Find(uint64_t pc, uint64_t limit) const {
@@ -48,12 +54,6 @@ class FrameTable {
  private:
   static constexpr size_t kHeader = 12;
   static constexpr size_t kEntry = 8;
-
-  uint64_t Start(size_t index) const {
-    int32_t offset = 0;
-    memcpy(&offset, bytes_ + kHeader + index * kEntry, sizeof offset);
-    return address_ + static_cast<uint64_t>(static_cast<int64_t>(offset));
-  }
 
   const uint8_t* bytes_;
   uint64_t address_;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/client/snapshot/system_call.h"
 #include "shadowstack/abi.h"
 
 namespace recrash::client {
@@ -31,7 +32,12 @@ void ReadNotes(const dl_phdr_info& info, const ElfW(Phdr) & header, LoadedModule
       module->build_id_size = note.n_descsz;
       module->build_id_file_offset = header.p_offset + (content - begin);
     }
-    if (is(abi::kNoteOwner, sizeof abi::kNoteOwner)) module->instrumented = true;
+    if (is(abi::kNoteOwner, sizeof abi::kNoteOwner)) {
+      module->instrumented = true;
+      constexpr size_t kSize = sizeof abi::kAdaptiveNote - 1;
+      if (note.n_descsz >= kSize && memcmp(reinterpret_cast<const void*>(content), abi::kAdaptiveNote, kSize) == 0)
+        module->adaptive = true;
+    }
     at = next;
   }
 }
@@ -74,7 +80,7 @@ int AddModule(dl_phdr_info* info, size_t, void* argument) {
 
 bool FileHolds(int file, uint64_t offset, const void* bytes, size_t size) {
   uint8_t found[512];
-  return size <= sizeof found && pread(file, found, size, static_cast<off_t>(offset)) == static_cast<ssize_t>(size) &&
+  return size <= sizeof found && snapshot::Call(SYS_pread64, file, found, size, offset) == static_cast<long>(size) &&
          memcmp(found, bytes, size) == 0;
 }
 
@@ -110,13 +116,19 @@ size_t ListModules(LoadedModule* modules, size_t room) {
   return listing.count;
 }
 
+bool ProgramIsAdaptive() {
+  LoadedModule program;
+  ListModules(&program, 1);
+  return program.adaptive;
+}
+
 bool OpenFile(LoadedModule* module) {
   if (module->code_count == 0) return false;
   if (module->code[0].file >= 0) return true;
-  const int file = open(module->path, O_RDONLY | O_CLOEXEC);
+  const int file = static_cast<int>(snapshot::Call(SYS_openat, AT_FDCWD, module->path, O_RDONLY | O_CLOEXEC));
   if (file < 0) return false;
   if (!IsMapped(file, *module)) {
-    close(file);
+    snapshot::Call(SYS_close, file);
     return false;
   }
   for (size_t i = 0; i < module->code_count; ++i) module->code[i].file = file;
@@ -125,7 +137,7 @@ bool OpenFile(LoadedModule* module) {
 
 void CloseFile(LoadedModule* module) {
   if (module->code_count == 0 || module->code[0].file < 0) return;
-  close(module->code[0].file);
+  snapshot::Call(SYS_close, module->code[0].file);
   for (size_t i = 0; i < module->code_count; ++i) module->code[i].file = -1;
 }
 

@@ -23,8 +23,13 @@
 namespace recrash::snapshot {
 
 constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
-constexpr uint32_t kLogVersion = 3;
+constexpr uint32_t kLogVersion = 4;
 constexpr uint64_t kPage = 4096;
+
+// What nobody can measure while it happens, in nanoseconds: docs/exact-entry-state.md has the measurements.
+constexpr uint64_t kStubCost = 4;     // an entry that is only counted
+constexpr uint64_t kReachCost = 500;  // one that comes to the recorder
+constexpr uint64_t kFaultCost = 900;  // a write to a protected page
 
 constexpr uint32_t kMostFrames = 1024;
 constexpr uint32_t kMostMapLists = 256;
@@ -57,6 +62,8 @@ struct LogFigures {
   uint64_t skipped_pause;   // broken off at the longest pause; the next one goes on with what is left
   uint64_t skipped_busy;    // another thread was taking one
   uint64_t cpu_ns;          // that snapshots took
+  uint64_t faults_ns;       // that the program took to write to pages for the first time since, at kFaultCost each
+  uint64_t entries_ns;      // that entries took beside snapshots, at kStubCost and kReachCost each
   uint64_t longest_pause_ns;
   uint64_t pages_copied;
   uint64_t most_versions;  // held at one time
@@ -80,8 +87,10 @@ struct LogHeader {
   uint32_t version_capacity;  // versions are numbered from 1
   uint32_t path_count;
   uint32_t unsure;  // a frame returned while another thread took a snapshot: which ones are left is not known
+  uint32_t function_count;
+  uint32_t function_capacity;
   uint32_t reserved;
-  uint64_t frames, pages, versions, contents, map_lists, file_lists, paths;  // offsets
+  uint64_t frames, pages, versions, contents, map_lists, file_lists, paths, functions, places;  // offsets
   LogFigures figures;
 };
 
@@ -97,7 +106,36 @@ struct LogFrame {
   uint32_t copies_cut;  // not all that was within reach was copied
   uint32_t copies;      // its first version; 0 where there are none
   uint32_t copy_bytes;
+  uint32_t function;  // index of a LogFunction
+  uint32_t reserved;
+  uint64_t unseen;  // entries of it, so far, that were counted alone
   EntryRegisters registers;
+};
+
+// Where a function's entry leads.
+enum class Place : uint8_t {
+  kStub = 0,
+  kOut = 1,        // it is as it was compiled
+  kProbation = 2,  // to its stub again: if it comes too often, it goes back at once
+};
+
+// A function that was entered: in the order in which they came first.
+struct LogFunction {
+  uint64_t entry;
+  uint64_t counter;  // address of what its stub counts down; 0: it has none
+  uint64_t entries;  // when it came to the recorder last; those since are `skip` less the counter
+  uint64_t reached;  // of these, those that came to the recorder
+  uint64_t snapshots;
+  uint64_t cpu_ns;         // of its snapshots
+  uint64_t inclusive_ns;   // from entry to return, a recent mean; 0: not known
+  uint64_t last_ns;        // when it came last
+  uint64_t rest_until_ns;  // until then it is not asked
+  uint64_t swept;          // entries at the last sweep
+  int32_t skip;            // what the counter was set to
+  uint8_t quick;           // policy.cc's: came soon again, so often in a row
+  uint8_t brief;           // was over before two snapshots could have been taken, so often in a row
+  uint8_t back_off;        // how often it was left alone for longer than before
+  Place place;
 };
 
 struct LogPage {
@@ -152,7 +190,8 @@ struct LogPath {
   char text[496];  // cut, if it is longer
 };
 
-static_assert(sizeof(LogHeader) == 232 && sizeof(LogFrame) == 248 && sizeof(LogPage) == 16);
+static_assert(sizeof(LogHeader) == 272 && sizeof(LogFrame) == 264 && sizeof(LogPage) == 16);
+static_assert(sizeof(LogFunction) == 88);
 static_assert(sizeof(LogVersion) == 16 && sizeof(LogRange) == 24 && sizeof(LogFile) == 32 && sizeof(LogPath) == 512);
 
 }  // namespace recrash::snapshot

@@ -5,38 +5,66 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/snapshot/entry_edits.h"
 #include "agent/client/snapshot/profiled_entries.h"
 #include "agent/client/snapshot/stub_area.h"
+#include "agent/client/snapshot/system_call.h"
 
 namespace recrash::client {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr size_t kMostAreas = 64;
 
-// What the crash path asks: numbers only, so that a program that overwrites them gets a wrong place and nothing worse.
+// Stubs, and the module whose entries lead to them. What the crash path asks is numbers only, so that a program that
+// overwrites them gets a wrong place and nothing worse.
+struct Area {
+  StubArea stubs;
+  // A LoadedModule whose file is closed. As bytes: it has no constant initialiser, and a constructor of ours would run
+  // after start-up, which comes first of all, and undo what that did.
+  alignas(LoadedModule) uint8_t module[sizeof(LoadedModule)];
+};
 struct Areas {
-  size_t count;
-  StubArea area[kMostAreas];
+  size_t count = 0;
+  Area area[kMostAreas];
 };
 Areas g_areas;
+uint32_t g_writing;  // one at a time: an edit made beside another one would be lost
+
+class Writing {
+ public:
+  // `wait`: normal context; the recorder comes back another time.
+  RECRASH_SIGNAL_SAFE explicit Writing(bool wait) {
+    while (!(mine_ = __atomic_exchange_n(&g_writing, 1, __ATOMIC_ACQUIRE) == 0) && wait)
+      snapshot::Call(SYS_sched_yield);
+  }
+  RECRASH_SIGNAL_SAFE ~Writing() {
+    if (mine_) __atomic_store_n(&g_writing, 0, __ATOMIC_RELEASE);
+  }
+  bool mine() const { return mine_; }
+
+ private:
+  bool mine_ = false;
+};
+
+size_t AreaCount() {
+  const size_t count = __atomic_load_n(&g_areas.count, __ATOMIC_ACQUIRE);
+  return count < kMostAreas ? count : kMostAreas;
+}
 
 Stub* StubHolding(uint64_t address) {
-  for (size_t i = 0; i < g_areas.count && i < kMostAreas; ++i)
-    if (Stub* stub = g_areas.area[i].Holding(address)) return stub;
+  for (size_t i = 0; i < AreaCount(); ++i)
+    if (Stub* stub = g_areas.area[i].stubs.Holding(address)) return stub;
   return nullptr;
 }
 
 // /proc/PID/task has two links and one for each thread.
 bool OtherThreads() {
-  const int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  struct stat status;
-  const bool alone = tasks >= 0 && fstat(tasks, &status) == 0 && status.st_nlink == 3;
-  if (tasks >= 0) close(tasks);
-  return !alone;
+  struct stat status = {};
+  return snapshot::Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) != 0 || status.st_nlink != 3;
 }
 
 // The stub that the prefix of an entry leads to already.
@@ -50,62 +78,6 @@ Stub* ExistingStub(uint64_t entry) {
   return stub != nullptr && stub->entry == entry ? stub : nullptr;
 }
 
-// The changes of one page of code, written together.
-class PageEdits {
- public:
-  explicit PageEdits(PatchCounts* counts) : counts_(counts) {}
-
-  // Prefix and entry of one function.
-  void Add(const CodeSegment& segment, const Stub& stub, bool patch) {
-    const uint64_t prefix = stub.entry - abi::kEntryPrefixSize, entry = stub.entry + stub.skipped;
-    const uint64_t page = prefix & ~(kPage - 1);
-    if (used_ != 0 && (page != page_ || &segment != segment_ || used_ == kMost)) Write();
-    page_ = page;
-    segment_ = &segment;
-    Bytes& bytes = bytes_[used_];
-    PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub),
-               bytes.prefix);
-    EntryJump(stub, bytes.entry);
-    if (!patch) CompiledEntry(stub, bytes.entry);
-    edits_[2 * used_] = {prefix, bytes.prefix, sizeof bytes.prefix};
-    edits_[2 * used_ + 1] = {entry, bytes.entry, sizeof bytes.entry};
-    ++used_;
-    // One that reaches into the next page is written alone.
-    if (((entry + kShortJumpSize - 1) & ~(kPage - 1)) != page) Write();
-  }
-
-  void Write() {
-    if (used_ == 0) return;
-    if (WriteText(*segment_, edits_, 2 * used_))
-      counts_->patched += static_cast<uint32_t>(used_);
-    else
-      counts_->refused[static_cast<size_t>(Refusal::kForbidden)] += static_cast<uint32_t>(used_);
-    used_ = 0;
-  }
-
- private:
-  static constexpr size_t kMost = 16;
-
-  struct Bytes {
-    uint8_t prefix[kJumpSize];
-    uint8_t entry[kShortJumpSize];
-  };
-
-  // What the short jump overwrote: copied to the stub as it was (a displacement is never among the first two bytes), or
-  // the opcode of a call behind a push.
-  static void CompiledEntry(const Stub& stub, uint8_t (&out)[kShortJumpSize]) {
-    out[0] = stub.code[0];
-    out[1] = stub.copied >= kShortJumpSize ? stub.code[1] : 0xe8;
-  }
-
-  PatchCounts* counts_;
-  const CodeSegment* segment_ = nullptr;
-  uint64_t page_ = 0;
-  size_t used_ = 0;
-  Bytes bytes_[kMost];
-  Edit edits_[2 * kMost];
-};
-
 // The entries of one module, sorted.
 class ModulePatch {
  public:
@@ -114,23 +86,32 @@ class ModulePatch {
 
   void Run() {
     if (!OpenFile(module_)) return Refuse(Refusal::kNoFile, count_);
-    PageEdits edits(counts_);
-    // Those that were patched before and taken back have their stubs.
-    for (size_t i = 0; i < count_; ++i)
-      if (Stub* stub = Existing(entries_[i])) edits.Add(*module_->SegmentOf(stub->entry, 1), *stub, true);
-    edits.Write();
+    PatchAgain();
     StubArea area = MakeStubs();
     if (area.count == 0) return;
     const auto made = area.count;
     if (!SealStubs(&area)) return Refuse(Refusal::kForbidden, made);
-    g_areas.area[g_areas.count++] = area;
-    for (size_t i = 0; i < area.count; ++i) edits.Add(*module_->SegmentOf(area.stubs[i].entry, 1), area.stubs[i], true);
-    edits.Write();
+    Keep(area);
+    CountWritten(made, WriteEntries(*module_, made, true, [&](size_t i) -> const Stub& { return area.stubs[i]; }));
   }
 
  private:
   void Refuse(Refusal refusal, size_t count) {
     counts_->refused[static_cast<size_t>(refusal)] += static_cast<uint32_t>(count);
+  }
+
+  void CountWritten(size_t wanted, size_t written) {
+    counts_->patched += static_cast<uint32_t>(written);
+    Refuse(Refusal::kForbidden, wanted - written);
+  }
+
+  void Keep(const StubArea& stubs) {
+    Area& area = g_areas.area[g_areas.count];
+    area.stubs = stubs;
+    LoadedModule closed = *module_;
+    for (CodeSegment& segment : closed.code) segment.file = -1;
+    memcpy(area.module, &closed, sizeof closed);
+    __atomic_store_n(&g_areas.count, g_areas.count + 1, __ATOMIC_RELEASE);
   }
 
   // With room for prefix and entry around it.
@@ -140,12 +121,26 @@ class ModulePatch {
 
   Stub* Existing(uint64_t entry) const { return InCode(entry) ? ExistingStub(entry) : nullptr; }
 
+  // Those that were patched before and taken back have their stubs.
+  void PatchAgain() {
+    for (size_t i = 0; i < count_; ++i) {
+      const Stub* stub = Existing(entries_[i]);
+      if (stub == nullptr) continue;
+      if (stub->several != 0 && other_threads_)
+        Refuse(Refusal::kOtherThreads, 1);
+      else
+        CountWritten(1, WriteEntries(*module_, 1, true, [&](size_t) -> const Stub& { return *stub; }));
+    }
+  }
+
   StubArea MakeStubs() {
     StubArea area;
-    if (g_areas.count < kMostAreas) area = MakeStubArea(module_->begin, module_->end, count_);
-    if (area.capacity == 0) return Refuse(Refusal::kNoMemory, count_), area;
-    const FrameTable functions(module_->frame_table, module_->frame_table_size,
-                               reinterpret_cast<uint64_t>(module_->frame_table));
+    size_t wanted = 0;
+    for (size_t i = 0; i < count_; ++i) wanted += Existing(entries_[i]) == nullptr ? 1 : 0;
+    if (wanted == 0) return area;
+    if (g_areas.count < kMostAreas) area = MakeStubArea(module_->begin, module_->end, wanted);
+    if (area.capacity == 0) return Refuse(Refusal::kNoMemory, wanted), area;
+    const FrameTable functions = module_->functions();
     for (size_t i = 0; i < count_; ++i) {
       if (Existing(entries_[i]) != nullptr) continue;
       Stub* stub = area.stubs + area.count;
@@ -165,7 +160,9 @@ class ModulePatch {
     const CodeRange range = functions.Find(entry, segment.end);
     if (range.start != entry || range.end > segment.end) return Refusal::kNoEntry;
     const Function function = {reinterpret_cast<const uint8_t*>(entry), range.end - range.start, other_threads_};
-    return MakeStub(function, reinterpret_cast<uint64_t>(stub), area.slot(), stub);
+    const StubPlace place = {reinterpret_cast<uint64_t>(stub), area.slot(),
+                             reinterpret_cast<uint64_t>(area.counters() + area.count)};
+    return MakeStub(function, place, stub);
   }
 
   LoadedModule* module_;
@@ -177,10 +174,11 @@ class ModulePatch {
 
 void PatchEntries(ProfiledEntries& entries, PatchCounts* counts) {
   const bool other_threads = OtherThreads();
+  const Writing writing(/*wait=*/true);
   for (size_t i = 0; i < entries.count();) {
     LoadedModule* module = entries.ModuleOf(i);
     size_t end = i + 1;
-    while (end < entries.count() && entries.ModuleOf(end) == module) ++end;
+    while (end < entries.count() && module->SegmentOf(entries.addresses()[end], 1) != nullptr) ++end;
     ModulePatch(module, entries.addresses() + i, end - i, other_threads, counts).Run();
     i = end;
   }
@@ -195,20 +193,87 @@ ProfileRead PatchProfiled(const char* profile, PatchCounts* counts) {
   return read;
 }
 
+void PatchAll(PatchCounts* counts) {
+  ProfiledEntries entries;
+  if (entries.FindAll(counts)) PatchEntries(entries, counts);
+}
+
 void UnpatchAll() {
   ProfiledEntries modules;
   if (g_areas.count == 0 || !modules.ListLoaded()) return;
-  PatchCounts counts;
+  const Writing writing(/*wait=*/true);
   for (size_t i = 0; i < g_areas.count; ++i) {
-    const StubArea& area = g_areas.area[i];
-    PageEdits edits(&counts);
-    for (size_t k = 0; k < area.count; ++k) {
-      LoadedModule* module = modules.ModuleAt(area.stubs[k].entry);
-      if (module == nullptr || !OpenFile(module)) continue;
-      edits.Add(*module->SegmentOf(area.stubs[k].entry, 1), area.stubs[k], false);
-    }
-    edits.Write();
+    const StubArea& area = g_areas.area[i].stubs;
+    LoadedModule* module = modules.ModuleAt(area.stubs[0].entry);
+    if (module == nullptr || !OpenFile(module)) continue;
+    WriteEntries(*module, area.count, false, [&](size_t k) -> const Stub& { return area.stubs[k]; });
   }
+}
+
+namespace {
+
+const Area* AreaOfCounter(uint64_t counter) {
+  for (size_t i = 0; i < AreaCount(); ++i) {
+    const StubArea& stubs = g_areas.area[i].stubs;
+    const auto first = reinterpret_cast<uint64_t>(stubs.counters());
+    if (counter >= first && counter < reinterpret_cast<uint64_t>(stubs.counters() + stubs.count))
+      return &g_areas.area[i];
+  }
+  return nullptr;
+}
+
+// Does the prefix still lead to the stub? The module may have been unloaded; the kernel says so instead of a signal.
+bool IsThere(const Stub& stub) {
+  uint8_t expected[kJumpSize], found[kJumpSize];
+  PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub), expected);
+  const iovec to = {found, sizeof found};
+  const iovec from = {reinterpret_cast<void*>(stub.entry - abi::kEntryPrefixSize), sizeof found};
+  const long read = snapshot::Call(SYS_process_vm_readv, snapshot::Call(SYS_getpid), &to, 1, &from, 1, 0);
+  return read == static_cast<long>(sizeof found) && memcmp(expected, found, sizeof found) == 0;
+}
+
+}  // namespace
+
+uint64_t SwitchPatchedEntries(const uint64_t* counters, size_t count, bool patched, bool alone) {
+  constexpr size_t kMost = 64;
+  const Writing writing(/*wait=*/false);
+  uint64_t done = 0;
+  for (size_t i = 0; i < count && i < kMost && writing.mine();) {
+    const Area* const area = AreaOfCounter(counters[i]);
+    const Stub* stubs[kMost];
+    size_t picked = 0;
+    uint64_t bits = 0;
+    for (; i < count && i < kMost && AreaOfCounter(counters[i]) == area; ++i) {
+      if (area == nullptr) continue;
+      const uint64_t index = (counters[i] - reinterpret_cast<uint64_t>(area->stubs.counters())) / sizeof(EntryCounter);
+      const Stub* const stub = area->stubs.stubs + index;
+      if ((stub->several != 0 && patched && !alone) || !IsThere(*stub)) continue;
+      stubs[picked++] = stub;
+      bits |= uint64_t{1} << i;
+    }
+    if (picked == 0) continue;
+    LoadedModule module;
+    memcpy(&module, area->module, sizeof module);
+    if (!OpenFile(&module)) continue;
+    if (WriteEntries(module, picked, patched, [&](size_t k) -> const Stub& { return *stubs[k]; }) == picked)
+      done |= bits;
+    CloseFile(&module);
+  }
+  return done;
+}
+
+size_t PatchedEntries() {
+  size_t count = 0;
+  for (size_t i = 0; i < AreaCount(); ++i) count += g_areas.area[i].stubs.count;
+  return count;
+}
+
+bool IsEntryCounters(uint64_t address) {
+  for (size_t i = 0; i < AreaCount(); ++i) {
+    const StubArea& stubs = g_areas.area[i].stubs;
+    if (address >= reinterpret_cast<uint64_t>(stubs.counters()) && address < stubs.end()) return true;
+  }
+  return false;
 }
 
 uint64_t CompiledPc(uint64_t pc) {

@@ -1,4 +1,4 @@
-// Patches the entries of the functions that a profile names, so that each runs recrash_on_entry first.
+// Patches the entries of the functions that a profile names, or of all, so that each runs recrash_on_entry first.
 //
 // Normal context: start-up, or a call of the program's. It takes no memory of the program's allocator and throws
 // nothing. Without a profile nothing is read and nothing done.
@@ -26,6 +26,17 @@ enum class ProfileRead : uint8_t { kNone, kRead, kUnreadable };
 
 // kNone: there is no such file.
 ProfileRead PatchProfiled(const char* profile, PatchCounts* counts);
+
+// First chance: every function of the loaded modules that has a patchable entry.
+void PatchAll(PatchCounts* counts);
+
+// snapshot::SwitchEntries.
+RECRASH_SIGNAL_SAFE uint64_t SwitchPatchedEntries(const uint64_t* counters, size_t count, bool patched, bool alone);
+
+// Entries that have a stub.
+RECRASH_SIGNAL_SAFE size_t PatchedEntries();
+// Do the counters of stubs lie there, which are ours and not the program's?
+RECRASH_SIGNAL_SAFE bool IsEntryCounters(uint64_t address);
 
 // All entries are as they were compiled again. Stubs stay: a thread may be in one.
 void UnpatchAll();

@@ -129,7 +129,7 @@ int InChild(What what) {
 
 }  // namespace
 
-extern "C" void recrash_on_entry(const EntryRegisters* at) {
+extern "C" void recrash_on_entry(const EntryRegisters* at, int32_t*) {
   g_last = *at;
   memcpy(&g_stack_word, reinterpret_cast<const void*>(at->sp), sizeof g_stack_word);
   if (g_walks) {
@@ -247,7 +247,13 @@ TEST_F(Patcher, KeepsEveryRegister) {
     CallRegisterProbe(in, patched);
     UnpatchAll();
     EXPECT_EQ(g_entered, 1u);
-    EXPECT_EQ(memcmp(plain, patched, 136), 0) << "flags or general registers, round " << round;
+    EXPECT_EQ(memcmp(plain + 8, patched + 8, 128), 0) << "general registers, round " << round;
+    // Arithmetic flags hold nothing at a function's entry; the others are the program's.
+    constexpr uint64_t kArithmetic = 0x8d5;
+    uint64_t plain_flags = 0, patched_flags = 0;
+    memcpy(&plain_flags, plain, sizeof plain_flags);
+    memcpy(&patched_flags, patched, sizeof patched_flags);
+    EXPECT_EQ(plain_flags | kArithmetic, patched_flags | kArithmetic);
     EXPECT_EQ(memcmp(plain + 192, patched + 192, 8), 0) << "x87 control, status and tag words";
     EXPECT_EQ(memcmp(plain + 192 + 24, patched + 192 + 24, 392), 0) << "mxcsr, x87 or xmm";
     EXPECT_EQ(memcmp(plain + 192 + 576, patched + 192 + 576, 256), 0) << "upper halves of ymm";

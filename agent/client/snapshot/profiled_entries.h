@@ -1,4 +1,4 @@
-// From a profile and the modules of this process to the entries that it names, sorted by address.
+// From a profile and the modules of this process to the entries that it names, or to all, sorted by address.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_PROFILED_ENTRIES_H_
 #define RECRASH_AGENT_CLIENT_SNAPSHOT_PROFILED_ENTRIES_H_
 
@@ -35,6 +35,8 @@ class ProfiledEntries {
   ~ProfiledEntries();
 
   ProfileRead Read(const char* profile, PatchCounts* counts);
+  // All that can be patched.
+  bool FindAll(PatchCounts* counts);
   bool ListLoaded();
 
   size_t count() const { return count_; }
@@ -49,6 +51,7 @@ class ProfiledEntries {
     bool found;
   };
 
+  static size_t Patchable(const LoadedModule& module, uint64_t* entries);
   void ReadLines(const char* begin, const char* end, PatchCounts* counts);
   void TakeLine(const ProfileLine& line, PatchCounts* counts);
   Name* FindName(uint64_t hash);

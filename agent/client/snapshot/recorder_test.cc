@@ -128,7 +128,7 @@ TEST(Recorder, KeepsToItsBudget) {
   const TracedRun run = RunEntries("often", {{"RECRASH_OPTIONS", "snapshot_cpu=2"}}, false);
   ASSERT_EQ(run.reports.size(), 1u) << run.output;
   const SnapshotFigures& figures = run.reports[0].snapshots->figures;
-  EXPECT_GT(figures.taken, 3u);
+  EXPECT_GT(figures.taken, 2u);
   EXPECT_GT(figures.skipped_rate, 100000u);
   // The first second's part is there from the beginning, and the last snapshot may overdraw.
   EXPECT_LT(figures.cpu_ns, (figures.process_cpu_ns + 1000000000) / 50 + figures.longest_pause_ns);

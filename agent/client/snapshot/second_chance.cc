@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/client/client.h"
+#include "agent/client/snapshot/loaded_modules.h"
 #include "agent/client/snapshot/patcher.h"
 #include "agent/client/snapshot/profile_line.h"
 #include "agent/client/text.h"
@@ -73,12 +74,32 @@ void Tell(const PatchCounts& counts) {
   message.Say();
 }
 
+Refusal MostFrequent(const PatchCounts& counts) {
+  size_t most = 0;
+  for (size_t i = 0; i < static_cast<size_t>(Refusal::kCount); ++i)
+    if (counts.refused[i] > counts.refused[most]) most = i;
+  return static_cast<Refusal>(most);
+}
+
 void TellUnreadable() {
   if (g_state.options.quiet != 0) return;
   char line[1280];
   Text text(line);
   text << "recrash: profile " << g_progress.profile
        << ": not a readable file of at most 16 MiB; no function is watched\n";
+  if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
+}
+
+// What cannot be patched is a few small functions, and nothing to be said about; that nothing can be is.
+void WatchAll() {
+  PatchCounts counts;
+  PatchAll(&counts);
+  if (counts.patched != 0 || g_state.options.quiet != 0) return;
+  char line[256];
+  Text text(line);
+  text << "recrash: adaptive: no entry is watched: "
+       << (counts.wanted == 0 ? "none was built for that (-recrash-mode=adaptive)" : RefusalText(MostFrequent(counts)))
+       << "\n";
   if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
 }
 
@@ -94,9 +115,7 @@ void Apply() {
   }
 }
 
-}  // namespace
-
-void StartSecondChance() {
+void FindProfile() {
   if (const char* given = getenv("RECRASH_PROFILE"); given != nullptr) {
     if (*given == 0) return;
     SetProfile(given);
@@ -105,7 +124,18 @@ void StartSecondChance() {
     text << g_state.program << kProfileSuffix;
     if (text.full() || g_state.program[0] == 0) g_progress.profile[0] = 0;
   }
-  if (g_progress.profile[0] != 0) Apply();
+}
+
+}  // namespace
+
+void StartSecondChance() {
+  FindProfile();
+  const uint32_t asked = g_state.options.adaptive;
+  g_state.adaptive = asked == 1 || (asked != 0 && ProgramIsAdaptive()) ? 1 : 0;
+  if (g_state.adaptive != 0)
+    WatchAll();
+  else if (g_progress.profile[0] != 0)
+    Apply();
 }
 
 }  // namespace recrash::client

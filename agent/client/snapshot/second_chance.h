@@ -1,4 +1,5 @@
-// Second chance at start-up: where the profile lies, what is patched by it, what is said about it.
+// Second chance at start-up: where the profile lies, what is patched by it, what is said about it. First chance
+// (adaptive): everything is patched.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_SECOND_CHANCE_H_
 #define RECRASH_AGENT_CLIENT_SNAPSHOT_SECOND_CHANCE_H_
 

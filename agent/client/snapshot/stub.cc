@@ -119,6 +119,23 @@ class Builder {
   bool left_ = false;  // the code ends in a jump already
 };
 
+// The distance from behind the field to `target`.
+bool PutRelative(uint8_t* field, uint64_t behind, uint64_t target) {
+  const auto distance = static_cast<int64_t>(target - behind);
+  if (!Fits32(distance)) return false;
+  Put32(field, distance);
+  return true;
+}
+
+bool WriteHead(const StubPlace& place, Stub* stub) {
+  constexpr uint8_t kCount[] = {0xff, 0x0d, 0, 0, 0, 0, 0x79, sizeof stub->call};  // dec [rip + distance]; jns
+  constexpr uint8_t kCall[] = {0xff, 0x15, 0, 0, 0, 0};                            // call [rip + distance]
+  memcpy(stub->count, kCount, sizeof kCount);
+  memcpy(stub->call, kCall, sizeof kCall);
+  return PutRelative(stub->count + 2, place.stub + offsetof(Stub, count) + 6, place.counter) &&
+         PutRelative(stub->call + 2, place.stub + offsetof(Stub, code), place.slot);
+}
+
 }  // namespace
 
 const char* RefusalText(Refusal refusal) {
@@ -148,11 +165,11 @@ const char* RefusalText(Refusal refusal) {
   }
 }
 
-Refusal MakeStub(const Function& function, uint64_t stub_address, uint64_t slot_address, Stub* stub) {
+Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub) {
   const uint8_t* prefix = function.entry - abi::kEntryPrefixSize;
   if (memcmp(prefix, abi::kEntryPrefix, sizeof abi::kEntryPrefix) != 0) return Refusal::kNoPrefix;
   memset(stub, 0, sizeof *stub);
-  Builder builder(function, stub_address, stub);
+  Builder builder(function, place.stub, stub);
   if (const Refusal refusal = builder.Displace(); refusal != Refusal::kNone) return refusal;
   if (builder.several()) {
     if (function.other_threads) return Refusal::kOtherThreads;
@@ -160,19 +177,16 @@ Refusal MakeStub(const Function& function, uint64_t stub_address, uint64_t slot_
     if (jump_table || builder.HasBranchInside()) return Refusal::kBranchInside;
   }
   stub->entry = reinterpret_cast<uint64_t>(function.entry);
-  stub->call[0] = 0xff;  // call [rip + distance]
-  stub->call[1] = 0x15;
-  const auto distance = static_cast<int64_t>(slot_address - (stub_address + offsetof(Stub, code)));
-  if (!Fits32(distance)) return Refusal::kTooFar;
-  Put32(stub->call + 2, distance);
-  const auto jump = static_cast<int64_t>(stub_address - reinterpret_cast<uint64_t>(prefix));
+  stub->several = builder.several();
+  if (!WriteHead(place, stub)) return Refusal::kTooFar;
+  const auto jump = static_cast<int64_t>(place.stub - reinterpret_cast<uint64_t>(prefix));
   return Fits32(jump - 16) && Fits32(jump + 16) ? Refusal::kNone : Refusal::kTooFar;
 }
 
 void PrefixJump(const Function& function, uint64_t stub_address, uint8_t (&out)[kJumpSize]) {
   const uint64_t behind = reinterpret_cast<uint64_t>(function.entry) - abi::kEntryPrefixSize + kJumpSize;
   out[0] = 0xe9;
-  Put32(out + 1, static_cast<int64_t>(stub_address + offsetof(Stub, call) - behind));
+  Put32(out + 1, static_cast<int64_t>(stub_address + offsetof(Stub, count) - behind));
 }
 
 void EntryJump(const Stub& stub, uint8_t (&out)[kShortJumpSize]) {

@@ -1,9 +1,12 @@
-// The code that a patched entry runs: a call of the trampoline, then the instructions that the patch displaced, then a
-// jump back behind them.
+// The code that a patched entry runs: it counts down, and calls the trampoline once it is below zero; then come the
+// instructions that the patch displaced, then a jump back behind them.
 //
 //   before   prefix: 0f 0b rcent..      entry: push rbx; mov ebx, edi; …
 //   after    prefix: jmp stub           entry: jmp prefix (two bytes); the rest as it was
-//            stub:   call trampoline; push rbx; mov ebx, edi; jmp entry+3
+//            stub:   dec counter; jns 1f; call trampoline; 1: push rbx; mov ebx, edi; jmp entry+3
+//
+// So a function that is entered too often costs 4 ns an entry until its counter is through, not the trampoline's 300 to
+// 600, and is counted all the same. Flags hold nothing at a function's entry: the ABI gives them to the callee.
 //
 // Pure: it reads the function and fills a Stub; who writes which memory is text_writer.h's and patcher.h's.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_STUB_H_
@@ -33,19 +36,24 @@ enum class Refusal : uint8_t {
 // "its first instruction jumps away": for messages.
 const char* RefusalText(Refusal refusal);
 
-constexpr size_t kStubCodeSize = 40;
+constexpr size_t kStubCodeSize = 32;
+
+// What a stub counts down, in writable memory beside it. Without atomics: threads that meet there lose a count.
+using EntryCounter = int32_t;
 
 // One in executable memory. `call` comes directly behind `entry`, which is how the trampoline finds it.
 struct Stub {
-  uint64_t entry;  // as the symbol table has it
+  uint64_t entry;    // as the symbol table has it
+  uint8_t count[8];  // dec dword ptr [counter]; jns code
   uint8_t call[6];
   uint8_t code[kStubCodeSize];
   uint8_t skipped;    // bytes of the entry before what is displaced: an endbr64
   uint8_t displaced;  // bytes of the entry that `code` stands for
   uint8_t copied;     // of these, the first that it holds as they were
-  uint8_t padding[7];
+  uint8_t several;    // displaced instructions: may only be patched while no thread can stand between them
+  uint8_t padding[6];
 };
-static_assert(sizeof(Stub) == 64 && offsetof(Stub, call) == 8 && offsetof(Stub, code) == 14,
+static_assert(sizeof(Stub) == 64 && offsetof(Stub, call) == 16 && offsetof(Stub, code) == 22,
               "trampoline.cc goes from its return address to Stub::entry");
 
 // The function that is to be patched: its bytes where they are, from the prefix to its end.
@@ -55,8 +63,15 @@ struct Function {
   bool other_threads;  // may run meanwhile
 };
 
-// Fills `stub`, which will lie at `stub_address` and calls through the pointer at `slot_address`.
-Refusal MakeStub(const Function& function, uint64_t stub_address, uint64_t slot_address, Stub* stub);
+// Where a stub will lie, and what it refers to.
+struct StubPlace {
+  uint64_t stub;
+  uint64_t slot;     // of the pointer that it calls through
+  uint64_t counter;  // an EntryCounter
+};
+
+// Fills `stub`, which will lie at `place`.
+Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub);
 
 // The bytes from the prefix to the entry's first two instructions' bytes that change, for a made stub.
 constexpr size_t kJumpSize = 5;       // in the prefix

@@ -3,47 +3,48 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/client/snapshot/system_call.h"
+
 namespace recrash::client {
 namespace {
 
+using snapshot::Call;
+
 constexpr uint64_t kPage = 4096;
 
-struct Pages {
-  uint64_t begin = UINT64_MAX;
-  uint64_t end = 0;
-};
-
-Pages PagesOf(const Edit* edits, size_t count) {
-  Pages pages;
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t begin = edits[i].address & ~(kPage - 1);
-    const uint64_t end = (edits[i].address + edits[i].size + kPage - 1) & ~(kPage - 1);
-    if (begin < pages.begin) pages.begin = begin;
-    if (end > pages.end) pages.end = end;
-  }
-  return pages;
-}
+uint64_t RoundUp(uint64_t address) { return (address + kPage - 1) & ~(kPage - 1); }
 
 }  // namespace
 
-bool WriteText(const CodeSegment& segment, const Edit* edits, size_t count) {
-  const Pages pages = PagesOf(edits, count);
-  const uint64_t size = pages.end - pages.begin;
-  if (count == 0 || pages.begin < segment.begin || pages.end > ((segment.end + kPage - 1) & ~(kPage - 1)) ||
-      size > 2 * kPage)
-    return false;
-  const auto offset = static_cast<off_t>(segment.file_offset + (pages.begin - segment.begin));
-  void* copy = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, segment.file, offset);
-  if (copy == MAP_FAILED) return false;
+TextCopy::~TextCopy() {
+  if (copy_ != 0) Call(SYS_munmap, copy_, size_);
+}
+
+bool TextCopy::Begin(const CodeSegment& segment, uint64_t begin, uint64_t end) {
+  begin_ = begin & ~(kPage - 1);
+  size_ = RoundUp(end) - begin_;
+  if (begin_ < segment.begin || RoundUp(end) > RoundUp(segment.end) || begin >= end) return false;
+  // All of it is written: its pages at once, instead of a fault for each.
+  const long copy = Call(SYS_mmap, nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, segment.file,
+                         segment.file_offset + (begin_ - segment.begin));
+  if (copy < 0) return false;
+  copy_ = static_cast<uint64_t>(copy);
   // From memory, not from the file: earlier edits are in it.
-  memcpy(copy, reinterpret_cast<const void*>(pages.begin), size);
-  for (size_t i = 0; i < count; ++i)
-    memcpy(static_cast<char*>(copy) + (edits[i].address - pages.begin), edits[i].bytes, edits[i].size);
-  if (mprotect(copy, size, PROT_READ | PROT_EXEC) == 0 &&
-      mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(pages.begin)) != MAP_FAILED)
-    return true;
-  munmap(copy, size);
-  return false;
+  memcpy(reinterpret_cast<void*>(copy_), reinterpret_cast<const void*>(begin_), size_);
+  return true;
+}
+
+void TextCopy::Put(uint64_t address, const void* bytes, size_t size) {
+  if (copy_ == 0 || address < begin_ || address - begin_ > size_ - size) return;
+  memcpy(reinterpret_cast<void*>(copy_ + (address - begin_)), bytes, size);
+}
+
+bool TextCopy::Commit() {
+  if (copy_ == 0 || Call(SYS_mprotect, copy_, size_, PROT_READ | PROT_EXEC) != 0 ||
+      Call(SYS_mremap, copy_, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, begin_) < 0)
+    return false;
+  copy_ = 0;
+  return true;
 }
 
 }  // namespace recrash::client

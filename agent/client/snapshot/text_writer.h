@@ -4,11 +4,15 @@
 // the same file is made elsewhere, written, made read-only and executable, and moved over the old ones in one system
 // call. Another thread that runs there sees the old page or the new one. What forbids executable memory that was
 // written (W^X policies without mprotect, PR_SET_MDWE) refuses before anything has changed.
+//
+// By system_call.h alone: the recorder may come here in the middle of the program.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_TEXT_WRITER_H_
 #define RECRASH_AGENT_CLIENT_SNAPSHOT_TEXT_WRITER_H_
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "shadowstack/abi.h"
 
 namespace recrash::client {
 
@@ -20,14 +24,25 @@ struct CodeSegment {
   int file = -1;             // open for reading; the very file that is mapped
 };
 
-struct Edit {
-  uint64_t address = 0;
-  const void* bytes = nullptr;
-  size_t size = 0;
-};
+// A copy of some pages of a segment that will take their place; gone with it where it does not.
+class TextCopy {
+ public:
+  TextCopy() = default;
+  TextCopy(const TextCopy&) = delete;
+  TextCopy& operator=(const TextCopy&) = delete;
+  RECRASH_SIGNAL_SAFE ~TextCopy();
 
-// All edits, which lie within one page of each other, or none of them.
-bool WriteText(const CodeSegment& segment, const Edit* edits, size_t count);
+  // The pages that hold [begin, end).
+  RECRASH_SIGNAL_SAFE bool Begin(const CodeSegment& segment, uint64_t begin, uint64_t end);
+  // At `address` in the old pages; what lies outside of them is not written.
+  RECRASH_SIGNAL_SAFE void Put(uint64_t address, const void* bytes, size_t size);
+  RECRASH_SIGNAL_SAFE bool Commit();
+
+ private:
+  uint64_t copy_ = 0;  // 0: there is none
+  uint64_t begin_ = 0;
+  uint64_t size_ = 0;
+};
 
 }  // namespace recrash::client
 

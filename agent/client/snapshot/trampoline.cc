@@ -20,7 +20,7 @@ __attribute__((visibility("hidden"))) uint32_t recrash_xsave_size;
 __attribute__((visibility("hidden"))) void recrash_entry_trampoline();
 
 // The recorder's definition, where there is one, takes this one's place.
-__attribute__((weak)) void recrash_on_entry(const EntryRegisters*) {}
+__attribute__((weak)) void recrash_on_entry(const EntryRegisters*, int32_t*) {}
 }
 
 asm(R"(
@@ -91,8 +91,10 @@ recrash_entry_trampoline:
   movups %xmm5, 128(%rsp)
   movups %xmm6, 144(%rsp)
   movups %xmm7, 160(%rsp)
-  movq 16(%rbp), %rax               /* the stub's code; Stub::entry lies 14 bytes before it */
-  movq -14(%rax), %rax
+  movq 16(%rbp), %rax               /* the stub's code; Stub::entry lies 22 bytes before it */
+  movslq -12(%rax), %rsi            /* the distance in Stub::count, from 8 bytes before the code */
+  leaq -8(%rax,%rsi), %rsi
+  movq -22(%rax), %rax
   movq %rax, 176(%rsp)
   leaq 24(%rbp), %rax
   movq %rax, 184(%rsp)

@@ -7,9 +7,6 @@
 namespace recrash::snapshot {
 namespace {
 
-// A frame further away than any stack is large lies on another one: that of a signal handler, of a coroutine.
-constexpr uint64_t kLargestStack = uint64_t{1} << 30;
-
 uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) & ~(kPage - 1); }
 
 uint32_t VersionsIn(uint64_t memory) { return static_cast<uint32_t>(memory / kPage); }
@@ -21,17 +18,28 @@ uint32_t SlotsFor(uint64_t memory) {
   return slots;
 }
 
+uint32_t PlacesFor(uint32_t functions) {
+  uint32_t places = 1;
+  while (places < 2 * functions) places *= 2;
+  return places;
+}
+
+// Of the table that leads from entries to functions.
+uint32_t FirstPlace(uint64_t entry, uint32_t mask) {
+  return static_cast<uint32_t>((entry * 0x9e3779b97f4a7c15ull) >> 32) & mask;
+}
+
 }  // namespace
 
-uint64_t VersionLog::SizeFor(uint64_t memory) {
+uint64_t VersionLog::SizeFor(uint64_t memory, uint32_t functions) {
   VersionLog plan = {};
   LogHeader header = {};
   plan.at_ = reinterpret_cast<uint64_t>(&header);
-  plan.Begin(&header, memory);
+  plan.Begin(&header, memory, functions);
   return header.size;
 }
 
-void VersionLog::Begin(void* at, uint64_t memory) {
+void VersionLog::Begin(void* at, uint64_t memory, uint32_t functions) {
   at_ = reinterpret_cast<uint64_t>(at);
   LogHeader& log = header();
   log.version = kLogVersion;
@@ -51,6 +59,9 @@ void VersionLog::Begin(void* at, uint64_t memory) {
   log.map_lists = place(kMostMapLists * sizeof(LogMapList));
   log.file_lists = place(kMostFileLists * sizeof(LogFileList));
   log.paths = place(kMostPaths * sizeof(LogPath));
+  log.function_capacity = functions;
+  log.functions = place(functions * sizeof(LogFunction));
+  log.places = place(PlacesFor(functions) * sizeof(uint32_t));
   log.contents = place((log.version_capacity + uint64_t{1}) * kPage);
   log.size = offset;
   next_ = 1;
@@ -69,10 +80,46 @@ void VersionLog::RemoveFrame(uint32_t index) {
   --log.frame_count;
 }
 
-void VersionLog::DropReturned(uint64_t thread, uint64_t sp) {
+void VersionLog::DropReturned(const StackAbove& stack) {
   for (uint32_t i = header().frame_count; i-- > 0;) {
     const LogFrame& frame = frames()[i];
-    if (frame.thread == thread && frame.registers.sp <= sp && sp - frame.registers.sp < kLargestStack) RemoveFrame(i);
+    if (frame.thread == stack.thread && stack.HasReturned(frame.registers.sp, frame.return_address)) RemoveFrame(i);
+  }
+}
+
+void VersionLog::KeepFew(const LogFrame& frame) {
+  constexpr uint32_t kYoungest = 1;  // beside the one that is to come
+  uint32_t younger = 0, last = 0;
+  for (uint32_t i = header().frame_count; i-- > 0;) {
+    const LogFrame& other = frames()[i];
+    if (other.thread != frame.thread || other.registers.entry != frame.registers.entry) continue;
+    if (younger > kYoungest) RemoveFrame(last);
+    last = i;
+    ++younger;
+  }
+}
+
+// ---- Functions -----------------------------------------------------------------------------------------------------
+
+// Places are taken and never given back; one that another thread is about to fill is that of its function.
+LogFunction* VersionLog::FunctionAt(uint64_t entry) {
+  LogHeader& log = header();
+  const uint32_t mask = PlacesFor(log.function_capacity) - 1;
+  auto* const places = At<uint32_t>(log.places);
+  for (uint32_t slot = FirstPlace(entry, mask);; slot = (slot + 1) & mask) {
+    uint32_t place = __atomic_load_n(&places[slot], __ATOMIC_ACQUIRE);
+    if (place == 0) {
+      const uint32_t number = __atomic_fetch_add(&log.function_count, 1, __ATOMIC_RELAXED);
+      if (number >= log.function_capacity) {
+        __atomic_fetch_sub(&log.function_count, 1, __ATOMIC_RELAXED);
+        return nullptr;
+      }
+      functions()[number].entry = entry;
+      if (__atomic_compare_exchange_n(&places[slot], &place, number + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        return &functions()[number];
+      functions()[number].entry = 0;  // another one came first: a place that stays empty
+    }
+    if (functions()[place - 1].entry == entry) return &functions()[place - 1];
   }
 }
 

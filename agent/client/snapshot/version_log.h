@@ -7,24 +7,32 @@
 #define RECRASH_AGENT_CLIENT_SNAPSHOT_VERSION_LOG_H_
 
 #include "agent/client/snapshot/log_format.h"
+#include "agent/client/snapshot/stack_above.h"
 #include "shadowstack/abi.h"
 
 namespace recrash::snapshot {
 
 class VersionLog {
  public:
-  // Bytes that a log needs which holds `memory` bytes of pages.
-  static uint64_t SizeFor(uint64_t memory);
+  // Bytes that a log needs which holds `memory` bytes of pages, and counts `functions`.
+  static uint64_t SizeFor(uint64_t memory, uint32_t functions = 0);
 
   // `at`: as many zero bytes.
-  void Begin(void* at, uint64_t memory);
+  void Begin(void* at, uint64_t memory, uint32_t functions = 0);
   bool begun() const { return at_ != 0; }
 
   LogHeader& header() const { return *At<LogHeader>(0); }
 
-  // Frames of `thread` at or below `sp` have returned: their place on the stack is that of a new one.
-  RECRASH_SIGNAL_SAFE void DropReturned(uint64_t thread, uint64_t sp);
+  // Frames of the thread that have returned.
+  RECRASH_SIGNAL_SAFE void DropReturned(const StackAbove& stack);
   RECRASH_SIGNAL_SAFE void DropAllFrames();
+
+  // Of a recursion the oldest frame and the two youngest, which is `frame`'s function and thread: one is where a replay
+  // may begin, the others are near to what fails.
+  RECRASH_SIGNAL_SAFE void KeepFew(const LogFrame& frame);
+
+  // The function's place; null: there is no more room. Any thread, at any time.
+  RECRASH_SIGNAL_SAFE LogFunction* FunctionAt(uint64_t entry);
 
   // Pages that can be saved; looks for versions that nobody needs when there are fewer than `wanted`.
   RECRASH_SIGNAL_SAFE uint32_t Room(uint32_t wanted);
@@ -54,6 +62,7 @@ class VersionLog {
   RECRASH_SIGNAL_SAFE void Add(const LogFrame& frame);
 
   LogFrame* frames() const { return At<LogFrame>(header().frames); }
+  LogFunction* functions() const { return At<LogFunction>(header().functions); }
   LogMapList* map_lists() const { return At<LogMapList>(header().map_lists); }
   LogFileList* file_lists() const { return At<LogFileList>(header().file_lists); }
   LogPath* paths() const { return At<LogPath>(header().paths); }

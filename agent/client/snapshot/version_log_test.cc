@@ -101,7 +101,7 @@ class Model {
   // A snapshot may be broken off where there is no room: it is none then, and what it did copy stays.
   void Enter() {
     sp_ -= 16;
-    log_->DropReturned(kThread, sp_);
+    log_->DropReturned({kThread, sp_, 0});
     std::erase_if(live_, [&](const auto& frame) { return sp_of_[frame.first] <= sp_; });
     const uint64_t number = ++number_;
     while (!written_.empty()) {
@@ -160,7 +160,7 @@ TEST(VersionLog, IsRightWhereThereIsLittleRoom) {
 TEST(VersionLog, KeepsOneVersionOfWhatNobodyNeeds) {
   Log log(1 << 20);
   for (uint64_t number = 1; number <= 1000; ++number) {
-    log->DropReturned(kThread, 100);
+    log->DropReturned({kThread, 100, 0});
     ASSERT_TRUE(log->Save(kFirstPage, number, Filled(static_cast<uint8_t>(number)).data()));
     log->Add(FrameAt(number, 100));
   }
@@ -185,9 +185,9 @@ TEST(VersionLog, DropsFramesOfTheSameStackAlone) {
   log->Add(FrameAt(1, 0x7f0000001000));
   log->Add(FrameAt(2, 0x7f0000000f00));
   log->Add(FrameAt(3, 0x7f0000000e00, kThread + 1));
-  log->DropReturned(kThread, 0x7fff00000000);
+  log->DropReturned({kThread, 0x7fff00000000, 0});
   EXPECT_EQ(log->header().frame_count, 3u) << "another stack";
-  log->DropReturned(kThread, 0x7f0000000f80);
+  log->DropReturned({kThread, 0x7f0000000f80, 0});
   ASSERT_EQ(log->header().frame_count, 2u);
   EXPECT_EQ(log->frames()[0].number, 1u);
   EXPECT_EQ(log->frames()[1].number, 3u);

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "agent/client/snapshot/left_out.h"
+#include "agent/client/snapshot/patcher.h"
 #include "agent/client/snapshot/system_call.h"
 
 namespace recrash::snapshot {
@@ -58,6 +59,7 @@ int OpenHigh(const char* path) {
 // Appends; a mapping that touches the last one and is of the same kind is part of it.
 bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
   if (range.start < log.start + log.size && log.start < range.end) return true;
+  if (client::IsEntryCounters(range.start)) return true;
   if (list.count == kMostRanges) return false;
   list.ranges[list.count++] = range;
   return true;

@@ -37,6 +37,7 @@ __fentry__:
   lea 16(%rbp), %rax
   mov %rax, 184(%rsp)
   mov %rsp, %rdi
+  xor %esi, %esi
   call recrash_on_entry
   mov 0(%rsp), %rdi
   mov 8(%rsp), %rsi
