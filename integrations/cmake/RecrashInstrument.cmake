@@ -1,8 +1,9 @@
-# recrash_instrument(target [MODE references|full|second-chance|references+second-chance] [VERSION text])
+# recrash_instrument(target [MODE references|full|second-chance|references+second-chance|adaptive] [VERSION text])
 #
 # Compiles the target's C and C++ sources with recrash's pass, so that its functions keep their arguments, and links the
 # agent into it when it is an executable. MODE full also keeps the fields that functions use; the
-# second-chance modes make entries patchable, for the functions that a profile names. VERSION is the build's own name,
+# second-chance modes make entries patchable, for the functions that a profile names; adaptive has all of them watched
+# from the start. VERSION is the build's own name,
 # found again in reports and tests.
 
 # What the pass needs; an error says what was found and what to do.
@@ -28,9 +29,9 @@ function(recrash_instrument target)
   if(NOT TARGET ${target})
     message(FATAL_ERROR "recrash_instrument: ${target} is not a target")
   endif()
-  if(ARG_MODE AND NOT ARG_MODE MATCHES "^(references|full|second-chance|references\\+second-chance)$")
-    message(FATAL_ERROR "recrash_instrument(${target}): MODE is references, full, second-chance or "
-      "references+second-chance, not ${ARG_MODE}")
+  if(ARG_MODE AND NOT ARG_MODE MATCHES "^(references|full|second-chance|references\\+second-chance|adaptive)$")
+    message(FATAL_ERROR "recrash_instrument(${target}): MODE is references, full, second-chance, "
+      "references+second-chance or adaptive, not ${ARG_MODE}")
   endif()
 
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)

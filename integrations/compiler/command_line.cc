@@ -85,7 +85,8 @@ constexpr std::array<std::string_view, 6> kNoProgramForLinker = {"-shared", "--s
 
 constexpr std::array<std::string_view, 8> kHeaderSuffixes = {"h", "hh", "hp", "hpp", "hxx", "h++", "H", "HPP"};
 
-constexpr std::array<std::string_view, 4> kModes = {"references", "full", "second-chance", "references+second-chance"};
+constexpr std::array<std::string_view, 5> kModes = {"references", "full", "second-chance", "references+second-chance",
+                                                    "adaptive"};
 
 enum class InputKind { kSource, kHeader, kOther };
 
@@ -205,7 +206,9 @@ std::string Complaint(std::string_view word) {
   }
   if (name == "-recrash-mode") {
     if (Contains(kModes, value)) return "";
-    return std::string(word) + ": the modes are references, full, second-chance and references+second-chance";
+    return std::string(word) +
+           ": the modes are references, full, second-chance, references+second-chance "
+           "and adaptive";
   }
   if (name == "-recrash-depth") {
     if (value == "0" || value == "1") return "";

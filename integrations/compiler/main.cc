@@ -38,6 +38,8 @@ options, and
                              keep nothing; but functions that a profile names can be watched from their entry on
   -recrash-mode=references+second-chance
                              both: the argument words, and entries that a profile can have watched
+  -recrash-mode=adaptive     the same, without a profile: the agent watches all, for 1 percent of CPU time (snapshot_cpu
+                             in RECRASH_OPTIONS) and memory of the size that the program has (snapshot_memory)
   -recrash-depth=0|1         in mode full: whether to follow pointers (default 1)
   -recrash-version=TEXT      identifier of this build, shown in reports
   -recrash-std               instrument functions of namespace std, too

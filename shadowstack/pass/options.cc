@@ -12,7 +12,8 @@ cl::opt<Mode> mode_option("recrash-mode", cl::desc("What recrash keeps of each c
                                      clEnumValN(Mode::kFull, "full", "argument words and used fields"),
                                      clEnumValN(Mode::kSecondChance, "second-chance", "nothing but patchable entries"),
                                      clEnumValN(Mode::kReferencesAndSecondChance, "references+second-chance",
-                                                "argument words and patchable entries")));
+                                                "argument words and patchable entries"),
+                                     clEnumValN(Mode::kAdaptive, "adaptive", "the same, watched without a profile")));
 cl::opt<int> depth_option("recrash-depth", cl::desc("How far mode full follows pointers (0 or 1)"), cl::init(1));
 cl::opt<std::string> version_option("recrash-version", cl::desc("Identifier of this build, shown in reports"));
 cl::opt<bool> std_option("recrash-std", cl::desc("Instrument functions of namespace std as well"), cl::init(false));
@@ -38,12 +39,16 @@ const char* ModeName(Mode mode) {
       return "second-chance";
     case Mode::kReferencesAndSecondChance:
       return "references+second-chance";
+    case Mode::kAdaptive:
+      return "adaptive";
   }
   return "";
 }
 
 bool KeepsArguments(Mode mode) { return mode != Mode::kSecondChance; }
 
-bool HasPatchableEntries(Mode mode) { return mode == Mode::kSecondChance || mode == Mode::kReferencesAndSecondChance; }
+bool HasPatchableEntries(Mode mode) {
+  return mode == Mode::kSecondChance || mode == Mode::kReferencesAndSecondChance || mode == Mode::kAdaptive;
+}
 
 }  // namespace recrash::pass

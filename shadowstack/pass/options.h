@@ -11,6 +11,7 @@ enum class Mode {
   kFull,                       // and copies of the fields that the function uses through them
   kSecondChance,               // nothing; but entries can be patched
   kReferencesAndSecondChance,  // the argument words, and entries can be patched
+  kAdaptive,                   // the same, and the agent watches all of them from the start
 };
 
 struct Options {
