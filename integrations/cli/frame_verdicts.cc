@@ -41,53 +41,24 @@ void AddStates(const std::vector<EntryState>& states, ReplayData* replay) {
   std::ranges::sort(replay->entry_states, {}, &EntryState::frame);
 }
 
-std::vector<uint32_t> IndicesOf(const std::vector<ReplayFrame>& frames) {
-  std::vector<uint32_t> indices;
-  for (const ReplayFrame& frame : frames) indices.push_back(frame.index);
-  return indices;
-}
-
-std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts) {
+std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, bool all) {
   std::vector<uint32_t> frames;
   for (const FrameVerdict& verdict : verdicts)
-    if (MayReproduce(verdict)) frames.push_back(verdict.index);
+    if (all || MayReproduce(verdict)) frames.push_back(verdict.index);
   return frames;
 }
 
-struct DerivedFrames {
-  std::vector<uint32_t> frames;
-  std::map<uint32_t, std::string> reasons;  // of frames that lie inside one with a state, and got none
-};
-
-// Adds to the suite's report what can be derived.
-DerivedFrames DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, Suite* suite) {
-  if (frames.empty() || suite->report.replay->entry_states.empty()) return {};
+Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, const Report& report) {
+  if (frames.empty() || report.replay->entry_states.empty()) return {};
   Progress progress("deriving entry states");
   progress.Show(0, frames.size());
   DeriveOptions options;
   options.replay = verify;
-  Result<Derivation> derivation = DeriveEntryStates(suite->report, frames, options);
+  Result<Derivation> derivation = DeriveEntryStates(report, frames, options);
   progress.Clear();
-  if (!derivation) {
-    Note("no entry states are derived: " + derivation.error().message);
-    return {};
-  }
-  AddStates(derivation->states, &*suite->report.replay);
-  return {IndicesOf(derivation->states), std::move(derivation->reasons)};
-}
-
-// In the notes of frames that did not reproduce all the same.
-void SayWhatDerivationDid(const Report& report, const DerivedFrames& derived, std::vector<FrameVerdict>* verdicts) {
-  for (FrameVerdict& verdict : *verdicts) {
-    if (verdict.verdict == Verdict::kReproduced) continue;
-    const auto reason = derived.reasons.find(verdict.index);
-    const EntryState* state = report.replay->FindEntryState(verdict.index);
-    if (reason != derived.reasons.end()) {
-      AddClause("no entry state: " + reason->second, &verdict);
-    } else if (state && state->derived_from && verdict.entry_state) {
-      AddClause(fmt::format("so it does from the entry state derived from frame {}", *state->derived_from), &verdict);
-    }
-  }
+  if (derivation) return *std::move(derivation);
+  Note("no entry states are derived: " + derivation.error().message);
+  return {};
 }
 
 VerifyOptions OptionsFor(const Suite& suite, const VerifyOptionsGiven& options) {
@@ -110,15 +81,41 @@ Result<std::vector<FrameVerdict>> Replay(const Suite& suite, const VerifyOptions
   return verdicts;
 }
 
-// Once more, those of `only`, in place of what was found before.
-Status ReplayAgain(const Suite& suite, VerifyOptions verify, std::vector<uint32_t> only,
-                   std::vector<FrameVerdict>* verdicts) {
-  if (only.empty()) return Ok{};
-  verify.only = std::move(only);
-  const Result<std::vector<FrameVerdict>> again = Replay(suite, verify);
+// Frames that reproduce from a derived state keep it, and its arguments; of others the verdict before stands.
+void TakeVerdict(const FrameVerdict& from_entry, std::vector<ReplayWord> arguments, FrameVerdict* verdict,
+                 ReplayFrame* frame) {
+  if (from_entry.verdict == Verdict::kReproduced) {
+    const double before = verdict->seconds;
+    *verdict = from_entry;
+    verdict->seconds += before;
+  } else {
+    AddClause(fmt::format("from the entry state derived from frame {}: {}", from_entry.derived_from.value_or(0),
+                          from_entry.note),
+              verdict);
+    frame->words = std::move(arguments);  // those before
+  }
+}
+
+template <typename T>
+auto Find(std::vector<T>& all, uint32_t index) {
+  return std::ranges::find(all, index, &T::index);
+}
+
+// Replays those that have a state now from that alone.
+Status ReplayFromEntries(Derivation derivation, VerifyOptions verify, Suite* suite,
+                         std::vector<FrameVerdict>* verdicts) {
+  if (derivation.states.empty()) return Ok{};
+  std::vector<ReplayFrame>& frames = suite->report.replay->frames;
+  verify.only = IndicesOf(derivation.states);
+  verify.from_entry = true;
+  AddStates(derivation.states, &*suite->report.replay);
+  for (auto& [frame, arguments] : derivation.arguments) std::swap(Find(frames, frame)->words, arguments);
+  const Result<std::vector<FrameVerdict>> again = Replay(*suite, verify);
   if (!again) return again.error();
-  for (const FrameVerdict& verdict : *again)
-    *std::ranges::find(*verdicts, verdict.index, &FrameVerdict::index) = verdict;
+  for (const FrameVerdict& verdict : *again) {
+    std::vector<ReplayWord>& before = derivation.arguments[verdict.index];
+    TakeVerdict(verdict, std::move(before), &*Find(*verdicts, verdict.index), &*Find(frames, verdict.index));
+  }
   return Ok{};
 }
 
@@ -126,17 +123,16 @@ Status ReplayAgain(const Suite& suite, VerifyOptions verify, std::vector<uint32_
 
 Result<std::vector<FrameVerdict>> ReplayFrames(Suite* suite, const VerifyOptionsGiven& options, bool same_build) {
   const VerifyOptions verify = OptionsFor(*suite, options);
-  const bool derive = same_build && options.derive != Derive::kNone && suite->report.replay;
-  DerivedFrames derived;
-  if (derive && options.derive == Derive::kAll)
-    derived = DeriveStates(IndicesOf(suite->report.replay->frames), verify, suite);
   Result<std::vector<FrameVerdict>> verdicts = Replay(*suite, verify);
-  if (!verdicts || !derive) return verdicts;
-  if (options.derive == Derive::kNeeded) {
-    derived = DeriveStates(FramesToDerive(*verdicts), verify, suite);
-    if (const Status again = ReplayAgain(*suite, verify, derived.frames, &*verdicts); !again) return again.error();
+  if (!verdicts || !same_build || options.derive == Derive::kNone) return verdicts;
+  const bool all = options.derive == Derive::kAll;
+  Derivation derivation = DeriveStates(FramesToDerive(*verdicts, all), verify, suite->report);
+  for (FrameVerdict& verdict : *verdicts) {
+    const auto reason = derivation.reasons.find(verdict.index);
+    if (reason != derivation.reasons.end()) AddClause("no entry state: " + reason->second, &verdict);
   }
-  SayWhatDerivationDid(suite->report, derived, &*verdicts);
+  const Status status = ReplayFromEntries(std::move(derivation), verify, suite, &*verdicts);
+  if (!status) return status.error();
   return verdicts;
 }
 

@@ -60,8 +60,8 @@ void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
   static const std::map<std::string, Derive> kDerive = {
       {"needed", Derive::kNeeded}, {"all", Derive::kAll}, {"none", Derive::kNone}};
   app->add_option("--derive", options->derive,
-                  "entry states of frames inside one whose state was recorded, from its replay: for those that do not "
-                  "reproduce otherwise (needed), all, or none")
+                  "entry states of frames inside one whose state was recorded, taken in its replay: for those that do "
+                  "not reproduce otherwise (needed, the default), for all, or for none")
       ->type_name("needed|all|none")
       ->transform(CLI::CheckedTransformer(kDerive, CLI::ignore_case).description(""));
   app->add_flag("!--no-build", options->build, "leave the tests as source, do not build and run them");

@@ -22,8 +22,9 @@ Status WriteCandidates(const Suite& suite);
 // report. Where that cannot be, the suite stays as it is, and a note says why.
 void Rerun(double seconds, Suite* suite);
 
-// Replays all frames of the suite. Those that do not reproduce once more, from entry states that are derived where the
-// options say so, and the program is the build that crashed; these are in the suite's report then.
+// Replays all frames of the suite; then those that did not reproduce, or all, from entry states that are derived, where
+// the options say so and the program is the build that crashed. What a frame reproduces from is in the suite's report
+// then.
 Result<std::vector<FrameVerdict>> ReplayFrames(Suite* suite, const VerifyOptionsGiven& options, bool same_build);
 
 struct Verification {

@@ -3,16 +3,22 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
 
+#include "agent/collector/proc_files.h"
 #include "agent/collector/target_memory.h"
+#include "agent/report/maps.h"
 
 namespace recrash {
 namespace {
 
 using Bytes = std::array<uint8_t, 16>;
+
+// A block that was given back before the crash lay beside others, as the kernel maps them.
+constexpr uint64_t kUnmapped = 1ull << 30;
 
 std::optional<Bytes> ArgumentAt(const ReplayWord& word, const user_regs_struct& registers, const TargetMemory& memory) {
   const unsigned long long integers[] = {registers.rdi, registers.rsi, registers.rdx, registers.rcx,
@@ -28,18 +34,35 @@ std::optional<Bytes> ArgumentAt(const ReplayWord& word, const user_regs_struct& 
   return bytes;
 }
 
+// No farther from something that is mapped than `distance`.
+bool IsNear(const std::vector<Mapping>& mappings, const Bytes& word, uint64_t distance) {
+  uint64_t address = 0;
+  memcpy(&address, word.data(), sizeof address);
+  return std::ranges::any_of(mappings, [=](const Mapping& mapping) {
+    return address + distance >= mapping.start.value && address < mapping.end.value + distance;
+  });
+}
+
 }  // namespace
 
-bool HasArgumentsOf(const ReplayFrame& frame, pid_t process) {
+std::optional<std::vector<ReplayWord>> ArgumentsAt(const Report& report, const ReplayFrame& frame, pid_t process) {
   user_regs_struct registers;
   const Result<TargetMemory> memory = TargetMemory::Open(process);
-  if (!memory || ptrace(PTRACE_GETREGS, process, nullptr, &registers) != 0) return true;
-  for (const ReplayWord& word : frame.words) {
-    if (word.source != ValueSource::kRecord) continue;
+  if (!memory || ptrace(PTRACE_GETREGS, process, nullptr, &registers) != 0) return std::nullopt;
+  const std::vector<Mapping> mappings = ParseMaps(ReadProcFile(process, "maps"));
+  std::vector<ReplayWord> words = frame.words;
+  for (ReplayWord& word : words) {
     const std::optional<Bytes> now = ArgumentAt(word, registers, *memory);
-    if (now && memcmp(now->data(), word.bytes.data(), word.size) != 0) return false;
+    if (!now || memcmp(now->data(), word.bytes.data(), word.size) == 0) continue;
+    const bool is_address =
+        word.size == sizeof(uint64_t) && IsNear(report.mappings, word.bytes, kUnmapped) && IsNear(mappings, *now, 0);
+    if (is_address) {
+      word.bytes = *now;
+    } else if (word.source == ValueSource::kRecord) {
+      return std::nullopt;
+    }
   }
-  return true;
+  return words;
 }
 
 }  // namespace recrash

@@ -148,12 +148,14 @@ void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* b
   why_not_[i] = FrameText(outer().index) + " replayed from its entry took another way to it";
   if (entries_[i].sp != sp) return;
   why_not_[i] = FrameText(outer().index) + " replayed from its entry came to it with other arguments";
-  if (!HasArgumentsOf(FrameAt(i), program.pid())) return;
+  std::optional<std::vector<ReplayWord>> arguments = ArgumentsAt(report_, FrameAt(i), program.pid());
+  if (!arguments) return;
   Result<EntryState> state = begin_->StateAt(program.pid(), entries_[i].frame);
   why_not_[i] = state ? "states of other frames leave no room for its own" : state.error().message;
   if (!state || SizeOf(*state) > *bytes_left) return;
   *bytes_left -= SizeOf(*state);
   derivation->states.push_back(*std::move(state));
+  derivation->arguments[entries_[i].frame] = *std::move(arguments);
   why_not_[i].clear();
 }
 
@@ -215,7 +217,8 @@ Result<Derivation> DeriveEntryStates(const Report& report, const std::vector<uin
     const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
     std::vector<uint32_t> inside = left;
     std::erase_if(inside, [&](uint32_t frame) { return frame >= state.frame; });
-    if (state.derived_from || outer == all.end() || inside.empty()) continue;
+    const bool is_exact = !state.derived_from && state.copied_depth == 0;
+    if (!is_exact || outer == all.end() || inside.empty()) continue;
     if (astray == kMostAstray) {
       const std::string why = "the replays of " + std::to_string(astray) + " outer frames went astray";
       for (const uint32_t frame : inside) derivation.reasons.emplace(frame, why);

@@ -20,7 +20,9 @@ struct DeriveOptions {
 };
 
 struct Derivation {
-  std::vector<EntryState> states;           // sorted by frame
+  std::vector<EntryState> states;  // sorted by frame
+  // With these a frame has to be called from its state: some of the addresses may be others than at the crash.
+  std::map<uint32_t, std::vector<ReplayWord>> arguments;
   std::map<uint32_t, std::string> reasons;  // why a frame has none, in one clause
 };
 

@@ -76,6 +76,10 @@ class Recorded : public ReplayedProgram {
     std::ranges::sort(all, {}, &EntryState::frame);
   }
 
+  void SetArguments(uint32_t index, const std::vector<ReplayWord>& words) {
+    std::ranges::find(report().replay->frames, index, &ReplayFrame::index)->words = words;
+  }
+
   const ReplayFrame& FrameOf(uint32_t index) const {
     return *std::ranges::find(report().replay->frames, index, &ReplayFrame::index);
   }
@@ -320,6 +324,33 @@ int main() { long item = 3; return Outer(&item) == 0; }
   EXPECT_NE(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();
   program.Add(derivation.states);
   EXPECT_EQ(program.Verify("Inner").verdict, Verdict::kReproduced) << Text(derivation) << "\n" << program.text();
+}
+
+// A block that is mapped elsewhere in the replay is handed on: the call gets it where it lies now.
+TEST(Derive, HandsOverWhatLiesElsewhere) {
+  Recorded program(R"(
+NOINLINE long Use(long* item, long n) { return *item + n; }
+NOINLINE long Inner(char** block, char* text, long* item) {
+  const bool first = *block != nullptr;
+  const long n = static_cast<long>(std::strlen(text));
+  std::free(*block);
+  *block = nullptr;
+  return Use(first && n == 1000000 ? nullptr : item, n) + 1;
+}
+NOINLINE long Outer(char** block, long* item) {
+  *block = static_cast<char*>(std::calloc(1 << 20, 1));
+  std::memset(*block, 'x', 1000000);
+  return Inner(block, *block, item) + 1;
+}
+int main() { char* block = nullptr; long item = 3; return Outer(&block, &item) == 0; }
+)");
+  Derivation derivation = program.DeriveFrom("Outer");
+  program.Add(derivation.states);
+  const uint32_t inner = program.IndexOf("Inner");
+  ASSERT_TRUE(derivation.arguments.contains(inner)) << Text(derivation);
+  EXPECT_NE(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();
+  program.SetArguments(inner, derivation.arguments[inner]);
+  EXPECT_EQ(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();
 }
 
 // ---- Replays that go astray --------------------------------------------------------------------------------------

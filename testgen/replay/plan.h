@@ -198,14 +198,14 @@ struct RuntimeSymbol {
 // A frame to verify: at depth 0; where that does not reproduce at depth 1 if there are fields, then from its entry
 // state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces, the
 // outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
-// something that may be there, the same again unsealed.
+// something that may be there, the same again unsealed. With `from_entry`: from its entry state alone.
 //
 // Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer
 // before the call (FrameResult::held).
 struct Request {
   uint32_t frame;  // index in Header::frames
   uint32_t again;
-  uint32_t depth;  // this and what follows: of `again`
+  uint32_t depth;  // this, `rewound` and `sealed`: of `again`
   uint32_t rewound;
   uint32_t from_entry;
   uint32_t sealed;

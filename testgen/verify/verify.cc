@@ -112,6 +112,7 @@ Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const Verif
     if (!wanted) continue;
     requests.emplace_back();
     requests.back().frame = frame;
+    requests.back().from_entry = options.from_entry;
   }
   Result<Replays> replays = Replays::Prepare(report, options, requests);
   if (!replays) return replays.error();

@@ -21,6 +21,7 @@ struct VerifyOptions {
   bool allow_same_bases = true;   // false: plain ASLR and rebasing, as under a debugger
   uint32_t max_frames = 200;      // half from each end
   std::vector<uint32_t> only;     // of these, those with such a ReplayFrame::index; empty: all
+  bool from_entry = false;        // from their entry states alone, which they have
   uint32_t runs = 3;              // replays that a reproduced frame stands on; 1: none but the first
   uint32_t jobs = 0;              // replays at a time; 0: as many as there are processors for this process
   std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default

@@ -449,7 +449,7 @@ class Derivation(Workspace):
     def test_all_is_all(self):
         report = self.crash_with_load_watched()
         verdicts = self.verdicts(report, "--derive", "all")
-        self.assertEqual(verdicts["Use"], ("reproduced", None, None))  # the crash's memory is tried first
+        self.assertEqual(verdicts["Use"], ("reproduced", "derived", 3))
         self.assertEqual(verdicts["Sum"], ("reproduced", "derived", 3))
 
     def test_a_replay_that_goes_another_way_is_told(self):

@@ -252,8 +252,13 @@ bool MayTryAgain(const plan::FrameResult& result) {
 }
 
 // True when one of the tries, all sealed, looked for something that may be there when it is not sealed.
-bool Try(const plan::Frame& frame, bool sealed, plan::FrameResult* result) {
+bool Try(const plan::Frame& frame, bool sealed, bool only_from_entry, plan::FrameResult* result) {
   result->depth = 0;
+  if (only_from_entry) {
+    result->entry_state = 1;
+    result->verdict = RunFrame(frame, {0, true, sealed}, result->text, sizeof result->text);
+    return observed->missed;
+  }
   result->entry_state = 0;
   result->verdict = RunFrame(frame, {0, false, sealed}, result->text, sizeof result->text);
   bool missed = observed->missed;
@@ -282,12 +287,12 @@ bool Try(const plan::Frame& frame, bool sealed, plan::FrameResult* result) {
 }
 
 // A frame that has not missed anything would do the same unsealed: most are tried once only.
-void RunRequest(const plan::Frame& frame, plan::FrameResult* result) {
-  const bool missed = Try(frame, true, result);
+void RunRequest(const plan::Frame& frame, bool only_from_entry, plan::FrameResult* result) {
+  const bool missed = Try(frame, true, only_from_entry, result);
   result->self_contained = result->verdict == Verdict::kReproduced;
   if (!missed || !MayTryAgain(*result)) return;
   result->unsealed = 1;
-  Try(frame, false, result);
+  Try(frame, false, only_from_entry, result);
 }
 
 void Repeat(const plan::Frame& frame, const plan::Request& request, plan::FrameResult* result) {
@@ -309,7 +314,7 @@ void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
   if (request.again) {
     Repeat(frame, request, result);
   } else {
-    RunRequest(frame, result);
+    RunRequest(frame, request.from_entry != 0, result);
   }
   clock_gettime(CLOCK_MONOTONIC, &end);
   result->seconds =
