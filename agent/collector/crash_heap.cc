@@ -68,8 +68,7 @@ void CrashHeap::FindCache() {
     std::vector<uint64_t>& blocks = cache_.emplace_back();
     // Links are kept with the upper bits of their own address.
     for (uint64_t block = WordAt(cache + kEntries + bin * 8);
-         block > start_ && block - start_ < bytes_.size() && blocks.size() < count;
-         block = WordAt(block) ^ block >> 12)
+         block > start_ && block - start_ < bytes_.size() && blocks.size() < count; block = WordAt(block) ^ block >> 12)
       blocks.push_back(block);
   }
 }

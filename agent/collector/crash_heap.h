@@ -22,8 +22,8 @@ class CrashHeap {
   CrashHeap(const PageSource& memory, const Report& report);
 
   using Put = std::function<void(uint64_t address, std::span<const uint8_t> bytes)>;
-  // After `copies` were laid: puts back the heads of chunks and the links of free ones, and takes cached blocks that have
-  // content again out of the cache.
+  // After `copies` were laid: puts back the heads of chunks and the links of free ones, and takes cached blocks that
+  // have content again out of the cache.
   void Mend(std::vector<snapshot::LogCopy> copies, const Put& put) const;
 
  private:

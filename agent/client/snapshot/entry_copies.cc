@@ -13,7 +13,7 @@ constexpr uint64_t kArgumentArea = 128;
 // What no allocator tells the size of.
 constexpr uint64_t kGranule = 256;
 constexpr uint64_t kLargestBlock = 64 << 10;
-constexpr uint32_t kBlocksBetweenClocks = 4;  // at 200 ns a look
+constexpr uint32_t kBetweenClocks = 16;  // blocks, or pointers, of a few system calls each
 // One frame's part of the memory for all.
 constexpr uint32_t kFramesAtLeast = 16;
 
@@ -78,7 +78,7 @@ void EntryCopies::FollowGranules(uint64_t word, uint64_t low, uint64_t high) {
 
 void EntryCopies::Follow(uint64_t word) {
   const LogRange* const range = FindRange(word);
-  if (range == nullptr) return;
+  if (range == nullptr || (!LeftOut("late") && IsLate())) return;
   // Below the stack pointer there is nothing of the program's, and we ourselves run there.
   const bool is_stack = range->start <= sp_ && sp_ < range->end;
   const uint64_t low = is_stack ? sp_ : range->start;
@@ -142,17 +142,20 @@ Outcome EntryCopies::Copy(Block block, bool follow) {
   return Outcome::kTaken;
 }
 
+// Past the deadline all that is left is left out.
+bool EntryCopies::IsLate() {
+  if (is_late_ == 0 && ++looks_ % kBetweenClocks == 0 && ThreadTime() > deadline_) is_late_ = cut_ = 1;
+  return is_late_ != 0;
+}
+
 // The argument area is the first block, and the registers' follow: what they point to is depth 1.
-Outcome EntryCopies::CopyLevels(uint64_t deadline) {
+Outcome EntryCopies::CopyLevels() {
   uint32_t next = 0;
   for (uint32_t level = 0; level <= log_->header().copy_depth; ++level) {
     for (const uint32_t end = level == 0 ? 1 : block_count_; next < end; ++next) {
       const Outcome outcome = Copy(blocks_[next], level < log_->header().copy_depth);
       if (outcome != Outcome::kTaken) return outcome;
-      if (next % kBlocksBetweenClocks == kBlocksBetweenClocks - 1 && ThreadTime() > deadline) {
-        cut_ = 1;
-        return Outcome::kTaken;
-      }
+      if (IsLate()) return Outcome::kTaken;
     }
   }
   return Outcome::kTaken;
@@ -165,14 +168,15 @@ Outcome EntryCopies::Take(VersionLog& log, const LogMapList& mappings, const Ent
   mappings_ = &mappings;
   sp_ = at.sp;
   number_ = frame.number;
+  deadline_ = deadline;
   most_pages_ = part < kMostCopyPages ? part : kMostCopyPages;
-  cut_ = page_count_ = block_count_ = 0;
+  cut_ = is_late_ = looks_ = page_count_ = block_count_ = 0;
   size_ = 0;
   memset(seen_, 0, sizeof seen_);
   const LogRange* const stack = FindRange(at.sp);
   if (stack != nullptr) Add({at.sp, Smaller(kArgumentArea, stack->end - at.sp)});
   for (const uint64_t word : at.integer) Follow(word);
-  const Outcome outcome = CopyLevels(deadline);
+  const Outcome outcome = CopyLevels();
   if (outcome == Outcome::kTaken) {
     frame.copies_cut = cut_;
     frame.copies = page_count_ != 0 ? pages_[0] : 0;

@@ -34,7 +34,8 @@ class EntryCopies {
   RECRASH_SIGNAL_SAFE void FollowGranules(uint64_t word, uint64_t low, uint64_t high);
   RECRASH_SIGNAL_SAFE void Add(const Block& block);
   RECRASH_SIGNAL_SAFE bool IsNew(uint64_t start);
-  RECRASH_SIGNAL_SAFE Outcome CopyLevels(uint64_t deadline);
+  RECRASH_SIGNAL_SAFE bool IsLate();
+  RECRASH_SIGNAL_SAFE Outcome CopyLevels();
   RECRASH_SIGNAL_SAFE Outcome Copy(Block block, bool follow);
   RECRASH_SIGNAL_SAFE bool Reserve(uint64_t size);
   RECRASH_SIGNAL_SAFE uint64_t& At(uint64_t offset) const;
@@ -44,6 +45,9 @@ class EntryCopies {
   const LogMapList* mappings_;
   uint64_t sp_;
   uint64_t number_;
+  uint64_t deadline_;
+  uint32_t is_late_;  // the deadline has passed
+  uint32_t looks_;
   uint32_t cut_;
   uint32_t most_pages_;
   uint32_t page_count_;

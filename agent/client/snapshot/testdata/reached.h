@@ -85,6 +85,18 @@ NOINLINE int Wild() {
          1;
 }
 
+// More than there is time for.
+NOINLINE int ManyOuter(Node** nodes) {
+  BEGUN();
+  for (int i = 0; i < 8000; ++i) nodes[i]->value = 1;
+  return Crash(5) + 1;
+}
+NOINLINE int Many() {
+  Node** nodes = static_cast<Node**>(malloc(8000 * sizeof(Node*)));
+  for (int i = 0; i < 8000; ++i) nodes[i] = static_cast<Node*>(calloc(1, sizeof(Node)));
+  return ManyOuter(nodes) + 1;
+}
+
 // Each with an argument of its own that changes.
 NOINLINE int Deep(int depth, Node* node) {
   volatile int returned = 0;  // so that it is a call
@@ -107,8 +119,8 @@ QUIET int (*FindReached(const char* name))() {
   const struct {
     const char* name;
     int (*run)();
-  } all[] = {{"chain", Chain}, {"cycle", Cycle},    {"inside", Inside},    {"block", Block},
-             {"wild", Wild},   {"deep", DeepStart}, {"returned", Returned}};
+  } all[] = {{"chain", Chain}, {"cycle", Cycle},    {"inside", Inside},     {"block", Block},
+             {"wild", Wild},   {"deep", DeepStart}, {"returned", Returned}, {"many", Many}};
   for (const auto& one : all)
     if (strcmp(one.name, name) == 0) return one.run;
   return nullptr;
