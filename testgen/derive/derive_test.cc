@@ -206,7 +206,7 @@ std::string ReasonOf(Recorded& program, const std::string& outer, const std::str
 // Lists are built and taken apart, the heap grows, a file is read and another opened, a global counts.
 constexpr char kChain[] = R"(
 struct Node { Node* next; long value; };
-struct Work { Node* first; int in, other; char text[64]; };
+struct Work { Node* first; void* last; int in, other; char text[64]; };
 static long rounds = 40;
 NOINLINE long Use(long* item, long sum) { return *item + sum; }
 NOINLINE long Inner(Work* work, long* item) {
@@ -214,6 +214,8 @@ NOINLINE long Inner(Work* work, long* item) {
   while (Node* node = work->first) {
     work->first = node->next;
     sum += node->value;
+    std::memset(node + 1, 7, 900);  // zero until then, and beyond the heap of Outer's entry
+    asm volatile("" : : "r"(node) : "memory");
     std::free(node);
   }
   ++rounds;
@@ -222,6 +224,7 @@ NOINLINE long Inner(Work* work, long* item) {
 }
 NOINLINE long Middle(Work* work, long* item) {
   for (long i = 0; i < 400; ++i) work->first = new (std::malloc(1000)) Node{work->first, i};
+  work->last = std::malloc(1000);  // the heap keeps its end
   if (read(work->in, work->text, 2) != 2) return 0;
   work->other = open("input", O_RDONLY);
   if (read(work->other, work->text + 2, 1) != 1) return 0;
