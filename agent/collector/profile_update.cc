@@ -92,7 +92,7 @@ class StackReader {
     // A call that does not return may be the last instruction: what it would return to is another function.
     const std::optional<uint64_t> start = image->FunctionStart(returned_to ? address - 1 : address);
     if (!start || !image->IsPatchable(*start) || !seen_.insert({module, *start}).second) return;
-    profile_.functions.push_back({module->build_id, *start, "", {}, {}});
+    profile_.functions.push_back({module->build_id, *start, ""});
   }
 
   // Most words are no addresses of code: asked first, and cheap.
@@ -119,13 +119,36 @@ class StackReader {
   std::set<std::pair<const Module*, uint64_t>> seen_;
 };
 
+bool LearnsProfiles(const std::string& mode) {
+  return mode.find("second-chance") != std::string::npos || mode == "adaptive";
+}
+
+// The functions of the profile that were entered in this run, with its counters.
+Profile CountersOfRun(const Report& report, const Profile& profile) {
+  Profile counted;
+  if (!report.snapshots) return counted;
+  std::map<uint64_t, const RecordedFunction*> recorded;
+  for (const RecordedFunction& function : report.snapshots->functions) recorded[function.entry.value] = &function;
+  for (const ProfiledFunction& function : profile.functions) {
+    if (!function.offset || function.build_id.empty()) continue;
+    for (const Module& module : report.modules) {
+      const auto found = recorded.find(module.bias + *function.offset);
+      if (module.build_id != function.build_id || found == recorded.end()) continue;
+      const RecordedFunction& of_run = *found->second;
+      const auto inclusive = of_run.inclusive_ns != 0 ? std::optional(of_run.inclusive_ns) : std::nullopt;
+      counted.functions.push_back({function.build_id, function.offset, function.name, of_run.entries,
+                                   of_run.cpu_ns / 1000, of_run.snapshots, inclusive});
+    }
+  }
+  return counted;
+}
+
 }  // namespace
 
 Profile FunctionsOnStack(const Report& report) { return StackReader(report).Run(); }
 
 Status UpdateProfile(const Report& report, const std::string& path) {
-  if (path.empty() || !MayWriteBeside(path) || report.process.mode.find("second-chance") == std::string::npos)
-    return Ok{};
+  if (path.empty() || !MayWriteBeside(path) || !LearnsProfiles(report.process.mode)) return Ok{};
   const Profile found = FunctionsOnStack(report);
   if (found.functions.empty()) return Ok{};
   Profile profile;
@@ -134,9 +157,10 @@ Status UpdateProfile(const Report& report, const std::string& path) {
     profile = *std::move(before);
   else if (before.error().code != Errc::kMissing)
     return before.error();  // whatever it is, it is not ours to replace
-  const size_t known = profile.functions.size();
+  const std::string text = ProfileText(profile);
   MergeProfile(found, &profile);
-  if (profile.functions.size() == known && profile.damaged == 0) return Ok{};
+  MergeProfile(CountersOfRun(report, profile), &profile);
+  if (ProfileText(profile) == text && profile.damaged == 0) return Ok{};
   return WriteProfile(profile, path);
 }
 

@@ -123,6 +123,15 @@ std::vector<LogFunction> ReadFunctions(const PageSource& memory, const LogHeader
   return functions;
 }
 
+void KeepFunctions(const std::vector<LogFunction>& functions, SnapshotLog* out) {
+  for (const LogFunction& function : functions) {
+    if (function.entry == 0) continue;
+    out->figures.entries += function.entries;
+    out->functions.push_back(
+        {{function.entry}, function.entries, function.snapshots, function.cpu_ns, function.inclusive_ns});
+  }
+}
+
 // Entries that nobody saw may have ended the frame, and begun another one in its place.
 bool HasUnseenEntries(const std::vector<LogFunction>& functions, const LogFrame& frame) {
   if (frame.function >= functions.size()) return true;
@@ -271,6 +280,8 @@ SnapshotFigures FiguresOf(const LogHeader& log) {
   out.skipped_busy = figures.skipped_busy;
   out.cpu_ns = figures.cpu_ns;
   out.longest_pause_ns = figures.longest_pause_ns;
+  out.entries_ns = figures.entries_ns;
+  out.faults_ns = figures.faults_ns;
   out.pages_copied = figures.pages_copied;
   out.log_bytes = figures.most_versions * kPageSize;
   return out;
@@ -356,6 +367,8 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   if (std::string why = WhyStopped(log); !why.empty()) report->losses.push_back(std::move(why));
   SnapshotLog& snapshots = report->snapshots.emplace();
   snapshots.figures = FiguresOf(log);
+  const std::vector<LogFunction> functions = ReadFunctions(memory, log);
+  KeepFunctions(functions, &snapshots);
   const Log pages(memory, log);
   const std::vector<LogPath> paths =
       ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, snapshot::kMostPaths));
@@ -365,7 +378,6 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   std::optional<Differences> differences;
   if (log.copy_depth == 0) differences.emplace(pages, *report);
   CopiedStates copies(memory, log, *report);
-  const std::vector<LogFunction> functions = ReadFunctions(memory, log);
   uint64_t last = UINT64_MAX;
   for (const LogFrame& frame : frames) {
     const auto maps = ReadOne<LogMapList>(memory, log, log.map_lists, frame.map_list);

@@ -371,6 +371,7 @@ template <typename Archive>
 void serialize(Archive& ar, SnapshotFigures& f, unsigned) {
   ar & f.taken & f.skipped_rate & f.skipped_budget & f.skipped_memory & f.skipped_pause & f.skipped_busy;
   ar & f.cpu_ns & f.process_cpu_ns & f.longest_pause_ns & f.pages_copied & f.log_bytes;
+  ar & f.entries & f.entries_ns & f.faults_ns;
 }
 template <typename Archive>
 void serialize(Archive& ar, EntrySnapshot& s, unsigned) {

@@ -30,6 +30,8 @@ ProfiledFunction FromLine(const client::ProfileLine& line) {
   if (line.has_offset) function.offset = line.offset;
   if (line.has_entries) function.entries = line.entries;
   if (line.has_microseconds) function.microseconds = line.microseconds;
+  if (line.has_snapshots) function.snapshots = line.snapshots;
+  if (line.has_inclusive) function.inclusive_ns = line.inclusive_ns;
   return function;
 }
 
@@ -51,8 +53,12 @@ Key KeyOf(const ProfiledFunction& function) {
   return {function.build_id, by_entry ? function.offset : std::nullopt, by_entry ? "" : function.name};
 }
 
-void Larger(const std::optional<uint64_t>& other, std::optional<uint64_t>* value) {
-  if (other && (!*value || **value < *other)) *value = other;
+void TakeCounters(const ProfiledFunction& more, ProfiledFunction* into) {
+  if (!more.entries || (into->entries && *into->entries >= *more.entries)) return;
+  into->entries = more.entries;
+  into->microseconds = more.microseconds;
+  into->snapshots = more.snapshots;
+  into->inclusive_ns = more.inclusive_ns;
 }
 
 Error NotWritten(const std::string& path) {
@@ -85,10 +91,11 @@ Profile ParseProfile(std::string_view text) {
 
 std::string ProfileText(const Profile& profile) {
   std::string text(kHead);
-  text += "# build-id offset linkage-name entries microseconds\n";
+  text += "# build-id offset linkage-name entries microseconds snapshots inclusive-ns\n";
   for (const ProfiledFunction& function : profile.functions)
     text += OrDash(function.build_id) + " " + Hex(function.offset) + " " + OrDash(function.name) + " " +
-            OrDash(function.entries) + " " + OrDash(function.microseconds) + "\n";
+            OrDash(function.entries) + " " + OrDash(function.microseconds) + " " + OrDash(function.snapshots) + " " +
+            OrDash(function.inclusive_ns) + "\n";
   return text;
 }
 
@@ -103,8 +110,7 @@ void MergeProfile(const Profile& more, Profile* into) {
     }
     ProfiledFunction& same = into->functions[place->second];
     if (same.name.empty()) same.name = function.name;
-    Larger(function.entries, &same.entries);
-    Larger(function.microseconds, &same.microseconds);
+    TakeCounters(function, &same);
   }
   into->damaged += more.damaged;
 }

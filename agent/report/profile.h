@@ -17,9 +17,11 @@ struct ProfiledFunction {
   std::string build_id;            // lower-case hex; empty when not known
   std::optional<uint64_t> offset;  // of the entry, as the module's file has it
   std::string name;                // linkage name; empty when not known
-  // Of the recorder at this entry, in one run: how often, and how long it took. Absent where nothing is known.
-  std::optional<uint64_t> entries;
-  std::optional<uint64_t> microseconds;
+  // Of one run; absent where nothing is known.
+  std::optional<uint64_t> entries = {};
+  std::optional<uint64_t> microseconds = {};  // of processor time, that snapshots at this entry took
+  std::optional<uint64_t> snapshots = {};
+  std::optional<uint64_t> inclusive_ns = {};  // that a call takes
 };
 
 struct Profile {
@@ -31,7 +33,8 @@ struct Profile {
 Profile ParseProfile(std::string_view text);
 std::string ProfileText(const Profile& profile);
 
-// One line a function and build. Of what both know the larger counters stay: they are of one run each.
+// One line a function and build. Of what both know those counters stay that are of the run with more entries: of one
+// run they belong together.
 void MergeProfile(const Profile& more, Profile* into);
 
 // kMissing when there is no such file, kDamaged when it is no profile.

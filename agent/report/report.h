@@ -150,6 +150,19 @@ struct SnapshotFigures {
   uint64_t longest_pause_ns = 0;
   uint64_t pages_copied = 0;
   uint64_t log_bytes = 0;  // of page contents, at most at one time
+  // Estimated, at the costs of one that agent/client/snapshot/log_format.h gives.
+  uint64_t entries = 0;     // of watched functions, as far as they were counted
+  uint64_t entries_ns = 0;  // that these took beside snapshots
+  uint64_t faults_ns = 0;   // that the program took to write to pages for the first time after a snapshot
+};
+
+// What the recorder knows of one function.
+struct RecordedFunction {
+  TargetAddress entry;
+  uint64_t entries = 0;
+  uint64_t snapshots = 0;
+  uint64_t cpu_ns = 0;        // of these
+  uint64_t inclusive_ns = 0;  // from entry to return, a recent mean; 0: not known
 };
 
 // Memory at the entry of a frame that was live at the crash, recorded by the program itself.
@@ -174,7 +187,8 @@ struct EntrySnapshot {
 
 struct SnapshotLog {
   SnapshotFigures figures;
-  std::vector<EntrySnapshot> entries;  // ascending by number
+  std::vector<EntrySnapshot> entries;       // ascending by number
+  std::vector<RecordedFunction> functions;  // of the process that was read; not in the file: they go into the profile
 };
 
 struct Process {

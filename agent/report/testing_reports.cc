@@ -46,7 +46,7 @@ SnapshotLog SomeSnapshots() {
   EntrySnapshot inner;
   inner.number = 7;
   inner.memory = {{{0x1000000}, Pattern(4096, 13)}};
-  return {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, {outer, inner}};
+  return {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, {outer, inner}, {}};
 }
 
 ReplayData SomeReplay() {
@@ -156,7 +156,8 @@ class Dumper {
   }
   void Fields(const SnapshotFigures& f) {
     *this << f.taken << f.skipped_rate << f.skipped_budget << f.skipped_memory << f.skipped_pause << f.skipped_busy
-          << f.cpu_ns << f.process_cpu_ns << f.longest_pause_ns << f.pages_copied << f.log_bytes;
+          << f.cpu_ns << f.process_cpu_ns << f.longest_pause_ns << f.pages_copied << f.log_bytes << f.entries
+          << f.entries_ns << f.faults_ns;
   }
   void Fields(const EntrySnapshot& s) {
     *this << s.number << s.entry << s.sp << s.thread << s.others_ran << s.copied_depth << s.copies_cut << s.brk_end

@@ -108,7 +108,8 @@ void AddProfile(CLI::App* app, ProfileArguments* profile, int* code) {
   command->require_subcommand(1);
   CLI::App* show = command->add_subcommand("show", "the functions of a profile, what costs most first");
   show->footer(
-      "Entries and time are those of the recorder, in one run; empty where nothing is known.\nExample: recrash profile "
+      "Of one run: how often a function was entered, how many snapshots were taken there, what these cost in processor "
+      "time, and how long a call takes on average; empty where nothing is known.\nExample: recrash profile "
       "show "
       "app.recrash-profile");
   show->add_option("FILE", profile->files, "profile")->required()->expected(1);

@@ -19,8 +19,13 @@ namespace {
 
 std::string CountText(const std::optional<uint64_t>& count) { return count ? std::to_string(*count) : ""; }
 
-std::string TimeText(const std::optional<uint64_t>& microseconds) {
-  return microseconds ? fmt::format("{:.1f} ms", static_cast<double>(*microseconds) / 1000) : "";
+// In the unit of the column, nanoseconds given; empty where nothing is known.
+std::string TimeText(const std::optional<uint64_t>& nanoseconds, double unit) {
+  return nanoseconds ? fmt::format("{:.1f}", static_cast<double>(*nanoseconds) / unit) : "";
+}
+
+std::optional<uint64_t> CostOf(const ProfiledFunction& function) {
+  return function.microseconds ? std::optional(*function.microseconds * 1000) : std::nullopt;
 }
 
 std::string NameText(const ProfiledFunction& function) {
@@ -58,9 +63,11 @@ int ProfileShowCommand(const ProfileArguments& arguments) {
     const uint64_t cost = a->microseconds.value_or(0), other = b->microseconds.value_or(0);
     return cost != other ? cost > other : a < b;
   });
-  fmt::print("{:>10}  {:>12}  {:<12}  {}\n", "entries", "time", "build", "function");
+  fmt::print("{:>10}  {:>9}  {:>8}  {:>12}  {:<12}  {}\n", "entries", "snapshots", "cost, ms", "a call, us", "build",
+             "function");
   for (const ProfiledFunction* function : functions)
-    fmt::print("{:>10}  {:>12}  {:<12}  {}\n", CountText(function->entries), TimeText(function->microseconds),
+    fmt::print("{:>10}  {:>9}  {:>8}  {:>12}  {:<12}  {}\n", CountText(function->entries),
+               CountText(function->snapshots), TimeText(CostOf(*function), 1e6), TimeText(function->inclusive_ns, 1e3),
                function->build_id.substr(0, 12), NameText(*function));
   NoteDamage(*profile, arguments.files[0]);
   return kSuccess;

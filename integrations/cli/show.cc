@@ -101,6 +101,8 @@ void PrintSnapshots(const Report& report) {
   fmt::print("\n  {:.1f} ms of {:.0f} ms CPU, longest pause {:.1f} ms, at most {} of pages\n",
              Milliseconds(figures.cpu_ns), Milliseconds(figures.process_cpu_ns), Milliseconds(figures.longest_pause_ns),
              SizeText(figures.log_bytes));
+  fmt::print("  and about {:.1f} ms for {} entries of watched functions, {:.1f} ms for writes to protected pages\n",
+             Milliseconds(figures.entries_ns), figures.entries, Milliseconds(figures.faults_ns));
 }
 
 void PrintHoldings(const Report& report, uint64_t bytes) {
@@ -120,12 +122,21 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
 nlohmann::ordered_json SnapshotsJson(const Report& report) {
   if (!report.snapshots) return nullptr;
   const SnapshotFigures& figures = report.snapshots->figures;
-  return {{"frames", report.snapshots->entries.size()}, {"taken", figures.taken},
-          {"skipped_rate", figures.skipped_rate},       {"skipped_budget", figures.skipped_budget},
-          {"skipped_memory", figures.skipped_memory},   {"skipped_pause", figures.skipped_pause},
-          {"skipped_busy", figures.skipped_busy},       {"cpu_ns", figures.cpu_ns},
-          {"process_cpu_ns", figures.process_cpu_ns},   {"longest_pause_ns", figures.longest_pause_ns},
-          {"pages_copied", figures.pages_copied},       {"log_bytes", figures.log_bytes}};
+  return {{"frames", report.snapshots->entries.size()},
+          {"taken", figures.taken},
+          {"skipped_rate", figures.skipped_rate},
+          {"skipped_budget", figures.skipped_budget},
+          {"skipped_memory", figures.skipped_memory},
+          {"skipped_pause", figures.skipped_pause},
+          {"skipped_busy", figures.skipped_busy},
+          {"cpu_ns", figures.cpu_ns},
+          {"process_cpu_ns", figures.process_cpu_ns},
+          {"longest_pause_ns", figures.longest_pause_ns},
+          {"pages_copied", figures.pages_copied},
+          {"log_bytes", figures.log_bytes},
+          {"entries", figures.entries},
+          {"entries_ns", figures.entries_ns},
+          {"faults_ns", figures.faults_ns}};
 }
 
 nlohmann::ordered_json InputsJson(const Report& report) {

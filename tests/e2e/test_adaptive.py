@@ -1,5 +1,6 @@
 """First chance: no profile, every function is watched, and the first crash has frames with the memory of their entry."""
 
+import json
 import signal
 
 from harness import Workspace, main, short_name
@@ -69,6 +70,25 @@ class Adaptive(Workspace):
         self.assertNotEqual(self.entry_states(flags, "adaptive=1"), [])
         self.assertEqual(self.entry_states(flags, ""), [])
         self.assertEqual(self.entry_states(FLAGS, "adaptive=0"), [])
+
+    # By what came to the recorder and by its own accounts, which a busy machine does not change. Leaf is entered a hundred
+    # million times a second, rests for longer and longer, and is asked again in between.
+    def test_the_budget_holds_under_a_hot_function(self):
+        program = self.compile_text(PROGRAM, flags=FLAGS)
+        for options in ("adaptive=1", "adaptive=0"):  # and where a profile, of the first crash, names Leaf's callers
+            profile = self.path / "hot.recrash-profile"
+            profile.write_text("- - _Z4LeafRK3Jobi - -\n- - _Z3RunR3Job - -\n")
+            report = self.crash(program, "100", died_of=signal.SIGSEGV,
+                                env={"RECRASH_OPTIONS": options, "RECRASH_PROFILE": str(profile)})
+            self.run_command("recrash", "show", report, "--program", program, "--json", "shown.json")
+            figures = json.loads((self.path / "shown.json").read_text())["snapshots"]
+            came = figures["taken"] + sum(figures[name] for name in figures if name.startswith("skipped_"))
+            self.assertGreater(figures["entries"], 50000, figures)
+            self.assertLess(came, 20000, figures)
+            used = figures["process_cpu_ns"]
+            self.assertLess(figures["entries_ns"], 0.05 * used + 5e6, figures)
+            # The first second's part is there from the beginning, and the last snapshot may overdraw it by three.
+            self.assertLess(figures["cpu_ns"] + figures["faults_ns"], 0.01 * used + 4 * 10e6, figures)
 
     def test_says_that_there_is_nothing_to_watch(self):
         program = self.compile_text("int main() { return 0; }", flags=("-O2", "-recrash-mode=references"))

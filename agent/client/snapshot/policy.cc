@@ -4,7 +4,8 @@ namespace recrash::snapshot {
 namespace {
 
 constexpr int64_t kUnknown = 600;
-constexpr int64_t kLongest = -3000;
+constexpr int64_t kLongest = -2000;
+constexpr int64_t kUnfinished = -2900;
 constexpr int64_t kShortest = 950;
 
 // 1000 * log2(value), exact at powers of two and linear in between: 0.09 too low at most.
@@ -16,8 +17,10 @@ int64_t Log2(uint64_t value) {
 
 }  // namespace
 
-int64_t NeededPermille(uint64_t inclusive, uint64_t cost) {
+int64_t NeededPermille(uint64_t inclusive, const Purse& purse) {
+  if (purse.unfinished) return kUnfinished;
   if (inclusive == 0) return kUnknown;
+  const uint64_t cost = purse.cost != 0 ? purse.cost : 1;
   constexpr int64_t kLog2Of30 = 4907;
   const int64_t needed = 1000 - (Log2(inclusive) - Log2(cost)) * 1000 / kLog2Of30;
   return needed < kLongest ? kLongest : needed > kShortest ? kShortest : needed;
@@ -73,7 +76,7 @@ bool Policy::WorthIt(LogFunction& function, const Interval& interval, bool neste
     return false;
   }
   function.brief = 0;
-  return purse.level > purse.cap * NeededPermille(function.inclusive_ns, cost) / 1000;
+  return purse.level > purse.cap * NeededPermille(function.inclusive_ns, purse) / 1000;
 }
 
 // A function that was over before two snapshots of its price, eight times in a row, is asked half as often.

@@ -38,6 +38,7 @@ struct Purse {
   int64_t level;
   int64_t cap;
   uint64_t cost;
+  bool unfinished;  // the last one was broken off: what it has copied is soon written again, and would be lost
 };
 
 class Policy {
@@ -88,7 +89,7 @@ class Policy {
 };
 
 // Where the bucket has to stand, in 1/1000 of its cap.
-RECRASH_SIGNAL_SAFE int64_t NeededPermille(uint64_t inclusive, uint64_t cost);
+RECRASH_SIGNAL_SAFE int64_t NeededPermille(uint64_t inclusive, const Purse& purse);
 
 }  // namespace recrash::snapshot
 

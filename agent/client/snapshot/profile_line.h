@@ -1,12 +1,13 @@
 // One line of a profile, the text file that names the functions to watch:
 //
 //   # recrash profile 1
-//   # build-id offset linkage-name entries microseconds
-//   3f2a9c…  0x4a10  _ZN4Tree6InsertEi  1204  31250
+//   # build-id offset linkage-name entries microseconds snapshots inclusive-ns
+//   3f2a9c…  0x4a10  _ZN4Tree6InsertEi  1204  31250 17 48211
 //
 // Words are separated by blanks; `-` stands for what is not known; lines that begin with `#` are comments. `offset` is
 // the entry's address as the file has it (that of the symbol); it counts for the build with this build-id, the name for
-// all others. `entries` and `microseconds` are what the recorder was entered and took in one run.
+// all others. Of one run: how often the function was entered, how long its snapshots took and how many there were, and
+// how long it took itself, from entry to return. A line may end before any of these.
 //
 // Pure, without allocation: the client reads profiles with it, and the tools do.
 #ifndef RECRASH_AGENT_CLIENT_SNAPSHOT_PROFILE_LINE_H_
@@ -35,8 +36,12 @@ struct ProfileLine {
   bool has_offset = false;
   bool has_entries = false;
   bool has_microseconds = false;
+  bool has_snapshots = false;
+  bool has_inclusive = false;
   uint64_t entries = 0;
   uint64_t microseconds = 0;
+  uint64_t snapshots = 0;
+  uint64_t inclusive_ns = 0;
 };
 
 enum class LineKind : uint8_t { kEmpty, kFunction, kDamaged };
@@ -113,6 +118,8 @@ inline LineKind ParseProfileLine(const char* begin, const char* end, ProfileLine
   if (!by_offset && !line->name.known()) return LineKind::kDamaged;  // it says nothing
   if (!internal::ReadCounter(internal::NextWord(begin, end), &line->has_entries, &line->entries) ||
       !internal::ReadCounter(internal::NextWord(begin, end), &line->has_microseconds, &line->microseconds) ||
+      !internal::ReadCounter(internal::NextWord(begin, end), &line->has_snapshots, &line->snapshots) ||
+      !internal::ReadCounter(internal::NextWord(begin, end), &line->has_inclusive, &line->inclusive_ns) ||
       internal::NextWord(begin, end).size != 0)
     return LineKind::kDamaged;
   return LineKind::kFunction;

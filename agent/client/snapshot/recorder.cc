@@ -57,6 +57,7 @@ struct Recorder {
   uint32_t map_list;  // of the last snapshot
   uint32_t file_list;
   uint64_t snapshot_cost;  // a recent mean
+  bool unfinished;         // the last snapshot was broken off at the longest pause
 };
 
 // In a page that a child of fork finds as zeros.
@@ -271,6 +272,10 @@ RECRASH_SIGNAL_SAFE void Pay(Recorder& recorder, LogFunction& function, uint64_t
   recorder.snapshot_cost = mean == 0 ? cost + faults : (15 * mean + cost + faults) / 16;
 }
 
+RECRASH_SIGNAL_SAFE snapshot::Purse PurseOf(const Recorder& recorder, int64_t level) {
+  return {level, recorder.budget.cap(), recorder.snapshot_cost, recorder.unfinished};
+}
+
 // An overdrawn bucket is no reason where all of the CPU time may be taken.
 RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
   const uint32_t percent = g_state.options.snapshot_cpu;
@@ -279,7 +284,7 @@ RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
   const snapshot::CpuBudget& budget = recorder.budget;
   if (g_state.adaptive == 0) return budget.level() > 0;
   return budget.level() >
-         budget.cap() * snapshot::NeededPermille(entry.function.inclusive_ns, recorder.snapshot_cost) / 1000;
+         budget.cap() * snapshot::NeededPermille(entry.function.inclusive_ns, PurseOf(recorder, budget.level())) / 1000;
 }
 
 RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
@@ -295,6 +300,7 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   const uint64_t pages = figures.pages_copied;
   const Outcome outcome = TakeSnapshot(recorder, entry, begun + longest);
   Count(figures, outcome);
+  recorder.unfinished = outcome == Outcome::kPause;
   entry.function.snapshots += outcome == Outcome::kTaken ? 1 : 0;
   if (outcome == Outcome::kStopped) {
     if (recorder.log.header().stop == Stop::kNone) recorder.log.header().stop = Stop::kDescriptorsGone;
@@ -354,8 +360,8 @@ RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
   if (g_state.options.snapshot_cpu >= 100) return true;
   const snapshot::CpuBudget& budget = recorder.budget;
   if (g_state.adaptive == 0) return budget.IsHalfFull() || snapshot::Policy::IsDue(entry.function, entry.now);
-  const snapshot::Purse purse = {budget.level() + recorder.sweep.IncomeSince(entry.now, g_state.options.snapshot_cpu),
-                                 budget.cap(), recorder.snapshot_cost};
+  const snapshot::Purse purse =
+      PurseOf(recorder, budget.level() + recorder.sweep.IncomeSince(entry.now, g_state.options.snapshot_cpu));
   return recorder.policy.WorthIt(entry.function, entry.interval, entry.nested, purse, entry.now);
 }
 

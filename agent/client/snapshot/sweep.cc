@@ -40,7 +40,9 @@ void Sweep::Look(LogFunction& function, uint64_t now, uint64_t hot) {
   const uint64_t entries = EntriesOf(function), fresh = entries - function.swept;
   function.swept = entries;
   entries_ += fresh;
-  if (!rested && (fresh >= hot || function.place == Place::kProbation))
+  // One of a profile is due again before anybody looks: it counts by its rate alone.
+  const bool too_often = fresh >= (rested ? 4 * hot : hot) || (!rested && function.place == Place::kProbation);
+  if (too_often && out_.count < kMost)
     out_.Add(&function);
   else
     others_ += fresh != 0 ? 1 : 0;
@@ -104,7 +106,11 @@ uint64_t Sweep::Run(VersionLog& log, uint64_t now, uint32_t percent, bool alone,
   }
   if (in_.count != 0) PutIn(now, alone, switch_entries);
   constexpr uint32_t kMostDoublings = 6;  // 256 ms
-  if (doublings_ < kMostDoublings && out_.count < kMost && hurry_ == 0) ++doublings_;
+  constexpr size_t kMany = 8;             // the program does something else now: soon there will be more
+  if (out_.count >= kMany)
+    doublings_ = 1;
+  else if (doublings_ < kMostDoublings && hurry_ == 0)
+    ++doublings_;
   hurry_ = 0;
   return cost;
 }
