@@ -96,8 +96,12 @@ RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash
   ClearRecord(abi::FailureKind::kSignal, entered);
   g_record.siginfo = crash.siginfo;
   g_record.context = crash.context;
-  greg_t& pc = g_record.context.uc_mcontext.gregs[REG_RIP];
-  pc = static_cast<greg_t>(CompiledPc(static_cast<uint64_t>(pc)));  // it may have failed in a displaced instruction
+  // It may have failed in a displaced instruction, or on its way to the recorder.
+  greg_t* const registers = g_record.context.uc_mcontext.gregs;
+  const CodePlace place =
+      CompiledPlace({static_cast<uint64_t>(registers[REG_RIP]), static_cast<uint64_t>(registers[REG_RSP])});
+  registers[REG_RIP] = static_cast<greg_t>(place.pc);
+  registers[REG_RSP] = static_cast<greg_t>(place.sp);
   memcpy(g_record.fpstate, &crash.float_state, sizeof g_record.fpstate);
   g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
   ThreadBlock* block = ExistingThreadBlock();

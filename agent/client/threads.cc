@@ -15,6 +15,7 @@
 
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
+#include "agent/client/snapshot/trampoline.h"
 
 extern "C" {
 __attribute__((weak)) int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -84,6 +85,7 @@ void Adopt(ThreadBlock* block) {
 void SetStackBounds(ThreadBlock& block, size_t stack_size) {
   block.stack_high = static_cast<uint64_t>(pthread_self());
   block.stack_low = block.stack_high - stack_size;
+  SetStackLow(block.stack_low);
 }
 
 void* RunThread(void* argument) {
@@ -140,6 +142,7 @@ void InstallMainThread() {
   rlimit limit;
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   block->stack_low = block->stack_high - (limited ? limit.rlim_cur : 64ull << 20);
+  SetStackLow(block->stack_low);
 }
 
 }  // namespace recrash::client

@@ -90,6 +90,29 @@ class Adaptive(Workspace):
             # The first second's part is there from the beginning, and the last snapshot may overdraw it by three.
             self.assertLess(figures["cpu_ns"] + figures["faults_ns"], 0.01 * used + 4 * 10e6, figures)
 
+    def test_a_stack_overflow_is_the_programs(self):
+        text = r"""
+#include <pthread.h>
+__attribute__((noinline)) int Down(volatile int* p) { return Down(p) + *p; }
+void* Run(void* p) { return reinterpret_cast<void*>(static_cast<long>(Down(static_cast<int*>(p)))); }
+int main(int count, char**) {
+  if (count > 1) return Down(&count);
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 256 << 10);
+  pthread_t thread;
+  pthread_create(&thread, &small, Run, &count);
+  pthread_join(thread, nullptr);
+}
+"""
+        program = self.compile_text(text, flags=FLAGS)
+        # Every entry comes to the recorder, which needs far more of the stack than the function; its first push needs
+        # more than the function's last one left.
+        for arguments in ((), ("here",)):
+            report = self.crash(program, *arguments, died_of=signal.SIGSEGV, env={"RECRASH_OPTIONS": "snapshot_cpu=100,snapshot_memory=1"})
+            shown = self.run_command("recrash", "show", report, "--program", program).stdout
+            self.assertRegex(shown, r"(?m)^  #0 +Down\(")
+
     def test_says_that_there_is_nothing_to_watch(self):
         program = self.compile_text("int main() { return 0; }", flags=("-O2", "-recrash-mode=references"))
         result = self.run_command(program, env={"RECRASH_OPTIONS": "adaptive=1"})

@@ -13,6 +13,7 @@
 #include "agent/client/snapshot/profiled_entries.h"
 #include "agent/client/snapshot/stub_area.h"
 #include "agent/client/snapshot/system_call.h"
+#include "agent/client/snapshot/trampoline.h"
 
 namespace recrash::client {
 namespace {
@@ -276,9 +277,19 @@ bool IsEntryCounters(uint64_t address) {
   return false;
 }
 
-uint64_t CompiledPc(uint64_t pc) {
-  const Stub* stub = StubHolding(pc);
-  return stub != nullptr ? CompiledAddress(*stub, pc) : pc;
+CodePlace CompiledPlace(CodePlace place) {
+  // Two pushes of a byte, behind the stub's call.
+  const uint64_t pushes = place.pc - reinterpret_cast<uint64_t>(Trampoline());
+  if (pushes < kTrampolinePushes) {
+    place.sp += 8 * pushes;
+    memcpy(&place.pc, reinterpret_cast<const void*>(place.sp), sizeof place.pc);
+    place.pc -= 1;  // in the call
+    place.sp += 8;
+    if (const Stub* stub = StubHolding(place.pc)) place.pc = stub->entry;
+    return place;
+  }
+  const Stub* stub = StubHolding(place.pc);
+  return stub != nullptr ? CodePlace{CompiledAddress(*stub, place.pc), place.sp} : place;
 }
 
 }  // namespace recrash::client

@@ -41,8 +41,14 @@ RECRASH_SIGNAL_SAFE bool IsEntryCounters(uint64_t address);
 // All entries are as they were compiled again. Stubs stay: a thread may be in one.
 void UnpatchAll();
 
-// The place in the program as it was compiled for a pc that is in a stub; else the pc itself.
-RECRASH_SIGNAL_SAFE uint64_t CompiledPc(uint64_t pc);
+struct CodePlace {
+  uint64_t pc;
+  uint64_t sp;
+};
+
+// Where a thread stands in the program as it was compiled, when it stands in a stub, or in the first instructions of
+// the trampoline, where the stack may have been full; else as it is.
+RECRASH_SIGNAL_SAFE CodePlace CompiledPlace(CodePlace place);
 
 }  // namespace recrash::client
 

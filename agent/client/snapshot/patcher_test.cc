@@ -488,9 +488,10 @@ TEST_F(Patcher, TellsThePlaceOfADisplacedInstruction) {
   sigaction(SIGSEGV, &before, nullptr);
   const auto entry = reinterpret_cast<uint64_t>(&LoadsAtOnce);
   EXPECT_NE(g_fault_pc, entry);
-  EXPECT_EQ(CompiledPc(g_fault_pc), entry);
-  EXPECT_EQ(CompiledPc(entry), entry);
-  EXPECT_EQ(CompiledPc(0), 0u);
+  EXPECT_EQ(CompiledPlace({g_fault_pc, 1000}).pc, entry);
+  EXPECT_EQ(CompiledPlace({g_fault_pc, 1000}).sp, 1000u);
+  EXPECT_EQ(CompiledPlace({entry, 1000}).pc, entry);
+  EXPECT_EQ(CompiledPlace({0, 0}).pc, 0u);
 }
 
 }  // namespace

@@ -343,13 +343,6 @@ RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, Entry& entry, const Due&
   __atomic_store_n(&recorder.busy, 0, __ATOMIC_RELEASE);
 }
 
-// Near the end of its stack a function has it for itself: an overflow should be the program's.
-RECRASH_SIGNAL_SAFE bool HasStack(const EntryRegisters& at) {
-  constexpr uint64_t kNeeded = 32 << 10;
-  const ThreadBlock* block = ExistingThreadBlock();
-  return block == nullptr || at.sp < block->stack_low || at.sp - block->stack_low > kNeeded;
-}
-
 // The function's entries are counted from now on, and nobody is called.
 RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
   if (counter != nullptr) *counter = INT32_MAX;
@@ -391,7 +384,7 @@ RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, En
   recorder.sweep.Note(function, now);
   due.sweep = recorder.sweep.IsDue(now);
   if (!due.snapshot) ++recorder.log.header().figures.skipped_rate;
-  if ((due.snapshot || due.ended_frames || due.sweep) && HasStack(at)) EnterAlone(recorder, entry, due);
+  if (due.snapshot || due.ended_frames || due.sweep) EnterAlone(recorder, entry, due);
   function.skip = MaySkip(recorder) ? snapshot::Policy::Skipped(function, interval, now) : 0;
   if (counter != nullptr) *counter = function.skip;
 }

@@ -4,6 +4,9 @@
 // vector registers that legacy fxsave does not know, because memcpy in the recorder uses them. What code compiled for
 // the baseline and libc do not touch is left out: AMX tiles (eight KiB) and protection keys.
 //
+// Near the end of its stack a function has it for itself: an overflow is to be the program's, not ours. What is saved
+// here and the recorder need some ten KiB.
+//
 // CFI: the caller's frame is that of the function's own caller, two return addresses up; neither the stub, which has no
 // CFI, nor the function, which has not begun, is a frame.
 #include "agent/client/snapshot/trampoline.h"
@@ -17,6 +20,7 @@ extern "C" {
 // 0: legacy fxsave. Read by the assembly below.
 __attribute__((visibility("hidden"))) uint32_t recrash_xsave_mask;
 __attribute__((visibility("hidden"))) uint32_t recrash_xsave_size;
+__attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local uint64_t recrash_stack_low;
 __attribute__((visibility("hidden"))) void recrash_entry_trampoline();
 
 // The recorder's definition, where there is one, takes this one's place.
@@ -37,7 +41,14 @@ recrash_entry_trampoline:
   pushq %rbp
   .cfi_def_cfa_offset 32
   .cfi_offset %rbp, -32
+  movq recrash_stack_low@gottpoff(%rip), %rbp
+  movq %fs:(%rbp), %rbp
+  subq %rsp, %rbp
+  negq %rbp
+  cmpq $32768, %rbp                 /* without a sign: on another stack it is far away */
+  jb 5f
   movq %rsp, %rbp
+  .cfi_remember_state
   .cfi_def_cfa_register %rbp
   pushq %rax
   pushq %rcx
@@ -128,6 +139,14 @@ recrash_entry_trampoline:
   popfq
   .cfi_def_cfa_offset 16
   ret
+5:
+  .cfi_restore_state
+  popq %rbp
+  .cfi_restore %rbp
+  .cfi_def_cfa_offset 24
+  popfq
+  .cfi_def_cfa_offset 16
+  ret
   .cfi_endproc
   .size recrash_entry_trampoline, .-recrash_entry_trampoline
   .popsection
@@ -165,6 +184,8 @@ void PrepareTrampoline() {
   recrash_xsave_mask = EnabledFeatures() & kKept;
   recrash_xsave_size = recrash_xsave_mask == 0 ? kLegacySize : SizeOf(recrash_xsave_mask);
 }
+
+void SetStackLow(uint64_t low) { recrash_stack_low = low; }
 
 TrampolineCode Trampoline() { return recrash_entry_trampoline; }
 
