@@ -29,7 +29,7 @@ TOOLS = 'CC="$CC" CXX="$CXX" CFLAGS="$FLAGS" CXXFLAGS="$FLAGS" '
 PROGRAMS = {
     "cppcheck": Program(
         "cppcheck", "2.10-2", CMAKE + "-DHAVE_RULES=ON -DUSE_MATCHCOMPILER=Off", "ninja -j2 cppcheck",
-        "bin/cppcheck", ("libpcre3-dev",), work="lib/errorlogger.cpp lib/suppressions.cpp"),
+        "bin/cppcheck", ("libpcre3-dev",), work="lib/errorlogger.cpp"),
     "tetgen": Program("tetgen", "1.5.0-5", CMAKE, "ninja -j2", "tetgen"),
     "jsonnet": Program(
         "jsonnet", "0.18.0+ds-3", CMAKE + "-DUSE_SYSTEM_GTEST=ON -DBUILD_TESTS=OFF -DBUILD_SHARED_BINARIES=ON",

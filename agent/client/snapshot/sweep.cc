@@ -5,7 +5,7 @@ namespace {
 
 constexpr uint64_t kHot = 5000;            // entries a second, from where a function may go back to its own entry
 constexpr uint64_t kUnbearable = 5000000;  // it does, even if nobody is left who could bring it back
-constexpr uint8_t kShortestOut = 3;        // doublings of Policy::kFirstRest: 2 s, or changing its page pays not
+constexpr uint8_t kShortestOut = 5;        // doublings of Policy::kFirstRest: 8 s, or changing its page pays not
 
 int32_t* CounterOf(const LogFunction& function) { return reinterpret_cast<int32_t*>(function.counter); }
 
