@@ -186,7 +186,8 @@ def recorder(results):
         return f"{median(values):.{digits}f} / {max(values):.{digits}f} {unit}"
 
     def share(found):
-        taken = [(f["cpu_ns"], f["process_cpu_ns"]) for f in (r["recorded"]["snapshots"] for r in found) if f]
+        taken = [(f["cpu_ns"] + f.get("entries_ns", 0) + f.get("faults_ns", 0), f["process_cpu_ns"])
+                 for f in (r["recorded"]["snapshots"] for r in found) if f]
         long = [100 * part / whole for part, whole in taken if whole >= LONG * 1e9]
         return f"{spread(long, '%', 2)} ({len(long)} runs)" if long else "-"
 
@@ -202,7 +203,7 @@ def recorder(results):
         line("frames that reproduce, overflows aside", lambda f: frames_cell([r for r in f if r["kind"] != "stack overflow"])),
         line("crashes with an entry state of at least one frame", lambda f: percent(sum(bool(r["recorded"]["frames"]) for r in f), len(f))),
         line("snapshots taken, median / most", lambda f: spread(figures(f, "taken", 1), "", 0)),
-        line(f"their part of the processor time, runs of {LONG} s and more, median / most", share),
+        line(f"snapshots, faults and entries by the recorder's own accounts, of the processor time, runs of {LONG} s and more", share),
         line("longest pause, median / longest", lambda f: spread(figures(f, "longest_pause_ns", 1e6), "ms")),
         line("pages kept at one time, median / most", lambda f: spread(figures(f, "log_bytes", 1 << 20), "MiB")),
         line("report, times that of `references`, median / most", larger),
