@@ -97,8 +97,6 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   recorder->log.Begin(mapping, memory, functions);
   LogHeader& log = recorder->log.header();
   log.size = size;
-  // Large pages for what pages are copied to, where there are any: a first touch costs more than the copy.
-  Call(SYS_madvise, static_cast<char*>(mapping) + log.contents, memory, MADV_HUGEPAGE);
   log.pid = static_cast<int32_t>(Call(SYS_getpid));
   log.stop = recorder->tracking.Open(log.stop_error);
   if (log.stop != Stop::kNone) snapshot::FallBackToCopies(log, g_state.options.snapshot_depth);
