@@ -40,7 +40,7 @@ Frames that reproduced, of those tried; overflows aside where not said otherwise
 ## Exact entry state
 
 Reports with the memory of entries (`exact-entry-state.md`). "After work": the program had other inputs before the one that it fails on
-(`./dev evaluate --work-first --mode second-chance --mode adaptive`).
+(`./dev evaluate --work-first --mode adaptive`). Pauses of more than five milliseconds are from before the log had small pages.
 
 {recorder}
 
@@ -137,7 +137,7 @@ def write(docs, results, programs):
     found = tables.Results(results)
     (docs / "evaluation.svg").write_text(tables.plot(found))
     (docs / "evaluation.md").write_text(PAGE.format(
-        cases=len({(r["program"], r["input"]) for r in results}), programs=len(found.programs()),
+        cases=len({(r["program"], r["input"]) for r in found.all}), programs=len(found.programs()),
         summary=tables.summary(found), by_program=tables.by_program(found), classes=tables.classes(found),
         frames_left=tables.frames_left(found, "references"), recorder=tables.recorder(found),
         second_left=tables.frames_left(found, "second-chance"), adaptive_left=tables.frames_left(found, "adaptive"), by_case=tables.by_case(found),

@@ -193,7 +193,7 @@ def recorder(results):
 
     def larger(found):
         plain = {(r["program"], r["input"]): r["report_bytes"] for r in results.of("references")}
-        ratios = [r["report_bytes"] / plain[key] for r in found if (key := (r["program"], r["input"].removesuffix(" after work"))) in plain]
+        ratios = [r["report_bytes"] / plain[key] for r in found if (key := (r["program"], r["input"])) in plain]
         return f"{spread(ratios, 'times')}" if ratios else "-"
 
     return "\n".join([
