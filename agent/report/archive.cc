@@ -77,7 +77,9 @@ constexpr bool kIsArray<std::array<T, N>> = true;
 
 class OutArchive : public archive::detail::common_oarchive<OutArchive> {
  public:
-  explicit OutArchive(std::vector<uint8_t>* out) : out_(out) {}
+  OutArchive(std::vector<uint8_t>* out, uint32_t version) : out_(out), version_(version) {}
+
+  uint32_t version() const { return version_; }
 
   template <typename T>
   void save_override(const T& value) {
@@ -130,14 +132,16 @@ class OutArchive : public archive::detail::common_oarchive<OutArchive> {
   }
 
   std::vector<uint8_t>* out_;
+  uint32_t version_;
 };
 
-// The fewest bytes that a T can take: a default-constructed one has no text and empty lists.
+// The fewest bytes that a T can take: a default-constructed one has no text and empty lists, and of the first version
+// the fewest fields.
 template <typename T>
 size_t SmallestEncoding() {
   static const size_t size = [] {
     std::vector<uint8_t> bytes;
-    OutArchive out(&bytes);
+    OutArchive out(&bytes, 1);
     const T value{};
     out << value;
     return bytes.size();
@@ -147,8 +151,9 @@ size_t SmallestEncoding() {
 
 class InArchive : public archive::detail::common_iarchive<InArchive> {
  public:
-  explicit InArchive(std::span<const uint8_t> bytes) : bytes_(bytes) {}
+  InArchive(std::span<const uint8_t> bytes, uint32_t version) : bytes_(bytes), version_(version) {}
 
+  uint32_t version() const { return version_; }
   size_t left() const { return bytes_.size() - position_; }
 
   template <typename T>
@@ -211,6 +216,7 @@ class InArchive : public archive::detail::common_iarchive<InArchive> {
   }
 
   std::span<const uint8_t> bytes_;
+  uint32_t version_;
   size_t position_ = 0;
 };
 
@@ -227,10 +233,10 @@ Status Guard(Work work) {
 }
 
 template <typename Work>
-Result<std::vector<uint8_t>> Encode(size_t limit, Work work) {
+Result<std::vector<uint8_t>> Encode(size_t limit, uint32_t version, Work work) {
   std::vector<uint8_t> bytes;
   Status status = Guard([&] {
-    OutArchive out(&bytes);
+    OutArchive out(&bytes, version);
     work(out);
     if (bytes.size() > limit)
       throw Malformed(std::to_string(bytes.size()) + " bytes of metadata, at most " + std::to_string(limit) +
@@ -241,9 +247,9 @@ Result<std::vector<uint8_t>> Encode(size_t limit, Work work) {
 }
 
 template <typename Work>
-Status Decode(std::span<const uint8_t> bytes, Work work) {
+Status Decode(std::span<const uint8_t> bytes, uint32_t version, Work work) {
   return Guard([&] {
-    InArchive in(bytes);
+    InArchive in(bytes, version);
     work(in);
     if (in.left() > 0) in.Fail(std::to_string(in.left()) + " bytes too many");
   });
@@ -364,27 +370,29 @@ void serialize(Archive& ar, Place& p, unsigned) {
 }
 template <typename Archive>
 void serialize(Archive& ar, EntryState& s, unsigned) {
-  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded & s.derived_from & s.copied_depth;
+  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded;
+  if (ar.version() >= 2) ar & s.derived_from & s.copied_depth;
 }
 
 template <typename Archive>
 void serialize(Archive& ar, SnapshotFigures& f, unsigned) {
   ar & f.taken & f.skipped_rate & f.skipped_budget & f.skipped_memory & f.skipped_pause & f.skipped_busy;
   ar & f.cpu_ns & f.process_cpu_ns & f.longest_pause_ns & f.pages_copied & f.log_bytes;
-  ar & f.entries & f.entries_ns & f.faults_ns;
+  if (ar.version() >= 2) ar & f.entries & f.entries_ns & f.faults_ns;
 }
 template <typename Archive>
 void serialize(Archive& ar, EntrySnapshot& s, unsigned) {
-  ar & s.number & s.entry & s.sp & s.thread & s.others_ran & s.copied_depth & s.copies_cut & s.brk_end;
-  ar & s.mappings & s.files & s.not_loaded & s.integers & s.vectors;
+  ar & s.number & s.entry & s.sp & s.thread & s.others_ran;
+  if (ar.version() >= 2) ar & s.copied_depth & s.copies_cut;
+  ar & s.brk_end & s.mappings & s.files & s.not_loaded & s.integers & s.vectors;
 }
 
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {
-  return Encode(format::kMaxMetadata, [&](OutArchive& out) { Metadata(out, report); });
+  return Encode(format::kMaxMetadata, format::kVersion, [&](OutArchive& out) { Metadata(out, report); });
 }
 
 Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
-  return Decode(bytes, [&](InArchive& in) {
+  return Decode(bytes, format::kVersion, [&](InArchive& in) {
     Metadata(in, *report);
     const Failure& failure = report->failure;
     Check(failure.kind >= FailureKind::kSignal && failure.kind <= FailureKind::kReported, "unknown kind of failure");
@@ -401,12 +409,12 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
   });
 }
 
-Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay) {
-  return Encode(format::kMaxReplay, [&](OutArchive& out) { Replay(out, replay); });
+Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay, uint32_t version) {
+  return Encode(format::kMaxReplay, version, [&](OutArchive& out) { Replay(out, replay); });
 }
 
-Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
-  return Decode(bytes, [&](InArchive& in) {
+Status DecodeReplay(std::span<const uint8_t> bytes, uint32_t version, ReplayData* replay) {
+  return Decode(bytes, version, [&](InArchive& in) {
     Replay(in, *replay);
     for (const ReplayFrame& frame : replay->frames) {
       for (const ReplayWord& word : frame.words) {
@@ -428,12 +436,12 @@ Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay) {
   });
 }
 
-Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots) {
-  return Encode(format::kMaxSnapshots, [&](OutArchive& out) { Snapshots(out, snapshots); });
+Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots, uint32_t version) {
+  return Encode(format::kMaxSnapshots, version, [&](OutArchive& out) { Snapshots(out, snapshots); });
 }
 
-Status DecodeSnapshots(std::span<const uint8_t> bytes, SnapshotLog* snapshots) {
-  return Decode(bytes, [&](InArchive& in) {
+Status DecodeSnapshots(std::span<const uint8_t> bytes, uint32_t version, SnapshotLog* snapshots) {
+  return Decode(bytes, version, [&](InArchive& in) {
     Snapshots(in, *snapshots);
     const std::vector<EntrySnapshot>& entries = snapshots->entries;
     for (size_t i = 0; i < entries.size(); ++i) {

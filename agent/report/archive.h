@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/report/format.h"
 #include "agent/report/report.h"
 #include "agent/report/result.h"
 
@@ -16,13 +17,13 @@ namespace recrash {
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report);
 Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report);
 
-// Everything of the snapshots but their memory.
-Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots);
-Status DecodeSnapshots(std::span<const uint8_t> bytes, SnapshotLog* snapshots);
+// Everything of the snapshots but their memory. `version` is the report's: older ones have fewer fields.
+Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots, uint32_t version = format::kVersion);
+Status DecodeSnapshots(std::span<const uint8_t> bytes, uint32_t version, SnapshotLog* snapshots);
 
 // Everything of the replay data but the image's `read_only` regions.
-Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay);
-Status DecodeReplay(std::span<const uint8_t> bytes, ReplayData* replay);
+Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay, uint32_t version = format::kVersion);
+Status DecodeReplay(std::span<const uint8_t> bytes, uint32_t version, ReplayData* replay);
 
 }  // namespace recrash
 

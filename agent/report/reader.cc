@@ -53,7 +53,12 @@ Error NewerVersion(const InputFile& file, const std::string& what) {
                file.path() + ": " + what + "\n  read it with the release of recrash that wrote it, or a newer one"};
 }
 
-Result<std::vector<Section>> ReadTable(const InputFile& file) {
+struct Table {
+  uint32_t version;
+  std::vector<Section> sections;
+};
+
+Result<Table> ReadTable(const InputFile& file) {
   format::Header header;
   if (Status status = file.ReadAt(0, &header, sizeof header); !status) return status.error();
   if (header.version > format::kVersion)
@@ -72,7 +77,7 @@ Result<std::vector<Section>> ReadTable(const InputFile& file) {
   const uint32_t crc = std::exchange(header.crc, 0);
   if (crc != ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), sections.data(), table_size))
     return file.Damaged("checksum of the header and the table of sections");
-  return sections;
+  return Table{header.version, std::move(sections)};
 }
 
 uint64_t LimitOf(SectionKind kind, const ReadLimits& limits) {
@@ -236,9 +241,9 @@ Status ReadRunsOfEach(const InputFile& file, const Section& section, std::vector
   return reader.ExpectEnd();
 }
 
-Status ReadReplay(const InputFile& file, const std::vector<Section>& sections, const Section& section,
-                  ReplayData* replay) {
-  const auto decode = [&](const auto& bytes) { return DecodeReplay(bytes, replay); };
+Status ReadReplay(const InputFile& file, const Table& table, const Section& section, ReplayData* replay) {
+  const std::vector<Section>& sections = table.sections;
+  const auto decode = [&](const auto& bytes) { return DecodeReplay(bytes, table.version, replay); };
   if (Status status = ReadRecords(file, section, decode); !status) return status;
   if (const Section* image = Find(sections, SectionKind::kImage))
     if (Status status = ReadImages(file, *image, &replay->images); !status) return status;
@@ -248,11 +253,10 @@ Status ReadReplay(const InputFile& file, const std::vector<Section>& sections, c
   return Ok{};
 }
 
-Status ReadSnapshots(const InputFile& file, const std::vector<Section>& sections, const Section& section,
-                     SnapshotLog* snapshots) {
-  const auto decode = [&](const auto& bytes) { return DecodeSnapshots(bytes, snapshots); };
+Status ReadSnapshots(const InputFile& file, const Table& table, const Section& section, SnapshotLog* snapshots) {
+  const auto decode = [&](const auto& bytes) { return DecodeSnapshots(bytes, table.version, snapshots); };
   if (Status status = ReadRecords(file, section, decode); !status) return status;
-  const Section* pages = Find(sections, SectionKind::kSnapshotPages);
+  const Section* pages = Find(table.sections, SectionKind::kSnapshotPages);
   if (pages) return ReadRunsOfEach(file, *pages, &snapshots->entries);
   if (!snapshots->entries.empty()) return file.Damaged("has snapshots, and not their pages");
   return Ok{};
@@ -276,8 +280,9 @@ Status ReadInputs(const InputFile& file, const Section* section, std::vector<Inp
 }
 
 Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
-  Result<std::vector<Section>> sections = ReadTable(file);
-  if (!sections) return sections.error();
+  const Result<Table> table = ReadTable(file);
+  if (!table) return table.error();
+  const std::vector<Section>* sections = &table->sections;
   if (Status status = CheckLayout(file, *sections, limits); !status) return status.error();
   for (const Section& section : *sections)
     if (Status status = CheckSum(file, section); !status) return status.error();
@@ -293,10 +298,10 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
   if (Status status = ReadInputs(file, Find(*sections, SectionKind::kInputs), &report.inputs); !status)
     return status.error();
   if (const Section* section = Find(*sections, SectionKind::kSnapshots))
-    if (Status status = ReadSnapshots(file, *sections, *section, &report.snapshots.emplace()); !status)
+    if (Status status = ReadSnapshots(file, *table, *section, &report.snapshots.emplace()); !status)
       return status.error();
   if (const Section* section = Find(*sections, SectionKind::kReplay))
-    if (Status status = ReadReplay(file, *sections, *section, &report.replay.emplace()); !status) return status.error();
+    if (Status status = ReadReplay(file, *table, *section, &report.replay.emplace()); !status) return status.error();
   return report;
 }
 

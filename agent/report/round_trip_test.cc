@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "agent/report/archive.h"
 #include "agent/report/reader.h"
 #include "agent/report/testing_reports.h"
 #include "agent/report/writer.h"
@@ -50,6 +51,35 @@ TEST_F(RoundTrip, KeepsReplayDataWithoutImages) {
   Report report = FullReport();
   report.replay->images = {};
   EXPECT_EQ(Dump(There(report)), Dump(report));
+}
+
+// Reports, and tests made from them, stay readable when records get fields.
+TEST(OlderVersions, HaveTheirFields) {
+  Report report = FullReport();
+  for (EntryState& state : report.replay->entry_states) {
+    state.derived_from.reset();
+    state.copied_depth = 0;
+    state.memory.clear();
+  }
+  for (EntrySnapshot& entry : report.snapshots->entries) {
+    entry.copied_depth = 0;
+    entry.copies_cut = false;
+    entry.memory.clear();
+  }
+  SnapshotFigures& figures = report.snapshots->figures;
+  figures.entries = figures.entries_ns = figures.faults_ns = 0;
+  Report back = report;
+  back.replay.emplace();
+  back.snapshots.emplace();
+  const std::vector<uint8_t> replay = *EncodeReplay(*report.replay, 1);
+  const std::vector<uint8_t> snapshots = *EncodeSnapshots(*report.snapshots, 1);
+  ASSERT_TRUE(DecodeReplay(replay, 1, &*back.replay));
+  ASSERT_TRUE(DecodeSnapshots(snapshots, 1, &*back.snapshots));
+  for (size_t i = 0; i < back.replay->images.size(); ++i)
+    back.replay->images[i].read_only = report.replay->images[i].read_only;
+  EXPECT_EQ(Dump(back), Dump(report));
+  EXPECT_FALSE(DecodeReplay(replay, 2, &*back.replay));
+  EXPECT_FALSE(DecodeSnapshots(snapshots, 2, &*back.snapshots));
 }
 
 // An empty region says nothing, and a reader would have to place it among its neighbours.
