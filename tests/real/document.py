@@ -40,7 +40,8 @@ Frames that reproduced, of those tried; overflows aside where not said otherwise
 ## Exact entry state
 
 Reports with the memory of entries (`exact-entry-state.md`). "After work": the program had other inputs before the one that it fails on
-(`./dev evaluate --work-first --mode adaptive`). Pauses of more than five milliseconds are from before the log had small pages.
+(`./dev evaluate --work-first --mode second-chance --mode adaptive`); what did not reproduce there are outer frames, of which a replay does the
+work again and did not always end within 10 s. Pauses of more than five milliseconds are from before the log had small pages.
 
 {recorder}
 
