@@ -11,6 +11,7 @@
 
 #include "agent/client/snapshot/version_log.h"
 #include "agent/collector/snapshots.h"
+#include "agent/collector/testing_log.h"
 #include "agent/report/entry_states.h"
 
 namespace recrash {
@@ -222,13 +223,8 @@ TEST(CopiedStates, SurviveADamagedLog) {
     for (uint64_t number = 1; number <= 4; ++number)
       program.Add(number, kSp + 64 - number * 8, {{kHeap + number * 8, Of(1)}, {kHeap + 512, Of(2, kPageSize)}});
     const LogHeader header = program.header();
-    const uint64_t places[] = {0, header.frames, header.versions, header.map_lists, header.contents + kPageSize};
-    for (int i = 0; i < 6; ++i) {
-      const uint64_t word = random() % 3 == 0 ? random() % 64 : random();
-      const uint64_t place = places[random() % std::size(places)] + random() % 64 * 8;
-      if (round % 2 == 0 && place < sizeof(LogHeader)) continue;  // a header that is whole lets more of it through
-      std::memcpy(program.log_bytes().data() + place, &word, sizeof word);
-    }
+    DamageLog(random, {0, header.frames, header.versions, header.map_lists, header.contents + kPageSize}, 6,
+              round % 2 == 0, &program.log_bytes());
     const Report report = program.Collected();
     if (report.snapshots) EXPECT_LE(report.snapshots->entries.size(), 4u);
   }

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "agent/client/snapshot/version_log.h"
+#include "agent/collector/testing_log.h"
 #include "agent/report/entry_states.h"
 
 namespace recrash {
@@ -220,13 +221,8 @@ TEST(Snapshots, SurviveADamagedLog) {
       program.Add(number, kSp + 64 - number * 8);
     }
     const LogHeader header = program.log().header();
-    const uint64_t places[] = {0, header.frames, header.pages, header.versions, header.map_lists, header.file_lists};
-    for (int i = 0; i < 8; ++i) {
-      const uint64_t word = random() % 3 == 0 ? random() % 64 : random();
-      const uint64_t place = places[random() % std::size(places)] + random() % 64 * 8;
-      if (round % 2 == 0 && place < sizeof(LogHeader)) continue;  // a header that is whole lets more of it through
-      std::memcpy(program.log_bytes().data() + place, &word, sizeof word);
-    }
+    DamageLog(random, {0, header.frames, header.pages, header.versions, header.map_lists, header.file_lists}, 8,
+              round % 2 == 0, &program.log_bytes());
     const Report report = program.Collected();
     if (report.snapshots) EXPECT_LE(report.snapshots->entries.size(), 1024u);
   }

@@ -26,7 +26,7 @@ constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
 constexpr uint32_t kLogVersion = 4;
 constexpr uint64_t kPage = 4096;
 
-// What nobody can measure while it happens, in nanoseconds: docs/exact-entry-state.md has the measurements.
+// What nobody can measure while it happens, in nanoseconds; estimates, by which the budget is kept.
 constexpr uint64_t kStubCost = 4;     // an entry that is only counted
 constexpr uint64_t kReachCost = 500;  // one that comes to the recorder
 constexpr uint64_t kFaultCost = 900;  // a write to a protected page
