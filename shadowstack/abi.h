@@ -28,8 +28,11 @@ namespace recrash::abi {
 
 // ---- The map ---------------------------------------------------------------------------------------------------
 
-constexpr char kMapSection[] = "recrash_map";
-constexpr uint8_t kMapVersion = 1;
+// Not loaded: the tools read it from the file.
+constexpr char kMapSection[] = ".recrash_map";
+constexpr uint8_t kMapVersion = 2;
+// What builds before version 2 have, loaded and with other entries; their arguments come from debug information.
+constexpr char kOldMapSection[] = "recrash_map";
 
 // Where the callee finds a word at its first instruction.
 enum class Location : uint8_t {
@@ -51,17 +54,18 @@ enum class WordKind : uint8_t {
 };
 
 // One descriptor. It is followed by word_count MapWords, then by the record's place as the assembler prints a memory
-// operand (`8(%rsp)`, `-56(%rbp)`, `(%rbx)`), NUL-terminated, then by zero bytes up to the next multiple of four.
-// %rsp is meant as it was at the label: the CFA less the CFA's offset there. A function may have two descriptors, the
-// words alone and, once the fields are copied, words and fields: the one with the last label not behind the pc counts.
-// The words of one argument stand together, its fields directly behind them.
+// operand (`8(%rsp)`, `-56(%rbp)`, `(%rbx)`; nothing where no word is stored), NUL-terminated, then by zero bytes up to
+// the next multiple of four. %rsp is meant as it was at the label: the CFA less the CFA's offset there. A function may
+// have several descriptors: a copy wherever the stores stand, and at each of these the words alone and, once the fields
+// are copied, words and fields. The one with the last label not behind the pc counts. The words of one argument stand
+// together, its fields directly behind them.
 struct MapEntry {
-  int32_t label;           // address of the instruction after the stores, relative to this field's own address
+  uint64_t label;          // address in the file of the instruction after the stores
+  uint64_t function_hash;  // HashLinkageName of the function that the record was made for: after link-time inlining a
+                           // label may lie in another function, and then its record is not that function's
   uint16_t size;           // of the whole entry with its words, text and padding
   uint8_t version;         // kMapVersion
   uint8_t word_count;      // at most 255
-  uint64_t function_hash;  // HashLinkageName of the function that the record was made for: after link-time inlining a
-                           // label may lie in another function, and then its record is not that function's
 };
 
 struct MapWord {
@@ -78,9 +82,15 @@ struct MapWord {
 enum WordFlags : uint8_t {
   kIndirect = 1,  // a class passed by value through a pointer (non-trivial): the word is the address of the object
   kByVal = 2,     // bytes of an aggregate passed in memory: the words lie in the argument area itself
+  // The parameter's variable is never assigned, and debug information has it wherever the argument is still in use. It
+  // is to be asked first: the stores need not have run where they are not in the function's first block.
+  kFollowed = 4,
 };
 
-static_assert(sizeof(MapEntry) == 16 && offsetof(MapEntry, function_hash) == 8);
+constexpr uint16_t kNotStored = 0xffff;  // as record_offset: debug information alone has the word
+
+static_assert(offsetof(MapEntry, function_hash) == 8 && offsetof(MapEntry, word_count) == 19);
+constexpr size_t kMapEntrySize = 20;  // of a MapEntry in the file: its words follow without padding
 static_assert(sizeof(MapWord) == 12 && offsetof(MapWord, stack_offset) == 10);
 
 // FNV-1a, 64 bit, over the linkage name without a `.llvm.<digits>` suffix (ThinLTO promotion adds it).

@@ -10,8 +10,8 @@
 
 namespace recrash::pass {
 
-// Inline assembly of no instructions; its one operand, $0, is the record.
-std::string DescriptorAssembly(llvm::StringRef linkage_name, llvm::ArrayRef<abi::MapWord> words);
+// Inline assembly of no instructions; its one operand, $0, is the record, where there is one.
+std::string DescriptorAssembly(llvm::StringRef linkage_name, llvm::ArrayRef<abi::MapWord> words, bool has_record);
 
 }  // namespace recrash::pass
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/CodeGen/StackProtector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -14,6 +15,7 @@
 #include "shadowstack/abi.h"
 #include "shadowstack/pass/argument_locations.h"
 #include "shadowstack/pass/descriptor.h"
+#include "shadowstack/pass/placement.h"
 #include "shadowstack/pass/source_parameters.h"
 #include "shadowstack/pass/used_fields.h"
 
@@ -24,7 +26,6 @@ constexpr size_t kMaxWords = 255;        // MapEntry::word_count
 constexpr uint32_t kMaxByValBytes = 64;  // larger ones lie in the saved stack anyway
 constexpr uint32_t kMaxRecord = 4096;    // a page: the stack probe of the function stays what it was
 
-// A store at the function's head.
 struct Store {
   llvm::Argument* argument = nullptr;
   uint32_t record_offset = 0;
@@ -40,6 +41,7 @@ struct Layout {
   std::vector<abi::MapWord> words;              // of the arguments
   std::vector<abi::MapWord> words_with_fields;  // each field after the last word of the argument it is read through
   uint32_t size = 0;
+  std::vector<ArgumentPlace> places;            // by argument
 };
 
 class LayoutBuilder {
@@ -51,19 +53,36 @@ class LayoutBuilder {
         sources_(MapToSource(function)) {}
 
   Layout Run() {
+    FindFields();
+    layout_.places = PlaceArguments(function_, sources_, copied_);
     for (llvm::Argument& argument : function_.args()) {
-      // What the function does not use is not worth a store; the call can be made with anything in its place.
-      if (argument.use_empty() || locations_[argument.getArgNo()].empty()) continue;
+      if (!IsKept(argument)) continue;
       if (argument.hasByValAttr())
         AddByVal(argument);
       else
         AddArgument(argument);
-      if (options_.mode == Mode::kFull && options_.depth > 0) AddFields(argument);
+      AddFields(argument);
     }
     return std::move(layout_);
   }
 
  private:
+  // What the function does not use is not worth a store; the call can be made with anything in its place.
+  bool IsKept(const llvm::Argument& argument) const {
+    return !argument.use_empty() && !locations_[argument.getArgNo()].empty();
+  }
+
+  void FindFields() {
+    fields_.resize(function_.arg_size());
+    copied_.resize(function_.arg_size());
+    if (options_.mode != Mode::kFull || options_.depth == 0) return;
+    for (const llvm::Argument& argument : function_.args()) {
+      const unsigned number = argument.getArgNo();
+      if (IsKept(argument)) fields_[number] = FindUsedFields(argument, sources_[number]);
+      copied_[number] = !fields_[number].empty();
+    }
+  }
+
   uint32_t Allocate(uint32_t size) {
     uint32_t alignment = 1;
     while (alignment < size && alignment < 8) alignment *= 2;
@@ -92,6 +111,7 @@ class LayoutBuilder {
     }
     if (source.indirect) word.flags |= abi::kIndirect;
     if (argument.hasByValAttr()) word.flags |= abi::kByVal;
+    if (layout_.places[argument.getArgNo()].followed) word.flags |= abi::kFollowed;
     return word;
   }
 
@@ -106,6 +126,10 @@ class LayoutBuilder {
     if (type_size.isScalable()) return;
     const auto size = static_cast<uint32_t>(type_size.getFixedValue());
     if (size == 0 || !HasRoomFor(pieces.size(), size)) return;
+    if (layout_.places[argument.getArgNo()].before.empty()) {
+      for (const Piece& piece : pieces) AddWord(ArgumentWord(argument, piece, abi::kNotStored));
+      return;
+    }
     const uint32_t offset = Allocate(size);
     layout_.arguments.push_back({&argument, offset, 0, size, false, nullptr});
     for (const Piece& piece : pieces) AddWord(ArgumentWord(argument, piece, offset + piece.offset));
@@ -124,7 +148,7 @@ class LayoutBuilder {
 
   void AddFields(llvm::Argument& argument) {
     const SourceParameter& source = sources_[argument.getArgNo()];
-    for (const Field& field : FindUsedFields(argument, source)) {
+    for (const Field& field : fields_[argument.getArgNo()]) {
       if (!HasRoomFor(1, field.size)) return;
       const uint32_t offset = Allocate(field.size);
       layout_.fields.push_back({&argument, offset, field.offset, field.size, true, field.access});
@@ -143,21 +167,10 @@ class LayoutBuilder {
   const Options& options_;
   std::vector<Pieces> locations_;
   std::vector<SourceParameter> sources_;
+  std::vector<std::vector<Field>> fields_;  // by argument
+  std::vector<bool> copied_;                // by argument: it has fields
   Layout layout_;
 };
-
-// Behind the allocas, and at -O0 behind the stores that give each parameter its home: our copies of fields carry the
-// source line of the access, and the debugger takes the first line it meets for the end of the prologue.
-llvm::BasicBlock::iterator InsertionPoint(llvm::Function& function) {
-  auto point = function.getEntryBlock().getFirstNonPHIOrDbgOrAlloca();
-  while (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&*point)) {
-    if (!llvm::isa<llvm::Argument>(store->getValueOperand()) ||
-        !llvm::isa<llvm::AllocaInst>(store->getPointerOperand()))
-      break;
-    ++point;
-  }
-  return point;
-}
 
 // -fstack-protector-strong protects functions whose locals have their address taken, and to it the asm takes the
 // record's. Asked before the record exists: a function that had no need of a canary goes on without one.
@@ -174,30 +187,59 @@ void KeepStackProtectorAsItWas(llvm::Function& function) {
 class Emitter {
  public:
   Emitter(llvm::Function& function, const Layout& layout)
-      : function_(function), context_(function.getContext()), layout_(layout), builder_(context_) {
-    llvm::BasicBlock& entry = function.getEntryBlock();
+      : function_(function), context_(function.getContext()), layout_(layout), builder_(context_) {}
+
+  void Run() {
+    if (layout_.size != 0) MakeRecord();
+    for (const Store& store : layout_.arguments) AddToPlaces(store, &Stores::arguments);
+    for (const Store& store : layout_.fields) AddToPlaces(store, &Stores::fields);
+    bool described = false;
+    for (const auto& [before, stores] : places_) described |= EmitStores(before, stores);
+    if (described) return;
+    // Every word is followed: any place will do, and one that has the record anyway costs least.
+    builder_.SetInsertPoint(places_.empty() ? HeadOf(function_) : places_.front().first);
+    Describe(layout_.words);
+  }
+
+ private:
+  struct Stores {
+    std::vector<const Store*> arguments;
+    std::vector<const Store*> fields;
+  };
+
+  const ArgumentPlace& PlaceOf(const Store& store) const { return layout_.places[store.argument->getArgNo()]; }
+
+  void AddToPlaces(const Store& store, std::vector<const Store*> Stores::*list) {
+    for (llvm::Instruction* before : PlaceOf(store).before) (places_[before].*list).push_back(&store);
+  }
+
+  void MakeRecord() {
+    llvm::BasicBlock& entry = function_.getEntryBlock();
     builder_.SetInsertPoint(&entry, entry.begin());
     builder_.SetCurrentDebugLocation(llvm::DebugLoc());
     // A structure of integers: -fstack-protector counts arrays. Alignment 8 keeps frames small.
     llvm::Type* word = builder_.getInt64Ty();
-    type_ = llvm::StructType::get(context_, std::vector<llvm::Type*>((layout.size + 7) / 8, word));
+    type_ = llvm::StructType::get(context_, std::vector<llvm::Type*>((layout_.size + 7) / 8, word));
     record_ = builder_.CreateAlloca(type_, nullptr, "recrash.record");
     record_->setAlignment(llvm::Align(8));
-    builder_.SetInsertPoint(&entry, InsertionPoint(function));
-    builder_.SetCurrentDebugLocation(llvm::DebugLoc());
   }
 
   // The argument words get a descriptor before the fields are copied: a null pointer faults in the copy, and the words
-  // must be readable by then. A reader takes the last descriptor before the pc.
-  void Run() {
-    for (const Store& store : layout_.arguments) Emit(store);
+  // must be readable by then. A reader takes the last descriptor before the pc. False when nothing asks for one here.
+  bool EmitStores(llvm::Instruction* before, const Stores& stores) {
+    builder_.SetInsertPoint(before);
+    builder_.SetCurrentDebugLocation(llvm::DebugLoc());
+    for (const Store* store : stores.arguments) Emit(*store);
+    const bool only_here = llvm::any_of(
+        stores.arguments, [&](const Store* store) { return !PlaceOf(*store).followed; });
+    if (!only_here && stores.fields.empty()) return false;
     Describe(layout_.words);
-    if (layout_.fields.empty()) return;
-    for (const Store& store : layout_.fields) Emit(store);
+    if (stores.fields.empty()) return true;
+    for (const Store* store : stores.fields) Emit(*store);
     Describe(layout_.words_with_fields);
+    return true;
   }
 
- private:
   llvm::Value* At(llvm::Value* base, uint32_t offset) {
     return offset == 0 ? base : builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), base, offset);
   }
@@ -222,15 +264,19 @@ class Emitter {
 
   void Describe(llvm::ArrayRef<abi::MapWord> words) {
     const llvm::StringRef name = llvm::GlobalValue::dropLLVMManglingEscape(function_.getName());
-    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getPtrTy()}, /*isVarArg=*/false);
-    auto* assembly = llvm::InlineAsm::get(type, DescriptorAssembly(name, words), "*m", /*hasSideEffects=*/true);
-    llvm::CallInst* call = builder_.CreateCall(assembly, {record_});
-    call->addParamAttr(0, llvm::Attribute::get(context_, llvm::Attribute::ElementType, type_));
-#if LLVM_VERSION_MAJOR >= 21
-    call->addParamAttr(0, llvm::Attribute::getWithCaptureInfo(context_, llvm::CaptureInfo::none()));
-#else
-    call->addParamAttr(0, llvm::Attribute::NoCapture);
-#endif
+    const bool has_record = record_ != nullptr;
+    std::vector<llvm::Type*> types;
+    std::vector<llvm::Value*> operands;
+    if (has_record) {
+      types.push_back(builder_.getPtrTy());
+      operands.push_back(record_);
+    }
+    auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, /*isVarArg=*/false);
+    auto* assembly = llvm::InlineAsm::get(type, DescriptorAssembly(name, words, has_record), has_record ? "*m" : "",
+                                          /*hasSideEffects=*/true);
+    builder_.SetCurrentDebugLocation(llvm::DebugLoc());
+    llvm::CallInst* call = builder_.CreateCall(assembly, operands);
+    if (has_record) DescribeOperand(*call);
     // It reads the record and nothing else; without `inaccessible memory` it would be dead code.
     call->setMemoryEffects(llvm::MemoryEffects::argMemOnly(llvm::ModRefInfo::Ref) |
                            llvm::MemoryEffects::inaccessibleMemOnly());
@@ -239,12 +285,22 @@ class Emitter {
       call->addFnAttr(attribute);
   }
 
+  void DescribeOperand(llvm::CallInst& call) {
+    call.addParamAttr(0, llvm::Attribute::get(context_, llvm::Attribute::ElementType, type_));
+#if LLVM_VERSION_MAJOR >= 21
+    call.addParamAttr(0, llvm::Attribute::getWithCaptureInfo(context_, llvm::CaptureInfo::none()));
+#else
+    call.addParamAttr(0, llvm::Attribute::NoCapture);
+#endif
+  }
+
   llvm::Function& function_;
   llvm::LLVMContext& context_;
   const Layout& layout_;
   llvm::IRBuilder<> builder_;
   llvm::StructType* type_ = nullptr;
   llvm::AllocaInst* record_ = nullptr;
+  llvm::MapVector<llvm::Instruction*, Stores> places_;  // what is stored before each
 };
 
 }  // namespace
@@ -252,9 +308,11 @@ class Emitter {
 bool AddRecord(llvm::Function& function, const Options& options) {
   const Layout layout = LayoutBuilder(function, options).Run();
   if (layout.words.empty()) return false;
-  KeepStackProtectorAsItWas(function);
+  if (layout.size != 0) KeepStackProtectorAsItWas(function);
   Emitter(function, layout).Run();
-  return true;
+  return llvm::any_of(layout.places, [](const ArgumentPlace& place) {
+    return !place.before.empty() && place.before.front()->getParent()->isEntryBlock();
+  });
 }
 
 }  // namespace recrash::pass

@@ -11,9 +11,6 @@ namespace recrash::pass {
 // True for `std::`, `__gnu_cxx::` and `__cxxabiv1::` functions and what is local to them, by their mangled name.
 bool IsStandardLibrary(llvm::StringRef linkage_name);
 
-// False when no live frame of the function can be part of a failure: it calls nothing and does nothing that faults.
-bool CanFail(const llvm::Function& function);
-
 bool ShouldInstrument(const llvm::Function& function, const Options& options);
 
 }  // namespace recrash::pass

@@ -173,7 +173,7 @@ void FrameBuilder::AddStreams(const CodeInfo& code, const LiveFunction& live, Fr
 
 void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
                            Frame& frame) {
-  const Recorded recorded = values.ReadRecord(index, code);
+  const Recorded recorded = values.ReadRecord(index, code, live);
   frame.monitored = recorded.monitored;
   if (recorded.monitored)
     AddRecordedCall(values, index, code, live, recorded, frame);

@@ -18,10 +18,38 @@ constexpr uint8_t kDwarfNumber[] = {5, 4, 1, 2, 8, 9, 10};
 std::optional<uint64_t> ValueReader::RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias) {
   // rsp may stand lower at a call than at the label: arguments are pushed for it. The distance to the CFA does not
   // change, and both are known at the label.
-  if (const auto rule = unwinder_.CfaAt(entry.label + bias); rule && frame.cfa != 0 && rule->base == entry.operand.base)
-    return frame.cfa - rule->offset + entry.operand.offset;
-  const auto base = frame.registers.Get(static_cast<uint64_t>(entry.operand.base));
-  return base ? std::optional(*base + entry.operand.offset) : std::nullopt;
+  if (!entry.operand) return std::nullopt;
+  const Operand& operand = *entry.operand;
+  if (const auto rule = unwinder_.CfaAt(entry.label + bias); rule && frame.cfa != 0 && rule->base == operand.base)
+    return frame.cfa - rule->offset + operand.offset;
+  const auto base = frame.registers.Get(static_cast<uint64_t>(operand.base));
+  return base ? std::optional(*base + operand.offset) : std::nullopt;
+}
+
+// Code before the label by its address may still run after the stores. Where the frame is not set up as it is there,
+// it does not.
+bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry,
+                                 uint64_t bias) {
+  const uint64_t pc = frame.lookup_pc();
+  if (pc == function) return true;
+  if (pc >= entry.label + bias) return false;
+  const auto here = unwinder_.CfaAt(pc);
+  const auto there = unwinder_.CfaAt(entry.label + bias);
+  return !here || !there || here->base != there->base || here->offset != there->offset;
+}
+
+std::optional<std::vector<uint8_t>> ValueReader::Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                                          const abi::MapWord& word) {
+  for (const ParameterInfo& info : live.parameters) {
+    if (info.described.number != word.parameter || !info.has_die) continue;
+    auto bytes = AtPc(index, code, info.die, info.described.type.size);
+    if (!bytes || word.source_offset >= bytes->size()) return std::nullopt;
+    // In its register a bool or a short is as wide as here.
+    bytes->erase(bytes->begin(), bytes->begin() + word.source_offset);
+    bytes->resize(word.size);
+    return bytes;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t index, abi::Location location,
@@ -65,7 +93,46 @@ std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, cons
   return std::vector<uint8_t>(bytes, bytes + piece.size);
 }
 
-Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code) {
+std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word, std::optional<uint64_t> record) {
+  if (!record || word.record_offset == abi::kNotStored) return std::nullopt;
+  std::vector<uint8_t> bytes(word.size);
+  if (!memory_.Read(*record + word.record_offset, bytes)) return std::nullopt;
+  return bytes;
+}
+
+std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                                  const abi::MapWord& word, std::optional<uint64_t> record,
+                                                  bool before_stores) {
+  const bool followed = (word.flags & abi::kFollowed) != 0;
+  const bool is_field = word.kind == static_cast<uint8_t>(abi::WordKind::kField);
+  if (followed)
+    if (auto bytes = Followed(index, code, live, word)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
+  if (auto bytes = Stored(word, record)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
+  if (!before_stores || is_field) return std::nullopt;
+  auto bytes =
+      AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
+  if (!bytes) return std::nullopt;
+  return RecordedWord{word, std::move(*bytes), ValueSource::kRegister};
+}
+
+// Copies of fields stand beside the pointer that they were read through. Where the stores have not run, the record has
+// something else in its place than debug information says.
+bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                 const RecordEntry& entry, std::optional<uint64_t> record) {
+  const abi::MapWord* pointer = nullptr;
+  for (const abi::MapWord& word : entry.words) {
+    if (word.kind != static_cast<uint8_t>(abi::WordKind::kField)) {
+      pointer = &word;
+      continue;
+    }
+    if (pointer == nullptr || (pointer->flags & abi::kFollowed) == 0) continue;
+    const auto followed = Followed(index, code, live, *pointer);
+    if (followed && followed != Stored(*pointer, record)) return false;
+  }
+  return record.has_value();
+}
+
+Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live) {
   Recorded result;
   if (code.module == nullptr || !code.range) return result;
   const UnwoundFrame& frame = stack_.frames[index];
@@ -74,30 +141,29 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code) {
   // A split-off cold part is reached from the part with the entry, where the record was made.
   const uint64_t start = code.entry - bias;
   const RecordEntry* entry = map.Find(start, frame.lookup_pc() - bias, code.hashes);
-  const bool stored = entry != nullptr;
-  if (!stored) entry = map.FindIn(start, code.range->size, code.hashes);
+  if (entry == nullptr) entry = map.FindIn(start, code.range->size, code.hashes);
   result.monitored = entry != nullptr;
-  if (!stored && entry != nullptr && !frame.exact) {
+  if (entry == nullptr) return result;
+  const bool before_stores = IsBeforeStores(frame, code.entry, *entry, bias);
+  if (before_stores && !frame.exact) {
     result.why_not = "it called before its arguments were kept";
     return result;
   }
-  if (entry == nullptr) return result;
-  const auto address = stored ? RecordAddress(frame, *entry, bias) : std::nullopt;
+  const auto address = before_stores ? std::nullopt : RecordAddress(frame, *entry, bias);
   result.complete = true;
+  const bool copied = CopiesWereMade(index, code, live, *entry, address);
   for (const abi::MapWord& word : entry->words) {
     const bool is_field = word.kind == static_cast<uint8_t>(abi::WordKind::kField);
-    std::optional<std::vector<uint8_t>> bytes;
-    if (address) {
-      bytes.emplace(word.size);
-      if (!memory_.Read(*address + word.record_offset, *bytes)) bytes.reset();
-    } else if (!stored && !is_field) {
-      bytes = AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
+    if (is_field && !copied) continue;
+    if (auto read = ReadWord(index, code, live, word, address, before_stores)) {
+      result.words.push_back(std::move(*read));
+    } else if (!is_field) {
+      result.complete = false;
+      result.why_not = word.record_offset == abi::kNotStored
+                           ? "debug information has lost an argument that is in no record"
+                           : "the part of the stack that holds its arguments was not kept";
     }
-    const ValueSource source = stored ? ValueSource::kRecord : ValueSource::kRegister;
-    if (bytes) result.words.push_back({word, std::move(*bytes), source});
-    if (!bytes && !is_field) result.complete = false;
   }
-  if (!result.complete) result.why_not = "the part of the stack that holds its arguments was not kept";
   return result;
 }
 

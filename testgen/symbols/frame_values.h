@@ -42,8 +42,9 @@ class ValueReader {
   ValueReader(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory, const Stack& stack)
       : code_(code), unwinder_(unwinder), memory_(memory), stack_(stack) {}
 
-  // The words of the record of the function out of line, of the frame at `index`.
-  Recorded ReadRecord(size_t index, const CodeInfo& code);
+  // The words of the function out of line, `live`, of the frame at `index`: from its record, or from debug information
+  // where the descriptor says that this follows them.
+  Recorded ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live);
 
   // A parameter's value at the frame's pc, as DWARF's location has it.
   std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size);
@@ -67,6 +68,16 @@ class ValueReader {
   ExpressionContext Context(size_t index, const CodeInfo& code, int depth);
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
+  bool IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry, uint64_t bias);
+  // A word of the descriptor, as debug information has it at the frame's pc.
+  std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                               const abi::MapWord& word);
+  // The word in the record.
+  std::optional<std::vector<uint8_t>> Stored(const abi::MapWord& word, std::optional<uint64_t> record);
+  std::optional<RecordedWord> ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                       const abi::MapWord& word, std::optional<uint64_t> record, bool before_stores);
+  bool CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
+                      std::optional<uint64_t> record);
   std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, abi::Location location, uint64_t stack_offset,
                                                           uint64_t size);
 

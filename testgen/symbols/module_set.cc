@@ -97,14 +97,26 @@ LoadedModule* ModuleSet::Load(const Module& module) {
     if (loaded->own && loaded->debug == nullptr)
       notes_.push_back(Name(module.path) + ": no debug information found; give --search-path where its unstripped " +
                        "twin lies");
-    if (const auto section = loaded->image->FindSection(abi::kMapSection)) {
-      loaded->map = RecordMap(section->bytes, section->address);
-      if (loaded->map.damaged() > 0)
-        notes_.push_back(Name(module.path) + ": " + std::to_string(loaded->map.damaged()) +
-                         " entries of its recrash_map cannot be understood");
-    }
+    ReadMap(*loaded);
   }
   return (loaded_[&module] = std::move(loaded)).get();
+}
+
+// Not loaded, so that some tools strip it with the symbols: then the unstripped twin has it.
+void ModuleSet::ReadMap(LoadedModule& loaded) {
+  const std::string name = Name(loaded.module->path);
+  for (const auto& file : loaded.files) {
+    const auto section = file->FindSection(abi::kMapSection);
+    if (!section) continue;
+    loaded.map = RecordMap(section->bytes);
+    if (loaded.map.damaged() > 0)
+      notes_.push_back(name + ": " + std::to_string(loaded.map.damaged()) + " entries of its " + abi::kMapSection +
+                       " cannot be understood");
+    return;
+  }
+  if (loaded.image->FindSection(abi::kOldMapSection))
+    notes_.push_back(name + ": built by an older recrash, whose records this one cannot read; arguments come from " +
+                     "debug information. Build it again with this one");
 }
 
 void ModuleSet::AddTwins(LoadedModule& loaded) {

@@ -22,7 +22,7 @@ namespace recrash {
 // A module whose files are open. Addresses of the process minus `bias` are those of the files.
 struct LoadedModule {
   const Module* module = nullptr;
-  ElfFile* image = nullptr;    // code, .eh_frame, recrash_map
+  ElfFile* image = nullptr;    // code, .eh_frame
   ElfFile* names = nullptr;    // symbols; the twin where there is one
   DebugInfo* debug = nullptr;  // null without DWARF
   RecordMap map;
@@ -56,6 +56,7 @@ class ModuleSet {
   std::vector<std::string> Candidates(const Module& module) const;
   // Adds what a file found so far leaves open: code, then DWARF. True when both are there.
   void AddTwins(LoadedModule& loaded);
+  void ReadMap(LoadedModule& loaded);
   const std::vector<std::string>& FilesWithBuildId(const std::string& build_id);
 
   const Report& report_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <string>
 
 #include "testgen/symbols/cursor.h"
@@ -50,6 +51,18 @@ bool IsPlausible(const abi::MapWord& word) {
                            word.kind == static_cast<uint8_t>(abi::WordKind::kField));
 }
 
+bool HasStoredWord(const RecordEntry& entry) {
+  return std::ranges::any_of(entry.words,
+                             [](const abi::MapWord& word) { return word.record_offset != abi::kNotStored; });
+}
+
+// Without the padding that sizeof(MapEntry) counts. There are kMapEntrySize bytes.
+abi::MapEntry ReadHeader(std::span<const uint8_t> bytes) {
+  abi::MapEntry header{};
+  std::memcpy(&header, bytes.data(), abi::kMapEntrySize);
+  return header;
+}
+
 bool Matches(uint64_t hash, std::span<const uint64_t> hashes) {
   return std::find(hashes.begin(), hashes.end(), hash) != hashes.end();
 }
@@ -75,36 +88,36 @@ std::optional<Operand> ParseOperand(std::string_view text) {
   return operand;
 }
 
-RecordMap::RecordMap(std::span<const uint8_t> section, uint64_t address) {
+RecordMap::RecordMap(std::span<const uint8_t> section) {
   size_t offset = 0;
-  while (section.size() - offset >= sizeof(abi::MapEntry)) {
-    Cursor cursor(section, offset);
-    const auto header = cursor.Read<abi::MapEntry>();
-    // The linker fills gaps between objects' contributions with zeros; no label stands where its own distance does.
-    if (header.label == 0) {
+  while (section.size() - offset >= abi::kMapEntrySize) {
+    const abi::MapEntry header = ReadHeader(section.subspan(offset));
+    // The linker fills gaps between objects' contributions with zeros, and may leave entries of functions that it has
+    // dropped, with labels of zero.
+    if (header.size == 0) {
       offset += 4;
       continue;
     }
-    if (header.size < sizeof(abi::MapEntry) || header.size % 4 != 0 || header.size > section.size() - offset) {
+    if (header.size < abi::kMapEntrySize || header.size % 4 != 0 || header.size > section.size() - offset) {
       ++damaged_;
       break;
     }
-    Cursor body(section.subspan(offset, header.size), sizeof(abi::MapEntry));
+    Cursor body(section.subspan(offset, header.size), abi::kMapEntrySize);
     RecordEntry entry;
-    entry.label = address + offset + static_cast<int64_t>(header.label);
+    entry.label = header.label;
     entry.function_hash = header.function_hash;
     bool good = header.version == abi::kMapVersion;
     for (int i = 0; i < header.word_count && good; ++i) {
       entry.words.push_back(body.Read<abi::MapWord>());
       good = body.ok() && IsPlausible(entry.words.back());
     }
-    const auto operand = good ? ParseOperand(body.Text()) : std::nullopt;
-    if (good && body.ok() && operand) {
-      entry.operand = *operand;
+    const std::string_view text = good ? body.Text() : std::string_view();
+    entry.operand = ParseOperand(text);
+    good = good && body.ok() && (entry.operand || (text.empty() && !HasStoredWord(entry)));
+    if (good)
       entries_.push_back(std::move(entry));
-    } else {
+    else
       ++damaged_;
-    }
     offset += header.size;
   }
   std::sort(entries_.begin(), entries_.end(),

@@ -1,4 +1,4 @@
-// The section `recrash_map` of a program: where each monitored function keeps its arguments (shadowstack/abi.h).
+// The section `.recrash_map` of a program: where each monitored function keeps its arguments (shadowstack/abi.h).
 //
 // The section may come from a damaged file: whatever does not fit is skipped, nothing is read past its end.
 #ifndef RECRASH_TESTGEN_SYMBOLS_RECORD_MAP_H_
@@ -26,19 +26,19 @@ std::optional<Operand> ParseOperand(std::string_view text);
 struct RecordEntry {
   uint64_t label = 0;  // address in the file of the instruction after the stores
   uint64_t function_hash = 0;
-  Operand operand;
+  std::optional<Operand> operand;  // nothing when no word is stored
   std::vector<abi::MapWord> words;
 };
 
 class RecordMap {
  public:
   RecordMap() = default;
-  RecordMap(std::span<const uint8_t> section, uint64_t address);
+  explicit RecordMap(std::span<const uint8_t> section);
 
-  // The last record made before `pc` by the function that starts at `start`. Without hashes (a stripped file) the
-  // first label names the function: after link-time inlining others may follow it.
+  // The last descriptor whose label is not behind `pc`, of the function that starts at `start`. Without hashes (a
+  // stripped file) the first label names the function: after link-time inlining others may follow it.
   const RecordEntry* Find(uint64_t start, uint64_t pc, std::span<const uint64_t> hashes) const;
-  // Any record of the function at [start, start + size): it is monitored, though its stores may not have run yet.
+  // The last descriptor of the function at [start, start + size).
   const RecordEntry* FindIn(uint64_t start, uint64_t size, std::span<const uint64_t> hashes) const;
 
   size_t size() const { return entries_.size(); }

@@ -9,19 +9,17 @@
 namespace recrash {
 namespace {
 
-constexpr uint64_t kSection = 0x4000;  // address of the section in the file
-
 // A section as the assembler leaves it.
 class MapWriter {
  public:
   MapWriter& Add(uint64_t label, uint64_t hash, const std::string& operand, std::vector<abi::MapWord> words = {}) {
     const size_t start = bytes_.size();
     abi::MapEntry entry{};
-    entry.label = static_cast<int32_t>(static_cast<int64_t>(label) - static_cast<int64_t>(kSection + start));
+    entry.label = label;
     entry.version = abi::kMapVersion;
     entry.word_count = static_cast<uint8_t>(words.size());
     entry.function_hash = hash;
-    Append(&entry, sizeof(entry));
+    Append(&entry, abi::kMapEntrySize);
     for (const abi::MapWord& word : words) Append(&word, sizeof(word));
     Append(operand.c_str(), operand.size() + 1);
     while (bytes_.size() % 4 != 0) bytes_.push_back(0);
@@ -33,7 +31,7 @@ class MapWriter {
     bytes_.resize(bytes_.size() + count);
     return *this;
   }
-  RecordMap Read() const { return RecordMap(bytes_, kSection); }
+  RecordMap Read() const { return RecordMap(bytes_); }
   std::vector<uint8_t>& bytes() { return bytes_; }
 
  private:
@@ -85,7 +83,7 @@ TEST(RecordMap, FindsTheLastLabelOfTheFunctionBeforePc) {
   EXPECT_EQ(map.Find(0x1000, 0x100f, one), nullptr);
   ASSERT_NE(map.Find(0x1000, 0x1010, one), nullptr);
   EXPECT_EQ(map.Find(0x1000, 0x1010, one)->words.size(), 2u);
-  EXPECT_EQ(map.Find(0x1000, 0x1050, one)->operand.offset, 16);
+  EXPECT_EQ(map.Find(0x1000, 0x1050, one)->operand->offset, 16);
   EXPECT_NE(map.FindIn(0x1000, 0x20, one), nullptr);
   EXPECT_EQ(map.FindIn(0x1000, 0x10, one), nullptr);
 }
@@ -97,17 +95,31 @@ TEST(RecordMap, LeavesOutRecordsOfInlinedFunctions) {
   const RecordMap map = writer.Read();
   const uint64_t one[] = {1};
   const uint64_t other[] = {3};
-  EXPECT_EQ(map.Find(0x1000, 0x1050, one)->operand.offset, 8);
+  EXPECT_EQ(map.Find(0x1000, 0x1050, one)->operand->offset, 8);
   EXPECT_EQ(map.Find(0x1000, 0x1050, other), nullptr);
   // A stripped file has no name to compare: the function's own record comes first.
-  EXPECT_EQ(map.Find(0x1000, 0x1050, {})->operand.offset, 8);
+  EXPECT_EQ(map.Find(0x1000, 0x1050, {})->operand->offset, 8);
 }
 
-TEST(RecordMap, SkipsPaddingBetweenObjects) {
+TEST(RecordMap, SkipsZerosAtTheEnd) {
   MapWriter writer;
-  writer.Pad(8).Add(0x1010, 1, "8(%rsp)").Pad(12).Add(0x1020, 2, "8(%rsp)").Pad(4);
+  writer.Add(0x1010, 1, "8(%rsp)").Add(0x1020, 2, "8(%rsp)").Pad(24);
   EXPECT_EQ(writer.Read().size(), 2u);
   EXPECT_EQ(writer.Read().damaged(), 0u);
+}
+
+// All of its words are alive wherever it can be seen.
+TEST(RecordMap, HasNoPlaceWhereNothingIsStored) {
+  abi::MapWord followed = Word(1);
+  followed.record_offset = abi::kNotStored;
+  followed.flags = abi::kFollowed;
+  MapWriter writer;
+  writer.Add(0x1010, 1, "", {followed}).Add(0x1020, 2, "", {followed, Word(2)});
+  const RecordMap map = writer.Read();
+  EXPECT_EQ(map.damaged(), 1u);  // a word without a place
+  const uint64_t one[] = {1};
+  ASSERT_NE(map.Find(0x1000, 0x1010, one), nullptr);
+  EXPECT_FALSE(map.Find(0x1000, 0x1010, one)->operand);
 }
 
 TEST(RecordMap, SkipsEntriesThatItCannotUnderstand) {
@@ -124,13 +136,13 @@ TEST(RecordMap, SurvivesEveryTruncationAndAnyByte) {
   MapWriter writer;
   writer.Add(0x1010, 1, "8(%rsp)", {Word(1), Word(2)}).Add(0x1020, 2, "-16(%rbp)", {Word(1)});
   const std::vector<uint8_t> whole = writer.bytes();
-  for (size_t size = 0; size <= whole.size(); ++size) EXPECT_LE(RecordMap({whole.data(), size}, kSection).size(), 2u);
+  for (size_t size = 0; size <= whole.size(); ++size) EXPECT_LE(RecordMap({whole.data(), size}).size(), 2u);
   std::mt19937 random(7);
   for (int i = 0; i < 20000; ++i) {
     std::vector<uint8_t> damaged = whole;
     damaged[random() % damaged.size()] = static_cast<uint8_t>(random());
     damaged[random() % damaged.size()] = static_cast<uint8_t>(random());
-    EXPECT_LE(RecordMap(damaged, kSection).size(), damaged.size() / 4);
+    EXPECT_LE(RecordMap(damaged).size(), damaged.size() / 4);
   }
 }
 

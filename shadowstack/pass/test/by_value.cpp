@@ -14,7 +14,7 @@ struct Pointer { int* p; };
 // CHECK-NEXT: rsi: parameter 2+8, 8 bytes
 // CHECK-NEXT: xmm1: parameter 3+0, 8 bytes
 // CHECK-NEXT: xmm2: parameter 3+8, 4 bytes
-// CHECK-NEXT: rdx: parameter 4+0, 8 bytes at {{[0-9]+}}{{$}}
+// CHECK-NEXT: rdx: parameter 4+0, 8 bytes {{at [0-9]+$|not stored followed$}}
 extern "C" int Coerced(Pair p, Mixed m, Triple t, Pointer q) {
   Sink(p.a + p.b + m.a + m.b);
   return t.a + t.b + t.c + *q.p;

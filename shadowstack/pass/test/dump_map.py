@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the descriptors of an ELF file, one line each and one for each of its words.
 
-dump_map.py FILE: reads the section recrash_map and the symbol table.
+dump_map.py FILE: reads the section .recrash_map and the symbol table.
 """
 import re
 import struct
@@ -10,6 +10,8 @@ import sys
 
 LOCATIONS = {0: "rdi", 1: "rsi", 2: "rdx", 3: "rcx", 4: "r8", 5: "r9", 6: "r10", 64: "stack", 255: "unknown",
              **{16 + i: f"xmm{i}" for i in range(8)}}
+
+HEADER, NOT_STORED = 20, 0xffff
 
 
 def fnv(name):
@@ -28,9 +30,9 @@ def main():
     path = sys.argv[1]
     data = None
     for line in run("llvm-readelf", "-SW", path).splitlines():
-        found = re.search(r"\] recrash_map\s+PROGBITS\s+([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+)", line)
+        found = re.search(r"\] \.recrash_map\s+PROGBITS\s+([0-9a-f]+) ([0-9a-f]+) ([0-9a-f]+)", line)
         if found:
-            address, offset, size = (int(text, 16) for text in found.groups())
+            _, offset, size = (int(text, 16) for text in found.groups())
             with open(path, "rb") as file:
                 data = file.read()[offset:offset + size]
     if data is None:
@@ -44,20 +46,20 @@ def main():
     lines = []
     at = 0
     while at < len(data):
-        label, size, version, count, function_hash = struct.unpack_from("<iHBBQ", data, at)
-        assert version == 1 and size % 4 == 0 and size >= 16, (at, size)
-        label += address + at
+        label, function_hash, size, version, count = struct.unpack_from("<QQHBB", data, at)
+        assert version == 2 and size % 4 == 0 and size >= HEADER, (at, size)
         name = next((n for start, length, n in functions if start <= label < start + length), "?")
         maker = next((n for _, _, n in functions if fnv(n) == function_hash), "?")
-        text = data[at + 16 + 12 * count:at + size].split(b"\0")[0].decode()
-        assert re.fullmatch(r"-?\d*\(%r(sp|bp|bx)\)", text), text
-        entry = [f"{name}{'' if name == maker else ' of ' + maker}: {count} words at {text}"]
+        text = data[at + HEADER + 12 * count:at + size].split(b"\0")[0].decode()
+        assert re.fullmatch(r"-?\d*\(%r(sp|bp|bx)\)|", text), text
+        entry = [f"{name}{'' if name == maker else ' of ' + maker}: {count} words at {text or 'no place'}"]
         for i in range(count):
             kind, location, parameter, flags, bytes_, record, source, stack = struct.unpack_from(
-                "<BBBBHHHH", data, at + 16 + 12 * i)
+                "<BBBBHHHH", data, at + HEADER + 12 * i)
             place = "field" if kind == 2 else LOCATIONS[location] + (f"+{stack}" if location == 64 else "")
-            mark = " indirect" * (flags & 1) + " byval" * (flags >> 1 & 1)
-            entry.append(f"  {place}: parameter {parameter}+{source}, {bytes_} bytes at {record}{mark}")
+            mark = " indirect" * (flags & 1) + " byval" * (flags >> 1 & 1) + " followed" * (flags >> 2 & 1)
+            where = "not stored" if record == NOT_STORED else f"at {record}"
+            entry.append(f"  {place}: parameter {parameter}+{source}, {bytes_} bytes {where}{mark}")
         lines.append(entry)
         at += size
     for entry in lines:

@@ -3,6 +3,7 @@
 // RUN: %clangxx -O2 -g -S %s -o - | FileCheck %s --check-prefix=ASM
 
 int Use(void*, long);
+void Wait();
 
 struct Tree {
   int Insert(short key, bool replace);
@@ -16,16 +17,20 @@ struct Tree {
 // CHECK: store volatile i16 %[[KEY]], ptr %{{.*}}, align 8
 // CHECK: store volatile i1 %[[REPLACE]], ptr %{{.*}}, align 2
 // CHECK: call void asm sideeffect {{.*}}recrash_map{{.*}}"*m"(ptr {{.*}}elementtype({ i64, i64 }){{.*}} %[[RECORD]])
-int Tree::Insert(short key, bool replace) { return Use(this, key) + (replace ? size : 0); }
+int Tree::Insert(short key, bool replace) {
+  const int result = Use(this, key) + (replace ? size : 0);
+  Wait();
+  return result;
+}
 
 // ASM-LABEL: _ZN4Tree6InsertEsb:
 // ASM: movq %rdi, [[PLACE:-?[0-9]*\(%rsp\)]]
 // ASM: #APP
 // ASM-NEXT: [[LABEL:.Lrecrash[0-9]+]]:
-// ASM-NEXT: .section recrash_map,"ao",@progbits,[[LABEL]]
-// ASM: .long [[LABEL]]-
-// ASM-NEXT: .short .Lrecrash_end{{[0-9]+}}-.Lrecrash_map{{[0-9]+}}
-// Version 1, three words.
+// ASM-NEXT: .section .recrash_map,"o",@progbits,[[LABEL]]
+// ASM: .quad [[LABEL]]
+// ASM: .short .Lrecrash_end{{[0-9]+}}-.Lrecrash_map{{[0-9]+}}
+// Version 2, three words.
 // ASM-NEXT: .byte 1
 // ASM-NEXT: .byte 3
 // ASM-NEXT: .quad

@@ -1,0 +1,18 @@
+// What can end in a failure: memory that may not be there, divisions, calls.
+#ifndef RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
+#define RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
+
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Function.h"
+
+namespace recrash::pass {
+
+// True for calls, too: what they call may fail.
+bool CanFail(const llvm::Instruction& instruction, const llvm::DataLayout& layout);
+
+// False when no live frame of the function can be part of a failure: it calls nothing and does nothing that faults.
+bool CanFail(const llvm::Function& function);
+
+}  // namespace recrash::pass
+
+#endif  // RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
