@@ -3,6 +3,9 @@
 #define RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
 
 #include <string>
+#include <vector>
+
+#include "llvm/Support/Error.h"
 
 namespace recrash::pass {
 
@@ -16,12 +19,14 @@ enum class Mode {
 
 struct Options {
   Mode mode = Mode::kReferences;
-  int depth = 1;               // kFull: 0 switches the copies off, 1 follows a parameter once
-  std::string version;         // the identifier that the build gives itself
-  bool std_functions = false;  // instrument std:: and the C++ runtime's templates as well
+  int depth = 1;                   // kFull: 0 switches the copies off, 1 follows a parameter once, 2 twice
+  std::string version;             // the identifier that the build gives itself
+  bool std_functions = false;      // instrument std:: and the C++ runtime's templates as well
+  std::vector<std::string> lists;  // files that say which functions
+  std::string report;  // where to say which they were: a file, a folder, "-" for standard error; empty: nowhere
 };
 
-Options OptionsFromCommandLine();
+llvm::Expected<Options> OptionsFromCommandLine();
 
 // As the command line spells it: "references+second-chance".
 const char* ModeName(Mode mode);

@@ -1,6 +1,7 @@
-// The plugin that clang and opt load: one module pass, run last, when signatures are final and inlining is done, so
-// that it never changes what is inlined. As `recrash` in opt's -passes.
+// The plugin that clang and opt load. RecordPass runs last, when signatures are final and inlining is done, so that it
+// never changes what is inlined; as `recrash` in opt's -passes. AnnotationPass runs first.
 #include <string>
+#include <utility>
 
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
@@ -12,6 +13,9 @@
 #else
 #include "llvm/Passes/PassPlugin.h"
 #endif
+#include "shadowstack/pass/annotations.h"
+#include "shadowstack/pass/build_report.h"
+#include "shadowstack/pass/function_list.h"
 #include "shadowstack/pass/note.h"
 #include "shadowstack/pass/options.h"
 #include "shadowstack/pass/patchable_entry.h"
@@ -35,6 +39,19 @@ void Warn(llvm::Module& module) {
 #endif
 }
 
+void Fail(llvm::Module& module, llvm::Error error) {
+  module.getContext().emitError("recrash: " + llvm::toString(std::move(error)));
+}
+
+// Runs first: annotations would keep the optimiser from removing and changing the functions that have them.
+struct AnnotationPass : llvm::PassInfoMixin<AnnotationPass> {
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    return TurnAnnotationsIntoAttributes(module) ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+};
+
 struct RecordPass : llvm::PassInfoMixin<RecordPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
     if (!IsSupported(module)) {
@@ -42,17 +59,23 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
       return llvm::PreservedAnalyses::all();
     }
     if (HasBuildNote(module)) return llvm::PreservedAnalyses::all();
+    llvm::Expected<Options> options = OptionsFromCommandLine();
+    if (!options) {
+      Fail(module, options.takeError());
+      return llvm::PreservedAnalyses::all();
+    }
+    llvm::Expected<FunctionList> list = FunctionList::Read(options->lists);
+    if (!list) {
+      Fail(module, list.takeError());
+      return llvm::PreservedAnalyses::all();
+    }
 #if LLVM_VERSION_MAJOR < 20
     const bool had_debug_records = module.IsNewDbgInfoFormat;
     if (!had_debug_records) module.convertToNewDbgValues();
 #endif
-    const Options options = OptionsFromCommandLine();
-    for (llvm::Function& function : module) {
-      if (!ShouldInstrument(function, options)) continue;
-      const bool has_record = KeepsArguments(options.mode) && !function.arg_empty() && AddRecord(function, options);
-      if (HasPatchableEntries(options.mode)) MakeEntryPatchable(function, has_record);
-    }
-    AddBuildNote(module, options);
+    TurnAnnotationsIntoAttributes(module);
+    InstrumentAll(module, *options, *list);
+    AddBuildNote(module, *options);
 #if LLVM_VERSION_MAJOR < 20
     if (!had_debug_records) module.convertFromNewDbgValues();
 #endif
@@ -60,6 +83,30 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
   }
 
   static bool isRequired() { return true; }  // at -O0 as well
+
+ private:
+  static void InstrumentAll(llvm::Module& module, const Options& options, const FunctionList& list) {
+    BuildReport report;
+    for (llvm::Function& function : module) {
+      if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) continue;
+      const Wish wish = Combined(AnnotatedWish(function), list.WishFor(function));
+      const Choice choice = Instrument(function, options, Choose(function, options, wish));
+      if (!options.report.empty()) report.Add(function, choice);
+    }
+    if (options.report.empty()) return;
+    if (llvm::Error error = report.Write(module, options)) Fail(module, std::move(error));
+  }
+
+  // Gives what came of the choice: a function may turn out to have nothing to keep.
+  static Choice Instrument(llvm::Function& function, const Options& options, Choice choice) {
+    if (!choice.monitored) return choice;
+    Options own = options;
+    own.depth = choice.depth;
+    const bool has_record = KeepsArguments(own.mode) && !function.arg_empty() && AddRecord(function, own);
+    const bool is_patchable = HasPatchableEntries(own.mode) && MakeEntryPatchable(function, has_record);
+    if (has_record || is_patchable) return choice;
+    return {false, HasPatchableEntries(own.mode) ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0};
+  }
 };
 
 void Register(llvm::PassBuilder& builder) {
@@ -69,6 +116,8 @@ void Register(llvm::PassBuilder& builder) {
         passes.addPass(RecordPass());
         return true;
       });
+  builder.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(AnnotationPass()); });
 #if LLVM_VERSION_MAJOR >= 20
   builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel,
                                              llvm::ThinOrFullLTOPhase) { passes.addPass(RecordPass()); });
