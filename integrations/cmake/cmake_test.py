@@ -79,10 +79,30 @@ class Instrument(Project):
 
     def test_does_not_guess(self):
         for call in ("recrash_instrument(nothing)", "recrash_instrument(greeter MODE fast)",
-                     "recrash_instrument(greeter FAST)", 'recrash_instrument(greeter VERSION "a b")'):
+                     "recrash_instrument(greeter FAST)", "recrash_instrument(greeter DEPTH 3)",
+                     "recrash_instrument(greeter LIST missing.list)", 'recrash_instrument(greeter VERSION "a b")'):
             with self.subTest(call):
                 self.write(call + "\n")
                 self.assertIn("recrash_instrument", self.configure(expect=1).stderr)
+
+    def test_a_changed_list_has_the_objects_compiled_again(self):
+        """By any generator: the list stands in the dependency file."""
+        for generator in ("Ninja", "Unix Makefiles"):
+            with self.subTest(generator):
+                shutil.rmtree(self.path / "build", ignore_errors=True)
+                self.write("recrash_instrument(greeter MODE full DEPTH 0 LIST my.list REPORT what)\n")
+                (self.path / "my.list").write_text("type:Greeter=never\n")
+                self.run_command("cmake", "-G", generator, "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={harness.PREFIX}",
+                                 f"-DCMAKE_CXX_COMPILER=clang++-{harness.LLVM}", "-DCMAKE_CXX_FLAGS=-g")
+                self.build()
+                self.assertRegex(self.report(), r"left out\t.*never \(.*/my.list:1\)\tGreeter::Width")
+                (self.path / "my.list").write_text("fun:Greeter::Greet=never\n")
+                self.build()
+                self.assertRegex(self.report(), r"monitored\t\d+\t0\t.*Greeter::Width")
+
+    def report(self):
+        (report,) = (self.path / "build/what").iterdir()
+        return report.read_text()
 
     def test_leaves_a_library_without_the_agent(self):
         self.write("add_library(part SHARED part.cc)\nrecrash_instrument(part)\nrecrash_instrument(greeter)\n"

@@ -118,6 +118,7 @@ struct Scan {
   bool supported_target = true;
   bool enabled = true;  // no -fno-recrash
   bool help = false;
+  std::string_view output;  // of -o
 };
 
 bool LinkerIsToldNoProgram(std::string_view words) {  // of -Wl,a,b
@@ -152,6 +153,8 @@ Scan Read(const std::vector<std::string>& words) {
       if (i + 1 < words.size()) scan.supported_target = TargetsX8664(words[++i]);
     } else if (word.starts_with("--target=")) {
       scan.supported_target = TargetsX8664(word.substr(9));
+    } else if (word == "-o") {
+      if (i + 1 < words.size()) scan.output = words[++i];
     } else if (word == "-Xlinker") {
       if (i + 1 < words.size() && Contains(kNoProgramForLinker, words[++i])) scan.no_program = true;
     } else if (Contains(kTakesValue, word)) {
@@ -196,7 +199,7 @@ size_t CountRecrashOptions(const std::vector<std::string>& words) {
 
 // "" when the option is one of ours and right.
 std::string Complaint(std::string_view word) {
-  if (!word.starts_with("-recrash-") || word == "-recrash-std") return "";
+  if (!word.starts_with("-recrash-") || word == "-recrash-std" || word == "-recrash-report") return "";
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
@@ -211,10 +214,34 @@ std::string Complaint(std::string_view word) {
            "and adaptive";
   }
   if (name == "-recrash-depth") {
-    if (value == "0" || value == "1") return "";
-    return std::string(word) + ": the depth is 0 or 1";
+    if (value == "0" || value == "1" || value == "2") return "";
+    return std::string(word) + ": the depth is 0, 1 or 2";
   }
+  if (name == "-recrash-list") return value.empty() ? "-recrash-list needs a file: -recrash-list=FILE" : "";
+  if (name == "-recrash-report")
+    return value.empty() ? "-recrash-report= needs a file, a folder or -; without = it lies beside the object" : "";
   return std::string(word) + ": no such option; see --recrash-help";
+}
+
+// Where -recrash-report alone goes: beside the object that -o names, else into the folder of the output, where the pass
+// names it after the source.
+std::string ReportBeside(const Scan& scan) {
+  if (scan.makes_objects && !scan.output.empty() && scan.output != "-")
+    return std::string(scan.output) + ".recrash.txt";
+  const size_t slash = scan.output.rfind('/');
+  return slash == std::string_view::npos ? "./" : std::string(scan.output.substr(0, slash + 1));
+}
+
+// One of our options, checked, as clang takes it.
+void AddForPass(const std::string& option, const Scan& scan, std::vector<std::string>& out) {
+  constexpr std::string_view kList = "-recrash-list=";
+  // In the dependency file as a header would be, so that a changed list means new objects.
+  if (option.starts_with(kList)) {
+    out.push_back("-Xclang");
+    out.push_back("-fdepfile-entry=" + option.substr(kList.size()));
+  }
+  out.push_back("-mllvm");
+  out.push_back(option == "-recrash-report" ? option + "=" + ReportBeside(scan) : option);
 }
 
 bool LinksRuntimeStatically(const std::vector<std::string>& words) {
@@ -306,9 +333,7 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
     if (!IsRecrashOption(words, i)) continue;
     const std::string complaint = Complaint(words[i]);
     if (!complaint.empty()) return Error{Errc::kUsage, complaint};
-    if (!result.uses_plugin || !words[i].starts_with("-recrash-")) continue;
-    out.push_back("-mllvm");
-    out.push_back(words[i]);
+    if (result.uses_plugin && words[i].starts_with("-recrash-")) AddForPass(words[i], scan, out);
   }
   if (active && scan.has_source && !paths.include.empty()) {
     // Searched last: it adds recrash/recrash.h and hides nothing.

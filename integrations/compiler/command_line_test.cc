@@ -92,9 +92,28 @@ TEST(CommandLine, HandsItsOptionsToThePassOnlyWhenCompiling) {
               ElementsAreArray(Joined(kPlugin, {"-mllvm", "-recrash-mode=full", "-c", "x.c"})));
 }
 
+// As a header is, so that a build system compiles anew when the list was changed.
+TEST(CommandLine, NamesListsInTheDependencyFile) {
+  EXPECT_THAT(Rewritten({"-recrash-list=my.list", "-recrash-depth=2", "-c", "x.c"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-Xclang", "-fdepfile-entry=my.list", "-mllvm", "-recrash-list=my.list",
+                                                "-mllvm", "-recrash-depth=2", "-c", "x.c"})));
+  EXPECT_THAT(Rewritten({"-recrash-list=my.list", "x.o"}).arguments, ElementsAreArray(Joined({"x.o"}, kAgent)));
+}
+
+// A build runs many compilers at once: each object has a report of its own.
+TEST(CommandLine, PutsTheReportBesideTheObject) {
+  const auto report = [](const Words& words) { return Rewritten(Joined({"-recrash-report"}, words)).arguments; };
+  EXPECT_THAT(report({"-c", "x.c", "-o", "b/x.o"}), Contains("-recrash-report=b/x.o.recrash.txt"));
+  EXPECT_THAT(report({"-c", "x.c"}), Contains("-recrash-report=./"));
+  EXPECT_THAT(report({"x.c", "-o", "b/x"}), Contains("-recrash-report=b/"));
+  EXPECT_THAT(report({"-S", "x.c", "-o", "-"}), Contains("-recrash-report=./"));
+  EXPECT_THAT(Rewritten({"-recrash-report=r.txt", "-c", "x.c", "-o", "x.o"}).arguments,
+              Contains("-recrash-report=r.txt"));
+}
+
 TEST(CommandLine, RefusesOptionsThatItDoesNotUnderstand) {
-  for (const char* word :
-       {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=7", "-recrash-version", "-recrash-x=1"}) {
+  for (const char* word : {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=3", "-recrash-version", "-recrash-x=1",
+                           "-recrash-list", "-recrash-list=", "-recrash-report="}) {
     const Result<CommandLine> result = Rewrite({word, "-c", "x.c"}, kPaths);
     ASSERT_FALSE(result) << word;
     EXPECT_EQ(result.error().code, Errc::kUsage);

@@ -115,6 +115,19 @@ class Installed(unittest.TestCase):
         self.quiet(self.cc, "-Werror", "-recrash-mode=references+second-chance", "program.c", "-o", "program")
         self.assertIn("mode=references+second-chance;version=", self.quiet("strings", "program"))
 
+    def test_a_list_says_which_functions_and_a_report_what_came_of_it(self):
+        (self.work / "my.list").write_text("[recrash]\nfun:divide\n")
+        self.quiet(self.cc, "-Werror", "-O2", "-MD", "-recrash-list=my.list", "-recrash-report", "-c", "program.c",
+                   "-o", "program.o")
+        report = (self.work / "program.o.recrash.txt").read_text()
+        self.assertRegex(report, r"left out\t0\t0\t.*\tnever \(my.list:2\)\tdivide\n")
+        self.assertRegex(report, r"monitored\t\d+\t0\t.*\tcan fail\tmain\n")
+        # Build systems compile again when it was changed.
+        self.assertIn("my.list", (self.work / "program.d").read_text())
+        (self.work / "my.list").write_text("[recrash]\nfunction:divide\n")
+        error = self.run_command(self.cc, "-recrash-list=my.list", "-c", "program.c", status=1).stderr
+        self.assertIn("my.list:2: expected fun:, src: or type:", error)
+
     def test_standard_input(self):
         self.quiet(self.cc, "-Werror", "-x", "c", "-", "-o", "program", input=C_PROGRAM)
         self.assertEqual(self.quiet("./program"), "6\n")
