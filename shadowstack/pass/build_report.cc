@@ -62,21 +62,26 @@ void BuildReport::Add(const llvm::Function& function, const Choice& choice) {
   ++functions_;
 }
 
-llvm::Error BuildReport::Write(const llvm::Module& module, const Options& options) const {
-  std::string text;
-  llvm::raw_string_ostream(text) << "# " << module.getModuleIdentifier() << ": " << monitored_ << " of " << functions_
-                                 << " functions are monitored, mode " << ModeName(options.mode) << '\n'
-                                 << "# state\tbytes\tdepth\tplace\treason\tfunction\n"
-                                 << lines_;
-  if (options.report == "-") {
-    llvm::errs() << text;
-    return llvm::Error::success();
-  }
+llvm::Expected<std::string> ReportPath(const llvm::Module& module, const Options& options) {
+  if (options.report.empty() || options.report == "-") return options.report;
   llvm::SmallString<256> path(options.report);
-  const bool is_folder = llvm::sys::path::is_separator(path.back()) || llvm::sys::fs::is_directory(path);
-  if (is_folder) {
+  if (llvm::sys::path::is_separator(path.back()) || llvm::sys::fs::is_directory(path)) {
     if (const std::error_code code = llvm::sys::fs::create_directories(path)) return Failure(path, code);
     llvm::sys::path::append(path, FileName(module.getModuleIdentifier()));
+  }
+  llvm::sys::fs::make_absolute(path);  // it may be written by a linker that runs elsewhere
+  return path.str().str();
+}
+
+llvm::Error BuildReport::Write(llvm::StringRef path, llvm::StringRef title) const {
+  std::string text;
+  llvm::raw_string_ostream(text) << "# " << title << ": " << monitored_ << " of " << functions_
+                                 << " functions are monitored\n"
+                                 << "# state\tbytes\tdepth\tplace\treason\tfunction\n"
+                                 << lines_;
+  if (path == "-") {
+    llvm::errs() << text;
+    return llvm::Error::success();
   }
   std::error_code code;
   llvm::raw_fd_ostream file(path, code, llvm::sys::fs::OF_Text);

@@ -12,13 +12,17 @@
 
 namespace recrash::pass {
 
+// The file that `options.report` means for the module: of a folder, which is made, MODULE.recrash.txt in it, so that
+// each object of a build has its own. "-" and "" as they are.
+llvm::Expected<std::string> ReportPath(const llvm::Module& module, const Options& options);
+
 class BuildReport {
  public:
   // After the function was instrumented: the record is measured in it.
   void Add(const llvm::Function& function, const Choice& choice);
 
-  // Where `options.report` says; in a folder as MODULE.recrash.txt, so that each object of a build has its own.
-  llvm::Error Write(const llvm::Module& module, const Options& options) const;
+  // To a file or to "-", standard error.
+  llvm::Error Write(llvm::StringRef path, llvm::StringRef title) const;
 
  private:
   std::string lines_;

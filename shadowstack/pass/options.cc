@@ -21,6 +21,10 @@ cl::opt<std::string> version_option("recrash-version", cl::desc("Identifier of t
 cl::opt<bool> std_option("recrash-std", cl::desc("Instrument functions of namespace std as well"), cl::init(false));
 
 cl::list<std::string> list_option("recrash-list", cl::desc("Which functions to monitor: a special case list"));
+cl::opt<Step> lto_option("recrash-lto", cl::desc("Under -flto, where records are made"), cl::init(Step::kCompile),
+                         cl::values(clEnumValN(Step::kCompile, "compile", "in the compile step, for any linker"),
+                                    clEnumValN(Step::kLink, "link",
+                                               "in the link step, by lld with --load-pass-plugin")));
 cl::opt<std::string> report_option("recrash-report",
                                    cl::desc("Write what is monitored to this file or folder, or to -"));
 
@@ -36,6 +40,7 @@ llvm::Expected<Options> OptionsFromCommandLine() {
   options.version = version_option;
   options.std_functions = std_option;
   options.lists.assign(list_option.begin(), list_option.end());
+  options.lto = lto_option;
   options.report = report_option;
   return options;
 }
@@ -54,6 +59,13 @@ const char* ModeName(Mode mode) {
       return "adaptive";
   }
   return "";
+}
+
+std::optional<Mode> ModeNamed(llvm::StringRef name) {
+  for (const Mode mode :
+       {Mode::kReferences, Mode::kFull, Mode::kSecondChance, Mode::kReferencesAndSecondChance, Mode::kAdaptive})
+    if (name == ModeName(mode)) return mode;
+  return std::nullopt;
 }
 
 bool KeepsArguments(Mode mode) { return mode != Mode::kSecondChance; }

@@ -1,81 +1,51 @@
 // The plugin that clang and opt load. RecordPass runs last, when signatures are final and inlining is done, so that it
-// never changes what is inlined; as `recrash` in opt's -passes. AnnotationPass runs first.
-#include <string>
-#include <utility>
+// never changes what is inlined; as `recrash` in opt's -passes. Under link-time optimisation that is in the link step.
+// StartPass runs first, in the compile step.
+#include <memory>
 
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/TargetParser/Triple.h"
 #if LLVM_VERSION_MAJOR >= 22
 #include "llvm/Plugins/PassPlugin.h"
 #else
 #include "llvm/Passes/PassPlugin.h"
 #endif
 #include "shadowstack/pass/annotations.h"
-#include "shadowstack/pass/build_report.h"
-#include "shadowstack/pass/function_list.h"
-#include "shadowstack/pass/note.h"
+#include "shadowstack/pass/instrument.h"
 #include "shadowstack/pass/options.h"
-#include "shadowstack/pass/patchable_entry.h"
-#include "shadowstack/pass/record.h"
-#include "shadowstack/pass/selection.h"
 
 namespace recrash::pass {
 namespace {
 
-bool IsSupported(const llvm::Module& module) {
-  const llvm::Triple triple(module.getTargetTriple());
-  return triple.getArch() == llvm::Triple::x86_64 && triple.isOSBinFormatELF() && !triple.isX32();
-}
+// Annotations would keep the optimiser from removing and changing the functions that have them.
+struct StartPass : llvm::PassInfoMixin<StartPass> {
+  explicit StartPass(bool defers) : defers_(defers) {}
 
-void Warn(llvm::Module& module) {
-  const std::string text = "recrash instruments x86-64 ELF only; " + module.getModuleIdentifier() + " is left as it is";
-#if LLVM_VERSION_MAJOR >= 20
-  module.getContext().diagnose(llvm::DiagnosticInfoGeneric(text, llvm::DS_Warning));
-#else
-  module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(text, llvm::DS_Warning));
-#endif
-}
-
-void Fail(llvm::Module& module, llvm::Error error) {
-  module.getContext().emitError("recrash: " + llvm::toString(std::move(error)));
-}
-
-// Runs first: annotations would keep the optimiser from removing and changing the functions that have them.
-struct AnnotationPass : llvm::PassInfoMixin<AnnotationPass> {
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    return TurnAnnotationsIntoAttributes(module) ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+    const bool changed = TurnAnnotationsIntoAttributes(module);
+    if (defers_) DeferToLink(module);
+    return changed || defers_ ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
   }
 
   static bool isRequired() { return true; }
+
+ private:
+  bool defers_;
 };
 
 struct RecordPass : llvm::PassInfoMixin<RecordPass> {
+  explicit RecordPass(Step step) : step_(step) {}
+
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (!IsSupported(module)) {
-      Warn(module);
-      return llvm::PreservedAnalyses::all();
-    }
-    if (HasBuildNote(module)) return llvm::PreservedAnalyses::all();
-    llvm::Expected<Options> options = OptionsFromCommandLine();
-    if (!options) {
-      Fail(module, options.takeError());
-      return llvm::PreservedAnalyses::all();
-    }
-    llvm::Expected<FunctionList> list = FunctionList::Read(options->lists);
-    if (!list) {
-      Fail(module, list.takeError());
-      return llvm::PreservedAnalyses::all();
-    }
 #if LLVM_VERSION_MAJOR < 20
     const bool had_debug_records = module.IsNewDbgInfoFormat;
     if (!had_debug_records) module.convertToNewDbgValues();
 #endif
-    TurnAnnotationsIntoAttributes(module);
-    InstrumentAll(module, *options, *list);
-    AddBuildNote(module, *options);
+    if (step_ == Step::kLink)
+      InstrumentAtLink(module);
+    else
+      InstrumentAtCompile(module);
 #if LLVM_VERSION_MAJOR < 20
     if (!had_debug_records) module.convertFromNewDbgValues();
 #endif
@@ -85,46 +55,44 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
   static bool isRequired() { return true; }  // at -O0 as well
 
  private:
-  static void InstrumentAll(llvm::Module& module, const Options& options, const FunctionList& list) {
-    BuildReport report;
-    for (llvm::Function& function : module) {
-      if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) continue;
-      const Wish wish = Combined(AnnotatedWish(function), list.WishFor(function));
-      const Choice choice = Instrument(function, options, Choose(function, options, wish));
-      if (!options.report.empty()) report.Add(function, choice);
-    }
-    if (options.report.empty()) return;
-    if (llvm::Error error = report.Write(module, options)) Fail(module, std::move(error));
-  }
-
-  // Gives what came of the choice: a function may turn out to have nothing to keep.
-  static Choice Instrument(llvm::Function& function, const Options& options, Choice choice) {
-    if (!choice.monitored) return choice;
-    Options own = options;
-    own.depth = choice.depth;
-    const bool has_record = KeepsArguments(own.mode) && !function.arg_empty() && AddRecord(function, own);
-    const bool is_patchable = HasPatchableEntries(own.mode) && MakeEntryPatchable(function, has_record);
-    if (has_record || is_patchable) return choice;
-    return {false, HasPatchableEntries(own.mode) ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0};
-  }
+  Step step_;
 };
+
+// Without optimisation nothing is inlined at link time either, and lld has no place for plugins in such a pipeline.
+bool DefersToLink(llvm::OptimizationLevel level) {
+  llvm::Expected<Options> options = OptionsFromCommandLine();
+  if (options) return options->lto == Step::kLink && level != llvm::OptimizationLevel::O0;
+  llvm::consumeError(options.takeError());  // said by the passes
+  return false;
+}
 
 void Register(llvm::PassBuilder& builder) {
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::ModulePassManager& passes, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
         if (name != "recrash") return false;
-        passes.addPass(RecordPass());
+        passes.addPass(RecordPass(Step::kCompile));
         return true;
       });
-  builder.registerPipelineStartEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(AnnotationPass()); });
+  // Only the pipeline of a compile step has a start. ThinLTO's of the link step ends as that of a compile step does.
+  const auto compiles = std::make_shared<bool>(false);
+  builder.registerPipelineStartEPCallback([compiles](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    *compiles = true;
+    passes.addPass(StartPass(DefersToLink(level)));
+  });
+  const auto add_last = [compiles](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    if (!*compiles)
+      passes.addPass(RecordPass(Step::kLink));
+    else if (!DefersToLink(level))
+      passes.addPass(RecordPass(Step::kCompile));
+  };
 #if LLVM_VERSION_MAJOR >= 20
-  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel,
-                                             llvm::ThinOrFullLTOPhase) { passes.addPass(RecordPass()); });
+  builder.registerOptimizerLastEPCallback([add_last](llvm::ModulePassManager& passes, llvm::OptimizationLevel level,
+                                                     llvm::ThinOrFullLTOPhase) { add_last(passes, level); });
 #else
-  builder.registerOptimizerLastEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(RecordPass()); });
+  builder.registerOptimizerLastEPCallback(add_last);
 #endif
+  builder.registerFullLinkTimeOptimizationLastEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(RecordPass(Step::kLink)); });
 }
 
 }  // namespace
