@@ -111,9 +111,47 @@ TEST(CommandLine, PutsTheReportBesideTheObject) {
               Contains("-recrash-report=r.txt"));
 }
 
+const Words kAtLink = {"-fuse-ld=lld", "-Xlinker", "--load-pass-plugin=/p/pass.so"};
+
+// The records are made after the last inlining: by lld, in whatever it links.
+TEST(CommandLine, LeavesRecordsToTheLinkUnderLinkTimeOptimisation) {
+  EXPECT_THAT(Rewritten({"-flto=thin", "-c", "x.c"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-mllvm", "-recrash-lto=link", "-flto=thin", "-c", "x.c"})));
+  EXPECT_THAT(Rewritten({"-flto", "x.o"}).arguments, ElementsAreArray(Joined(kAtLink, {"-flto", "x.o"}, kAgent)));
+  EXPECT_THAT(Rewritten({"-flto", "-shared", "x.o"}).arguments,
+              ElementsAreArray(Joined(kAtLink, {"-flto", "-shared", "x.o"})));
+  EXPECT_TRUE(Rewritten({"-flto", "x.o"}).uses_plugin);
+  // lld links bitcode whether told so or not.
+  for (const char* lld : {"-fuse-ld=lld", "-fuse-ld=/opt/ld.lld-19", "--ld-path=/opt/lld/ld.lld"})
+    EXPECT_THAT(Rewritten({lld, "x.o"}).arguments, Contains("--load-pass-plugin=/p/pass.so"));
+  EXPECT_THAT(Rewritten({"-flto", "-fno-lto", "x.o"}).arguments,
+              ElementsAreArray(Joined({"-flto", "-fno-lto", "x.o"}, kAgent)));
+}
+
+// For other linkers, and for objects that are not only bitcode.
+TEST(CommandLine, MakesRecordsInTheCompilationWhenTold) {
+  for (const char* word : {"-recrash-lto=compile", "-ffat-lto-objects"}) {
+    EXPECT_THAT(Rewritten({"-flto", word, "-c", "x.c"}).arguments, Not(Contains("-recrash-lto=link"))) << word;
+    EXPECT_THAT(Rewritten({"-flto", word, "-fuse-ld=bfd", "x.o"}).arguments,
+                Not(Contains("--load-pass-plugin=/p/pass.so")))
+        << word;
+  }
+  EXPECT_THAT(Rewritten({"-recrash-lto=compile", "-flto", "-fuse-ld=lld", "x.o"}).arguments,
+              ElementsAreArray(Joined({"-flto", "-fuse-ld=lld", "x.o"}, kAgent)));
+}
+
+TEST(CommandLine, RefusesALinkThatWouldHaveNoRecords) {
+  const Result<CommandLine> result = Rewrite({"-flto", "-fuse-ld=gold", "x.o"}, kPaths);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::kUsage);
+  EXPECT_THAT(result.error().message, HasSubstr("-flto with gold: "));
+  EXPECT_TRUE(Rewrite({"-flto", "-fuse-ld=gold", "-c", "x.c"}, kPaths));
+  EXPECT_TRUE(Rewrite({"-flto", "-fuse-ld=gold", "-fno-recrash", "x.o"}, kPaths));
+}
+
 TEST(CommandLine, RefusesOptionsThatItDoesNotUnderstand) {
   for (const char* word : {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=3", "-recrash-version", "-recrash-x=1",
-                           "-recrash-list", "-recrash-list=", "-recrash-report="}) {
+                           "-recrash-list", "-recrash-list=", "-recrash-report=", "-recrash-lto=never"}) {
     const Result<CommandLine> result = Rewrite({word, "-c", "x.c"}, kPaths);
     ASSERT_FALSE(result) << word;
     EXPECT_EQ(result.error().code, Errc::kUsage);

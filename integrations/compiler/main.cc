@@ -47,6 +47,8 @@ options, and
                              this file, folder/ or - (standard error)
   -recrash-version=TEXT      identifier of this build, shown in reports
   -recrash-std               instrument functions of namespace std, too
+  -recrash-lto=link|compile  under -flto, the step that makes the records: the link, by lld (default), or the compilation,
+                             for other linkers
   -fno-recrash               plain clang, neither pass nor agent
   --recrash-help             this text
 
