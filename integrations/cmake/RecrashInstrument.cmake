@@ -23,6 +23,20 @@ function(_recrash_check_compiler language)
     "compiler can be watched without instrumentation: recrash run -- PROGRAM.")
 endfunction()
 
+# Under INTERPROCEDURAL_OPTIMIZATION the link step makes the records, after the last inlining: lld, which can load the
+# pass (docs/build-systems.md). A library's objects are compiled to machine code by whoever links it.
+function(_recrash_defer_to_link target type plugin)
+  set(lto "$<BOOL:$<TARGET_PROPERTY:${target},INTERPROCEDURAL_OPTIMIZATION>>")
+  target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${lto}>:SHELL:-mllvm -recrash-lto=link>")
+  if(type STREQUAL "STATIC_LIBRARY" OR type STREQUAL "OBJECT_LIBRARY")
+    set(scope INTERFACE)
+  else()
+    set(scope PRIVATE)
+  endif()
+  target_link_options(${target} ${scope}
+    "$<${lto}:-fuse-ld=lld>" "$<${lto}:SHELL:-Xlinker \"--load-pass-plugin=${plugin}\">")
+endfunction()
+
 function(recrash_instrument target)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "MODE;VERSION;DEPTH;REPORT" "LIST")
   if(ARG_UNPARSED_ARGUMENTS)
@@ -70,6 +84,9 @@ function(recrash_instrument target)
       "$<${compiled}:-fplugin=${plugin}>" "$<${compiled}:-fpass-plugin=${plugin}>")
     # A new pass means new objects: it is named in their dependency files as a header would be.
     target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-Xclang \"-fdepfile-entry=${plugin}\">")
+  endif()
+  if(NOT wrapped)
+    _recrash_defer_to_link(${target} ${type} "${plugin}")
   endif()
   if(ARG_MODE)
     target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm -recrash-mode=${ARG_MODE}>")

@@ -71,6 +71,21 @@ class Instrument(Project):
         self.assertIn('"version": "2.1-rc1"', shown)
         self.assertIn('"mode": "full"', shown)
 
+    def test_under_interprocedural_optimization_the_link_makes_the_records(self):
+        """Also those of a library in an archive, whose objects somebody else links."""
+        self.write("add_library(part STATIC part.cc)\ntarget_link_libraries(greeter PRIVATE part)\n"
+                   "recrash_instrument(part REPORT what)\nrecrash_instrument(greeter)\n"
+                   "set_property(TARGET greeter part PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)\n",
+                   source=SOURCE.replace("int main(", "size_t Part(Greeter&, const char*);\nint main(")
+                   .replace("greeter.Greet(", "Part(greeter, "))
+        (self.path / "part.cc").write_text(SOURCE[:SOURCE.index("int main(")] +
+                                           "size_t Part(Greeter& g, const char* name) { return g.Greet(name) + 2; }\n")
+        self.configure()
+        self.crash(self.build(), died_of=signal.SIGSEGV)
+        self.assertRegex(self.report(), r"# in the link step(.|\n)*monitored\t\d+\t0\t.*Greeter::Width")
+        shown = self.run_command("recrash", "show").stdout
+        self.assertRegex(shown, r'Greeter::Width.*\[monitored\]\n *this = Greeter {greeting = "hello"}\n *name = nullptr')
+
     def test_says_which_compiler_is_needed(self):
         self.write("recrash_instrument(greeter)\n")
         error = self.configure(compiler="g++", expect=1).stderr
