@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -270,17 +271,15 @@ bool LoadsPassAtLink(const Scan& scan) {
   return scan.linker.empty() ? DefersRecords(scan) : IsLld(scan.linker) && !scan.records_at_compile;
 }
 
+void Append(std::initializer_list<std::string> words, std::vector<std::string>& out) { out.insert(out.end(), words); }
+
 // One of our options, checked, as clang takes it.
 void AddForPass(const std::string& option, const Scan& scan, std::vector<std::string>& out) {
   constexpr std::string_view kList = "-recrash-list=";
   if (option.starts_with("-recrash-lto=")) return;  // what follows from it is known already
   // In the dependency file as a header would be, so that a changed list means new objects.
-  if (option.starts_with(kList)) {
-    out.push_back("-Xclang");
-    out.push_back("-fdepfile-entry=" + option.substr(kList.size()));
-  }
-  out.push_back("-mllvm");
-  out.push_back(option == "-recrash-report" ? option + "=" + ReportBeside(scan) : option);
+  if (option.starts_with(kList)) Append({"-Xclang", "-fdepfile-entry=" + option.substr(kList.size())}, out);
+  Append({"-mllvm", option == "-recrash-report" ? option + "=" + ReportBeside(scan) : option}, out);
 }
 
 bool LinksRuntimeStatically(const std::vector<std::string>& words) {
@@ -382,14 +381,10 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
     const std::string complaint = LinkerComplaint(scan);
     if (!complaint.empty()) return Error{Errc::kUsage, complaint};
   }
-  if (instruments && DefersRecords(scan)) {
-    out.push_back("-mllvm");
-    out.push_back("-recrash-lto=link");
-  }
+  if (instruments && DefersRecords(scan)) Append({"-mllvm", "-recrash-lto=link"}, out);
   if (loads_at_link) {
     if (scan.linker.empty()) out.push_back("-fuse-ld=lld");
-    out.push_back("-Xlinker");
-    out.push_back("--load-pass-plugin=" + paths.plugin);
+    Append({"-Xlinker", "--load-pass-plugin=" + paths.plugin}, out);
   }
   if (active && scan.has_source && !paths.include.empty()) {
     // Searched last: it adds recrash/recrash.h and hides nothing.

@@ -48,12 +48,10 @@ struct Names {
 void AddSource(llvm::StringRef directory, llvm::StringRef file, Names& names) {
   file.consume_front("./");
   names.sources.push_back(file.str());
-  llvm::SmallString<256> full(file);
-  if (llvm::sys::path::is_absolute(full)) return;
-  if (directory.empty())
-    llvm::sys::fs::make_absolute(full);
-  else
-    llvm::sys::fs::make_absolute(directory, full);
+  if (llvm::sys::path::is_absolute(file)) return;
+  llvm::SmallString<256> full(directory);
+  if (directory.empty()) llvm::sys::fs::current_path(full);
+  llvm::sys::path::append(full, file);
   names.sources.push_back(full.str().str());
 }
 

@@ -3,6 +3,12 @@
 // RUN: %clangxx -O2 -g -fPIC %full -I%S/../../../include -mllvm -recrash-list=%t/all.list -c %t/program.cpp -o %t.o && %plainxx -shared %t.o -o %t.so && %map %t.so | FileCheck %s --implicit-check-not=" words"
 // RUN: %clangxx -O0 -fPIC %full -I%S/../../../include -mllvm -recrash-list=%t/all.list -c %t/program.cpp -o %t.o && %plainxx -shared %t.o -o %t.so && %map %t.so | FileCheck %s --implicit-check-not=" words"
 // RUN: %clangxx -O2 -Werror -Wall -I%S/../../../include -S -emit-llvm %t/program.cpp -o - | FileCheck %s --check-prefix=IR
+// In C as well, and nothing where the compiler does not know the attribute.
+// RUN: %clang -O1 -fPIC -I%S/../../../include -c %t/plain.c -o %t.o && %plainxx -shared %t.o -o %t.so && %map %t.so | FileCheck %s --check-prefix=PLAIN
+// RUN: g++ -Wall -Wextra -Werror -fsyntax-only -I%S/../../../include -x c++ %t/plain.c
+// RUN: gcc -std=c99 -pedantic -Wall -Wextra -Werror -fsyntax-only -I%S/../../../include %t/plain.c
+// PLAIN: Sum: 2 words
+// PLAIN-NOT: First
 // RUN: not %clangxx -c %t/errors.cpp -o %t.o 2>&1 | FileCheck %s --check-prefix=ERRORS
 
 // CHECK-DAG: Always: 2 words
@@ -28,6 +34,19 @@ src:*=never
 fun:*Depth*=always
 fun:*Depth*=depth=2
 fun:Never=always
+
+//--- plain.c
+#include <recrash/recrash.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
+RECRASH_ALWAYS RECRASH_DEPTH(2) int Sum(int a, int b);
+RECRASH_NEVER int First(const int* p);
+#ifdef __cplusplus
+}
+#endif
+int Sum(int a, int b) { return a + b; }
+int First(const int* p) { return *p; }
 
 //--- errors.cpp
 [[clang::annotate("recrash::nver")]] int a(int* p) { return *p; }
