@@ -2,7 +2,14 @@
  *
  *   if (total != sum_of_parts) RECRASH_REPORT("totals disagree");
  *
- * C and C++. In a program without recrash's client it compiles to a test of a weak address and links with nothing. */
+ * And which functions are monitored, before their first declaration (it wins over a list, which wins over the defaults):
+ *
+ *   RECRASH_NEVER int Innermost(int* p);    not monitored
+ *   RECRASH_ALWAYS int Sum(int a, int b);   monitored although it would be left out
+ *   RECRASH_DEPTH(0) void Push(Node* n);    how far the copies of mode full go: 0, 1 or 2
+ *
+ * C and C++. In a program without recrash's client a report compiles to a test of a weak address and links with nothing;
+ * where the compiler does not know them, the words for functions stand for nothing. */
 #ifndef RECRASH_RECRASH_H_
 #define RECRASH_RECRASH_H_
 
@@ -32,5 +39,18 @@ __attribute__((weak)) void __recrash_profiles(const char* folder);
   do {                                                  \
     if (__recrash_profiles) __recrash_profiles(folder); \
   } while (0)
+
+#ifdef __has_attribute
+#if __has_attribute(annotate)
+#define RECRASH_NEVER __attribute__((annotate("recrash::never")))
+#define RECRASH_ALWAYS __attribute__((annotate("recrash::always")))
+#define RECRASH_DEPTH(n) __attribute__((annotate("recrash::depth=" #n)))
+#endif
+#endif
+#ifndef RECRASH_NEVER
+#define RECRASH_NEVER
+#define RECRASH_ALWAYS
+#define RECRASH_DEPTH(n)
+#endif
 
 #endif /* RECRASH_RECRASH_H_ */

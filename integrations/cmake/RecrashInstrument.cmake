@@ -1,10 +1,12 @@
-# recrash_instrument(target [MODE references|full|second-chance|references+second-chance|adaptive] [VERSION text])
+# recrash_instrument(target [MODE references|full|second-chance|references+second-chance|adaptive] [VERSION text]
+#                    [LIST file…] [DEPTH 0|1|2] [REPORT folder])
 #
 # Compiles the target's C and C++ sources with recrash's pass, so that its functions keep their arguments, and links the
 # agent into it when it is an executable. MODE full also keeps the fields that functions use; the
 # second-chance modes make entries patchable, for the functions that a profile names; adaptive has all of them watched
 # from the start. VERSION is the build's own name,
-# found again in reports and tests.
+# found again in reports and tests. LIST names files that say which functions (docs/which-functions.md), DEPTH how far
+# mode full follows pointers; REPORT is a folder for what became of each function.
 
 # What the pass needs; an error says what was found and what to do.
 function(_recrash_check_compiler language)
@@ -21,8 +23,22 @@ function(_recrash_check_compiler language)
     "compiler can be watched without instrumentation: recrash run -- PROGRAM.")
 endfunction()
 
+# Under INTERPROCEDURAL_OPTIMIZATION the link step makes the records, after the last inlining: lld, which can load the
+# pass (docs/build-systems.md). A library's objects are compiled to machine code by whoever links it.
+function(_recrash_defer_to_link target type plugin)
+  set(lto "$<BOOL:$<TARGET_PROPERTY:${target},INTERPROCEDURAL_OPTIMIZATION>>")
+  target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${lto}>:SHELL:-mllvm -recrash-lto=link>")
+  if(type STREQUAL "STATIC_LIBRARY" OR type STREQUAL "OBJECT_LIBRARY")
+    set(scope INTERFACE)
+  else()
+    set(scope PRIVATE)
+  endif()
+  target_link_options(${target} ${scope}
+    "$<${lto}:-fuse-ld=lld>" "$<${lto}:SHELL:-Xlinker \"--load-pass-plugin=${plugin}\">")
+endfunction()
+
 function(recrash_instrument target)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "MODE;VERSION" "")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "MODE;VERSION;DEPTH;REPORT" "LIST")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "recrash_instrument(${target}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -32,6 +48,9 @@ function(recrash_instrument target)
   if(ARG_MODE AND NOT ARG_MODE MATCHES "^(references|full|second-chance|references\\+second-chance|adaptive)$")
     message(FATAL_ERROR "recrash_instrument(${target}): MODE is references, full, second-chance, "
       "references+second-chance or adaptive, not ${ARG_MODE}")
+  endif()
+  if(DEFINED ARG_DEPTH AND NOT ARG_DEPTH MATCHES "^[012]$")
+    message(FATAL_ERROR "recrash_instrument(${target}): DEPTH is 0, 1 or 2, not ${ARG_DEPTH}")
   endif()
 
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
@@ -63,8 +82,11 @@ function(recrash_instrument target)
     # -fplugin makes the options known while the command line is read; -fpass-plugin runs the pass.
     target_compile_options(${target} PRIVATE
       "$<${compiled}:-fplugin=${plugin}>" "$<${compiled}:-fpass-plugin=${plugin}>")
-    # A new pass means new objects.
-    set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${plugin}")
+    # A new pass means new objects: it is named in their dependency files as a header would be.
+    target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-Xclang \"-fdepfile-entry=${plugin}\">")
+  endif()
+  if(NOT wrapped)
+    _recrash_defer_to_link(${target} ${type} "${plugin}")
   endif()
   if(ARG_MODE)
     target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm -recrash-mode=${ARG_MODE}>")
@@ -74,6 +96,22 @@ function(recrash_instrument target)
       message(FATAL_ERROR "recrash_instrument(${target}): VERSION must have no blank, quote or semicolon: ${ARG_VERSION}")
     endif()
     target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm -recrash-version=${ARG_VERSION}>")
+  endif()
+  if(DEFINED ARG_DEPTH)
+    target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm -recrash-depth=${ARG_DEPTH}>")
+  endif()
+  foreach(list IN LISTS ARG_LIST)
+    get_filename_component(list "${list}" ABSOLUTE)
+    if(NOT EXISTS "${list}")
+      message(FATAL_ERROR "recrash_instrument(${target}): there is no LIST ${list}")
+    endif()
+    # So is a list.
+    target_compile_options(${target} PRIVATE
+      "$<${compiled}:SHELL:-Xclang \"-fdepfile-entry=${list}\" -mllvm \"-recrash-list=${list}\">")
+  endforeach()
+  if(ARG_REPORT)
+    get_filename_component(report "${ARG_REPORT}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+    target_compile_options(${target} PRIVATE "$<${compiled}:SHELL:-mllvm \"-recrash-report=${report}/\">")
   endif()
   target_link_libraries(${target} PRIVATE recrash::recrash)
 

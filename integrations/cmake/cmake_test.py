@@ -71,6 +71,21 @@ class Instrument(Project):
         self.assertIn('"version": "2.1-rc1"', shown)
         self.assertIn('"mode": "full"', shown)
 
+    def test_under_interprocedural_optimization_the_link_makes_the_records(self):
+        """Also those of a library in an archive, whose objects somebody else links."""
+        self.write("add_library(part STATIC part.cc)\ntarget_link_libraries(greeter PRIVATE part)\n"
+                   "recrash_instrument(part REPORT what)\nrecrash_instrument(greeter)\n"
+                   "set_property(TARGET greeter part PROPERTY INTERPROCEDURAL_OPTIMIZATION ON)\n",
+                   source=SOURCE.replace("int main(", "size_t Part(Greeter&, const char*);\nint main(")
+                   .replace("greeter.Greet(", "Part(greeter, "))
+        (self.path / "part.cc").write_text(SOURCE[:SOURCE.index("int main(")] +
+                                           "size_t Part(Greeter& g, const char* name) { return g.Greet(name) + 2; }\n")
+        self.configure()
+        self.crash(self.build(), died_of=signal.SIGSEGV)
+        self.assertRegex(self.report(), r"# in the link step(.|\n)*monitored\t\d+\t0\t.*Greeter::Width")
+        shown = self.run_command("recrash", "show").stdout
+        self.assertRegex(shown, r'Greeter::Width.*\[monitored\]\n *this = Greeter {greeting = "hello"}\n *name = nullptr')
+
     def test_says_which_compiler_is_needed(self):
         self.write("recrash_instrument(greeter)\n")
         error = self.configure(compiler="g++", expect=1).stderr
@@ -79,10 +94,30 @@ class Instrument(Project):
 
     def test_does_not_guess(self):
         for call in ("recrash_instrument(nothing)", "recrash_instrument(greeter MODE fast)",
-                     "recrash_instrument(greeter FAST)", 'recrash_instrument(greeter VERSION "a b")'):
+                     "recrash_instrument(greeter FAST)", "recrash_instrument(greeter DEPTH 3)",
+                     "recrash_instrument(greeter LIST missing.list)", 'recrash_instrument(greeter VERSION "a b")'):
             with self.subTest(call):
                 self.write(call + "\n")
                 self.assertIn("recrash_instrument", self.configure(expect=1).stderr)
+
+    def test_a_changed_list_has_the_objects_compiled_again(self):
+        """By any generator: the list stands in the dependency file."""
+        for generator in ("Ninja", "Unix Makefiles"):
+            with self.subTest(generator):
+                shutil.rmtree(self.path / "build", ignore_errors=True)
+                self.write("recrash_instrument(greeter MODE full DEPTH 0 LIST my.list REPORT what)\n")
+                (self.path / "my.list").write_text("type:Greeter=never\n")
+                self.run_command("cmake", "-G", generator, "-S", ".", "-B", "build", f"-DCMAKE_PREFIX_PATH={harness.PREFIX}",
+                                 f"-DCMAKE_CXX_COMPILER=clang++-{harness.LLVM}", "-DCMAKE_CXX_FLAGS=-g")
+                self.build()
+                self.assertRegex(self.report(), r"left out\t.*never \(.*/my.list:1\)\tGreeter::Width")
+                (self.path / "my.list").write_text("fun:Greeter::Greet=never\n")
+                self.build()
+                self.assertRegex(self.report(), r"monitored\t\d+\t0\t.*Greeter::Width")
+
+    def report(self):
+        (report,) = (self.path / "build/what").iterdir()
+        return report.read_text()
 
     def test_leaves_a_library_without_the_agent(self):
         self.write("add_library(part SHARED part.cc)\nrecrash_instrument(part)\nrecrash_instrument(greeter)\n"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <optional>
 #include <string_view>
@@ -118,6 +119,12 @@ struct Scan {
   bool supported_target = true;
   bool enabled = true;  // no -fno-recrash
   bool help = false;
+  bool precompiles_header = false;
+  std::string_view output;          // of -o
+  bool lto = false;                 // -flto of any kind
+  bool fat_objects = false;         // machine code beside the bitcode: no link step may come
+  bool records_at_compile = false;  // -recrash-lto=compile
+  std::string_view linker;          // of -fuse-ld= or --ld-path=; empty: none is named
 };
 
 bool LinkerIsToldNoProgram(std::string_view words) {  // of -Wl,a,b
@@ -138,7 +145,7 @@ Scan Read(const std::vector<std::string>& words) {
     scan.has_input = true;
     const InputKind kind = Classify(input, language);
     if (kind == InputKind::kSource) scan.has_source = true;
-    if (kind == InputKind::kHeader) scan.no_program = true;  // it is precompiled
+    if (kind == InputKind::kHeader) scan.no_program = scan.precompiles_header = true;
   };
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -152,6 +159,8 @@ Scan Read(const std::vector<std::string>& words) {
       if (i + 1 < words.size()) scan.supported_target = TargetsX8664(words[++i]);
     } else if (word.starts_with("--target=")) {
       scan.supported_target = TargetsX8664(word.substr(9));
+    } else if (word == "-o") {
+      if (i + 1 < words.size()) scan.output = words[++i];
     } else if (word == "-Xlinker") {
       if (i + 1 < words.size() && Contains(kNoProgramForLinker, words[++i])) scan.no_program = true;
     } else if (Contains(kTakesValue, word)) {
@@ -174,6 +183,16 @@ Scan Read(const std::vector<std::string>& words) {
       scan.enabled = word == "-frecrash";
     } else if (word == "--recrash-help") {
       scan.help = true;
+    } else if (word == "-flto" || word.starts_with("-flto=")) {
+      scan.lto = true;
+    } else if (word == "-fno-lto") {
+      scan.lto = false;
+    } else if (word == "-ffat-lto-objects" || word == "-fno-fat-lto-objects") {
+      scan.fat_objects = word == "-ffat-lto-objects";
+    } else if (word.starts_with("-fuse-ld=") || word.starts_with("--ld-path=")) {
+      scan.linker = word.substr(word.find('=') + 1);
+    } else if (word.starts_with("-recrash-lto=")) {
+      scan.records_at_compile = word == "-recrash-lto=compile";
     }
   }
   return scan;
@@ -196,7 +215,7 @@ size_t CountRecrashOptions(const std::vector<std::string>& words) {
 
 // "" when the option is one of ours and right.
 std::string Complaint(std::string_view word) {
-  if (!word.starts_with("-recrash-") || word == "-recrash-std") return "";
+  if (!word.starts_with("-recrash-") || word == "-recrash-std" || word == "-recrash-report") return "";
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
@@ -211,10 +230,56 @@ std::string Complaint(std::string_view word) {
            "and adaptive";
   }
   if (name == "-recrash-depth") {
-    if (value == "0" || value == "1") return "";
-    return std::string(word) + ": the depth is 0 or 1";
+    if (value == "0" || value == "1" || value == "2") return "";
+    return std::string(word) + ": the depth is 0, 1 or 2";
   }
+  if (name == "-recrash-lto")
+    return value == "link" || value == "compile" ? "" : std::string(word) + ": records are made at link or at compile";
+  if (name == "-recrash-list") return value.empty() ? "-recrash-list needs a file: -recrash-list=FILE" : "";
+  if (name == "-recrash-report")
+    return value.empty() ? "-recrash-report= needs a file, a folder or -; without = it lies beside the object" : "";
   return std::string(word) + ": no such option; see --recrash-help";
+}
+
+// Where -recrash-report alone goes: beside the object that -o names, else into the folder of the output, where the pass
+// names it after the source.
+std::string ReportBeside(const Scan& scan) {
+  if (scan.makes_objects && !scan.output.empty() && scan.output != "-")
+    return std::string(scan.output) + ".recrash.txt";
+  const size_t slash = scan.output.rfind('/');
+  return slash == std::string_view::npos ? "./" : std::string(scan.output.substr(0, slash + 1));
+}
+
+// Under -flto the link step makes the records; not those of objects that hold machine code as well, which may never see
+// one.
+bool DefersRecords(const Scan& scan) { return scan.lto && !scan.fat_objects && !scan.records_at_compile; }
+
+// The link step that makes the records of an LTO build is lld's; no other linker loads a pass.
+bool IsLld(std::string_view linker) {
+  return linker.substr(linker.rfind('/') + 1).find("lld") != std::string_view::npos;
+}
+
+std::string LinkerComplaint(const Scan& scan) {
+  if (!DefersRecords(scan) || scan.linker.empty() || IsLld(scan.linker)) return "";
+  return "-flto with " + std::string(scan.linker) +
+         ": under link-time optimisation records are made in the link step, by lld; give -fuse-ld=lld, or "
+         "-recrash-lto=compile wherever -flto stands";
+}
+
+bool LoadsPassAtLink(const Scan& scan) {
+  // Where only the linker is named as well: lld takes bitcode without -flto.
+  return scan.linker.empty() ? DefersRecords(scan) : IsLld(scan.linker) && !scan.records_at_compile;
+}
+
+void Append(std::initializer_list<std::string> words, std::vector<std::string>& out) { out.insert(out.end(), words); }
+
+// One of our options, checked, as clang takes it.
+void AddForPass(const std::string& option, const Scan& scan, std::vector<std::string>& out) {
+  constexpr std::string_view kList = "-recrash-list=";
+  if (option.starts_with("-recrash-lto=")) return;  // what follows from it is known already
+  // In the dependency file as a header would be, so that a changed list means new objects.
+  if (option.starts_with(kList)) Append({"-Xclang", "-fdepfile-entry=" + option.substr(kList.size())}, out);
+  Append({"-mllvm", option == "-recrash-report" ? option + "=" + ReportBeside(scan) : option}, out);
 }
 
 bool LinksRuntimeStatically(const std::vector<std::string>& words) {
@@ -291,13 +356,17 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   result.job.compiles = scan.has_source && !scan.stops_early;
   result.job.links = scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.no_program;
   const bool active = scan.enabled && scan.supported_target;
-  result.uses_plugin = active && result.job.compiles;
+  const bool instruments = active && result.job.compiles;
+  const bool links_anything =  // shared libraries, too
+      active && scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.precompiles_header;
+  const bool loads_at_link = links_anything && LoadsPassAtLink(scan);
+  result.uses_plugin = instruments || loads_at_link;
   result.uses_client = active && result.job.links;
 
   // Our options come from the expanded words; a response file that holds any is handed on expanded.
   const bool expanded = CountRecrashOptions(words) != CountRecrashOptions(arguments);
   std::vector<std::string>& out = result.arguments;
-  if (result.uses_plugin) {
+  if (instruments) {
     // -fplugin loads it while the command line is read, so that -mllvm knows its options; -fpass-plugin runs it.
     out.push_back("-fplugin=" + paths.plugin);
     out.push_back("-fpass-plugin=" + paths.plugin);
@@ -306,9 +375,16 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
     if (!IsRecrashOption(words, i)) continue;
     const std::string complaint = Complaint(words[i]);
     if (!complaint.empty()) return Error{Errc::kUsage, complaint};
-    if (!result.uses_plugin || !words[i].starts_with("-recrash-")) continue;
-    out.push_back("-mllvm");
-    out.push_back(words[i]);
+    if (instruments && words[i].starts_with("-recrash-")) AddForPass(words[i], scan, out);
+  }
+  if (links_anything) {
+    const std::string complaint = LinkerComplaint(scan);
+    if (!complaint.empty()) return Error{Errc::kUsage, complaint};
+  }
+  if (instruments && DefersRecords(scan)) Append({"-mllvm", "-recrash-lto=link"}, out);
+  if (loads_at_link) {
+    if (scan.linker.empty()) out.push_back("-fuse-ld=lld");
+    Append({"-Xlinker", "--load-pass-plugin=" + paths.plugin}, out);
   }
   if (active && scan.has_source && !paths.include.empty()) {
     // Searched last: it adds recrash/recrash.h and hides nothing.

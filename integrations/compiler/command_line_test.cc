@@ -92,9 +92,66 @@ TEST(CommandLine, HandsItsOptionsToThePassOnlyWhenCompiling) {
               ElementsAreArray(Joined(kPlugin, {"-mllvm", "-recrash-mode=full", "-c", "x.c"})));
 }
 
+// As a header is, so that a build system compiles anew when the list was changed.
+TEST(CommandLine, NamesListsInTheDependencyFile) {
+  EXPECT_THAT(Rewritten({"-recrash-list=my.list", "-recrash-depth=2", "-c", "x.c"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-Xclang", "-fdepfile-entry=my.list", "-mllvm", "-recrash-list=my.list",
+                                                "-mllvm", "-recrash-depth=2", "-c", "x.c"})));
+  EXPECT_THAT(Rewritten({"-recrash-list=my.list", "x.o"}).arguments, ElementsAreArray(Joined({"x.o"}, kAgent)));
+}
+
+// A build runs many compilers at once: each object has a report of its own.
+TEST(CommandLine, PutsTheReportBesideTheObject) {
+  const auto report = [](const Words& words) { return Rewritten(Joined({"-recrash-report"}, words)).arguments; };
+  EXPECT_THAT(report({"-c", "x.c", "-o", "b/x.o"}), Contains("-recrash-report=b/x.o.recrash.txt"));
+  EXPECT_THAT(report({"-c", "x.c"}), Contains("-recrash-report=./"));
+  EXPECT_THAT(report({"x.c", "-o", "b/x"}), Contains("-recrash-report=b/"));
+  EXPECT_THAT(report({"-S", "x.c", "-o", "-"}), Contains("-recrash-report=./"));
+  EXPECT_THAT(Rewritten({"-recrash-report=r.txt", "-c", "x.c", "-o", "x.o"}).arguments,
+              Contains("-recrash-report=r.txt"));
+}
+
+const Words kAtLink = {"-fuse-ld=lld", "-Xlinker", "--load-pass-plugin=/p/pass.so"};
+
+// The records are made after the last inlining: by lld, in whatever it links.
+TEST(CommandLine, LeavesRecordsToTheLinkUnderLinkTimeOptimisation) {
+  EXPECT_THAT(Rewritten({"-flto=thin", "-c", "x.c"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-mllvm", "-recrash-lto=link", "-flto=thin", "-c", "x.c"})));
+  EXPECT_THAT(Rewritten({"-flto", "x.o"}).arguments, ElementsAreArray(Joined(kAtLink, {"-flto", "x.o"}, kAgent)));
+  EXPECT_THAT(Rewritten({"-flto", "-shared", "x.o"}).arguments,
+              ElementsAreArray(Joined(kAtLink, {"-flto", "-shared", "x.o"})));
+  EXPECT_TRUE(Rewritten({"-flto", "x.o"}).uses_plugin);
+  // lld links bitcode whether told so or not.
+  for (const char* lld : {"-fuse-ld=lld", "-fuse-ld=/opt/ld.lld-19", "--ld-path=/opt/lld/ld.lld"})
+    EXPECT_THAT(Rewritten({lld, "x.o"}).arguments, Contains("--load-pass-plugin=/p/pass.so"));
+  EXPECT_THAT(Rewritten({"-flto", "-fno-lto", "x.o"}).arguments,
+              ElementsAreArray(Joined({"-flto", "-fno-lto", "x.o"}, kAgent)));
+}
+
+// For other linkers, and for objects that are not only bitcode.
+TEST(CommandLine, MakesRecordsInTheCompilationWhenTold) {
+  for (const char* word : {"-recrash-lto=compile", "-ffat-lto-objects"}) {
+    EXPECT_THAT(Rewritten({"-flto", word, "-c", "x.c"}).arguments, Not(Contains("-recrash-lto=link"))) << word;
+    EXPECT_THAT(Rewritten({"-flto", word, "-fuse-ld=bfd", "x.o"}).arguments,
+                Not(Contains("--load-pass-plugin=/p/pass.so")))
+        << word;
+  }
+  EXPECT_THAT(Rewritten({"-recrash-lto=compile", "-flto", "-fuse-ld=lld", "x.o"}).arguments,
+              ElementsAreArray(Joined({"-flto", "-fuse-ld=lld", "x.o"}, kAgent)));
+}
+
+TEST(CommandLine, RefusesALinkThatWouldHaveNoRecords) {
+  const Result<CommandLine> result = Rewrite({"-flto", "-fuse-ld=gold", "x.o"}, kPaths);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::kUsage);
+  EXPECT_THAT(result.error().message, HasSubstr("-flto with gold: "));
+  EXPECT_TRUE(Rewrite({"-flto", "-fuse-ld=gold", "-c", "x.c"}, kPaths));
+  EXPECT_TRUE(Rewrite({"-flto", "-fuse-ld=gold", "-fno-recrash", "x.o"}, kPaths));
+}
+
 TEST(CommandLine, RefusesOptionsThatItDoesNotUnderstand) {
-  for (const char* word :
-       {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=7", "-recrash-version", "-recrash-x=1"}) {
+  for (const char* word : {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=3", "-recrash-version", "-recrash-x=1",
+                           "-recrash-list", "-recrash-list=", "-recrash-report=", "-recrash-lto=never"}) {
     const Result<CommandLine> result = Rewrite({word, "-c", "x.c"}, kPaths);
     ASSERT_FALSE(result) << word;
     EXPECT_EQ(result.error().code, Errc::kUsage);

@@ -94,12 +94,37 @@ class Installed(unittest.TestCase):
         self.assertNotIn("__recrash_client_anchor", self.symbols("libprogram.so"))
 
     def test_link_time_optimisation(self):
+        """lld is chosen where no linker is named, and makes the records, with the options of the compilation."""
         for kind in ("full", "thin"):
-            self.quiet(self.cxx, "-O2", f"-flto={kind}", "-c", "program.cpp", "-o", "program.o")
-            self.quiet(self.cxx, "-O2", f"-flto={kind}", "-fuse-ld=lld", "program.o", "-o", "program")
-            self.assertEqual(self.quiet("./program"), "by3\n")
-            self.assert_instrumented("program")
-            self.assert_has_agent("program")
+            for linker in ([], ["-fuse-ld=lld"]):
+                self.quiet(self.cxx, "-O2", "-Werror", f"-flto={kind}", "-recrash-mode=full", "-recrash-report", "-c",
+                           "program.cpp", "-o", "program.o")
+                self.assertFalse((self.work / "program.o.recrash.txt").exists())
+                self.quiet(self.cxx, "-O2", "-Werror", f"-flto={kind}", *linker, "program.o", "-o", "program")
+                self.assertEqual(self.quiet("./program"), "by3\n")
+                self.assert_instrumented("program")
+                self.assert_has_agent("program")
+                self.assertIn("mode=full", self.quiet("strings", "program"))
+                report = (self.work / "program.o.recrash.txt").read_text()
+                self.assertRegex(report, r"monitored\t\d+\t1\t.*\tTree::Half")
+                (self.work / "program.o.recrash.txt").unlink()
+
+    def test_link_time_optimisation_of_a_shared_library(self):
+        self.quiet(self.cc, "-O2", "-Werror", "-flto", "-fPIC", "-c", "program.c", "-o", "program.o")
+        self.quiet(self.cc, "-Werror", "-flto", "-shared", "program.o", "-o", "libprogram.so")
+        self.assert_instrumented("libprogram.so")
+        self.assertNotIn("__recrash", self.quiet("nm", "-D", "libprogram.so"))
+
+    def test_link_time_optimisation_by_another_linker(self):
+        """Which cannot load the pass: no program is without its records unnoticed."""
+        self.quiet(self.cc, "-O2", "-flto", "-c", "program.c", "-o", "program.o")
+        error = self.run_command(self.cc, "-flto", "-fuse-ld=bfd", "program.o", "-o", "program", status=2).stderr
+        self.assertIn("-flto with bfd: under link-time optimisation records are made in the link step, by lld", error)
+        error = self.run_command(options.plain_cc, "-flto", "-fuse-ld=lld", "program.o", "-o", "program", status=1)
+        self.assertIn("__recrash_needs_lld_with_load_pass_plugin", error.stderr)
+        self.quiet(self.cc, "-O2", "-flto", "-recrash-lto=compile", "-c", "program.c", "-o", "program.o")
+        self.quiet(options.plain_cc, "-flto", "-fuse-ld=lld", "program.o", "-o", "program")
+        self.assert_instrumented("program")
 
     def test_static_program(self):
         self.run_command(self.cc, "-O2", "-static", "program.c", "-o", "program")
@@ -114,6 +139,19 @@ class Installed(unittest.TestCase):
         self.assertIn("mode=references;version=7", self.quiet("strings", "program"))
         self.quiet(self.cc, "-Werror", "-recrash-mode=references+second-chance", "program.c", "-o", "program")
         self.assertIn("mode=references+second-chance;version=", self.quiet("strings", "program"))
+
+    def test_a_list_says_which_functions_and_a_report_what_came_of_it(self):
+        (self.work / "my.list").write_text("[recrash]\nfun:divide\n")
+        self.quiet(self.cc, "-Werror", "-O2", "-MD", "-recrash-list=my.list", "-recrash-report", "-c", "program.c",
+                   "-o", "program.o")
+        report = (self.work / "program.o.recrash.txt").read_text()
+        self.assertRegex(report, r"left out\t0\t0\t.*\tnever \(my.list:2\)\tdivide\n")
+        self.assertRegex(report, r"monitored\t\d+\t0\t.*\tcan fail\tmain\n")
+        # Build systems compile again when it was changed.
+        self.assertIn("my.list", (self.work / "program.d").read_text())
+        (self.work / "my.list").write_text("[recrash]\nfunction:divide\n")
+        error = self.run_command(self.cc, "-recrash-list=my.list", "-c", "program.c", status=1).stderr
+        self.assertIn("my.list:2: expected fun:, src: or type:", error)
 
     def test_standard_input(self):
         self.quiet(self.cc, "-Werror", "-x", "c", "-", "-o", "program", input=C_PROGRAM)

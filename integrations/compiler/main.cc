@@ -40,9 +40,15 @@ options, and
                              both: the argument words, and entries that a profile can have watched
   -recrash-mode=adaptive     the same, without a profile: the agent watches all, for 1 percent of CPU time (snapshot_cpu
                              in RECRASH_OPTIONS) and memory of the size that the program has (snapshot_memory)
-  -recrash-depth=0|1         in mode full: whether to follow pointers (default 1)
+  -recrash-depth=0|1|2       in mode full: how far to follow pointers (default 1)
+  -recrash-list=FILE         which functions, in the format of the sanitizers' special case lists: fun:, src: or type:
+                             and a pattern, then nothing or =never, =always or =depth=N
+  -recrash-report[=PATH]     write what is monitored, what is not and why: beside the object as OBJECT.recrash.txt, or to
+                             this file, folder/ or - (standard error)
   -recrash-version=TEXT      identifier of this build, shown in reports
   -recrash-std               instrument functions of namespace std, too
+  -recrash-lto=link|compile  under -flto, the step that makes the records: the link, by lld (default), or the compilation,
+                             for other linkers
   -fno-recrash               plain clang, neither pass nor agent
   --recrash-help             this text
 

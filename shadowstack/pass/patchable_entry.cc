@@ -8,10 +8,10 @@
 //
 // The two bytes may cover two instructions, where the first is a push of one byte. Then no branch may lead to the
 // second one. The agent reads the direct branches of the function before it patches, but not its jump tables. Where the
-// function has a record its entry block stores the arguments, as no other block does, so none can be merged into it
-// directly behind the push, nor can it be empty: no table leads there. Without a record, functions that may have a jump
-// table get LLVM's "prologue-short-redirect", a first instruction of two bytes or more (a nop where it would be one;
-// clang 19 does not use the long form of the push), and their prefix says so.
+// entry block stores arguments, as no other block does, none can be merged into it directly behind the push, nor can it
+// be empty: no table leads there. Other functions that may have a jump table get LLVM's "prologue-short-redirect", a
+// first instruction of two bytes or more (a nop where it would be one; clang 19 does not use the long form of the
+// push), and their prefix says so.
 #include "shadowstack/pass/patchable_entry.h"
 
 #include <algorithm>
@@ -43,9 +43,9 @@ size_t PrefixSize(const llvm::Function& function) {
 
 }  // namespace
 
-bool MakeEntryPatchable(llvm::Function& function, bool has_record) {
+bool MakeEntryPatchable(llvm::Function& function, bool stores_at_entry) {
   if (function.hasPrefixData() || function.hasFnAttribute("patchable-function-prefix")) return false;
-  const bool jump_table = !has_record && MayHaveJumpTable(function);
+  const bool jump_table = !stores_at_entry && MayHaveJumpTable(function);
   std::vector<uint8_t> prefix(PrefixSize(function), kTrap);
   uint8_t* at = prefix.data() + prefix.size() - abi::kEntryPrefixSize;
   at = std::copy(std::begin(abi::kEntryPrefix), std::end(abi::kEntryPrefix), at);

@@ -7,7 +7,7 @@
 namespace recrash::pass {
 
 // False when the function has a prefix of its own already (no language of clang's gives one).
-bool MakeEntryPatchable(llvm::Function& function, bool has_record);
+bool MakeEntryPatchable(llvm::Function& function, bool stores_at_entry);
 
 }  // namespace recrash::pass
 

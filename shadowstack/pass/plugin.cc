@@ -1,58 +1,51 @@
-// The plugin that clang and opt load: one module pass, run last, when signatures are final and inlining is done, so
-// that it never changes what is inlined. As `recrash` in opt's -passes.
-#include <string>
+// The plugin that clang and opt load. RecordPass runs last, when signatures are final and inlining is done, so that it
+// never changes what is inlined; as `recrash` in opt's -passes. Under link-time optimisation that is in the link step.
+// StartPass runs first, in the compile step.
+#include <memory>
 
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/TargetParser/Triple.h"
 #if LLVM_VERSION_MAJOR >= 22
 #include "llvm/Plugins/PassPlugin.h"
 #else
 #include "llvm/Passes/PassPlugin.h"
 #endif
-#include "shadowstack/pass/note.h"
+#include "shadowstack/pass/annotations.h"
+#include "shadowstack/pass/instrument.h"
 #include "shadowstack/pass/options.h"
-#include "shadowstack/pass/patchable_entry.h"
-#include "shadowstack/pass/record.h"
-#include "shadowstack/pass/selection.h"
 
 namespace recrash::pass {
 namespace {
 
-bool IsSupported(const llvm::Module& module) {
-  const llvm::Triple triple(module.getTargetTriple());
-  return triple.getArch() == llvm::Triple::x86_64 && triple.isOSBinFormatELF() && !triple.isX32();
-}
+// Annotations would keep the optimiser from removing and changing the functions that have them.
+struct StartPass : llvm::PassInfoMixin<StartPass> {
+  explicit StartPass(bool defers) : defers_(defers) {}
 
-void Warn(llvm::Module& module) {
-  const std::string text = "recrash instruments x86-64 ELF only; " + module.getModuleIdentifier() + " is left as it is";
-#if LLVM_VERSION_MAJOR >= 20
-  module.getContext().diagnose(llvm::DiagnosticInfoGeneric(text, llvm::DS_Warning));
-#else
-  module.getContext().diagnose(llvm::DiagnosticInfoInlineAsm(text, llvm::DS_Warning));
-#endif
-}
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
+    const bool changed = TurnAnnotationsIntoAttributes(module);
+    if (defers_) DeferToLink(module);
+    return changed || defers_ ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
+  }
+
+  static bool isRequired() { return true; }
+
+ private:
+  bool defers_;
+};
 
 struct RecordPass : llvm::PassInfoMixin<RecordPass> {
+  explicit RecordPass(Step step) : step_(step) {}
+
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    if (!IsSupported(module)) {
-      Warn(module);
-      return llvm::PreservedAnalyses::all();
-    }
-    if (HasBuildNote(module)) return llvm::PreservedAnalyses::all();
 #if LLVM_VERSION_MAJOR < 20
     const bool had_debug_records = module.IsNewDbgInfoFormat;
     if (!had_debug_records) module.convertToNewDbgValues();
 #endif
-    const Options options = OptionsFromCommandLine();
-    for (llvm::Function& function : module) {
-      if (!ShouldInstrument(function, options)) continue;
-      const bool has_record = KeepsArguments(options.mode) && !function.arg_empty() && AddRecord(function, options);
-      if (HasPatchableEntries(options.mode)) MakeEntryPatchable(function, has_record);
-    }
-    AddBuildNote(module, options);
+    if (step_ == Step::kLink)
+      InstrumentAtLink(module);
+    else
+      InstrumentAtCompile(module);
 #if LLVM_VERSION_MAJOR < 20
     if (!had_debug_records) module.convertFromNewDbgValues();
 #endif
@@ -60,22 +53,46 @@ struct RecordPass : llvm::PassInfoMixin<RecordPass> {
   }
 
   static bool isRequired() { return true; }  // at -O0 as well
+
+ private:
+  Step step_;
 };
+
+// Without optimisation nothing is inlined at link time either, and lld has no place for plugins in such a pipeline.
+bool DefersToLink(llvm::OptimizationLevel level) {
+  llvm::Expected<Options> options = OptionsFromCommandLine();
+  if (options) return options->lto == Step::kLink && level != llvm::OptimizationLevel::O0;
+  llvm::consumeError(options.takeError());  // said by the passes
+  return false;
+}
 
 void Register(llvm::PassBuilder& builder) {
   builder.registerPipelineParsingCallback(
       [](llvm::StringRef name, llvm::ModulePassManager& passes, llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
         if (name != "recrash") return false;
-        passes.addPass(RecordPass());
+        passes.addPass(RecordPass(Step::kCompile));
         return true;
       });
+  // Only the pipeline of a compile step has a start. ThinLTO's of the link step ends as that of a compile step does.
+  const auto compiles = std::make_shared<bool>(false);
+  builder.registerPipelineStartEPCallback([compiles](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    *compiles = true;
+    passes.addPass(StartPass(DefersToLink(level)));
+  });
+  const auto add_last = [compiles](llvm::ModulePassManager& passes, llvm::OptimizationLevel level) {
+    if (!*compiles)
+      passes.addPass(RecordPass(Step::kLink));
+    else if (!DefersToLink(level))
+      passes.addPass(RecordPass(Step::kCompile));
+  };
 #if LLVM_VERSION_MAJOR >= 20
-  builder.registerOptimizerLastEPCallback([](llvm::ModulePassManager& passes, llvm::OptimizationLevel,
-                                             llvm::ThinOrFullLTOPhase) { passes.addPass(RecordPass()); });
+  builder.registerOptimizerLastEPCallback([add_last](llvm::ModulePassManager& passes, llvm::OptimizationLevel level,
+                                                     llvm::ThinOrFullLTOPhase) { add_last(passes, level); });
 #else
-  builder.registerOptimizerLastEPCallback(
-      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(RecordPass()); });
+  builder.registerOptimizerLastEPCallback(add_last);
 #endif
+  builder.registerFullLinkTimeOptimizationLastEPCallback(
+      [](llvm::ModulePassManager& passes, llvm::OptimizationLevel) { passes.addPass(RecordPass(Step::kLink)); });
 }
 
 }  // namespace

@@ -305,14 +305,16 @@ class Emitter {
 
 }  // namespace
 
-bool AddRecord(llvm::Function& function, const Options& options) {
+Recorded AddRecord(llvm::Function& function, const Options& options) {
   const Layout layout = LayoutBuilder(function, options).Run();
-  if (layout.words.empty()) return false;
+  if (layout.words.empty()) return {};
   if (layout.size != 0) KeepStackProtectorAsItWas(function);
   Emitter(function, layout).Run();
-  return llvm::any_of(layout.places, [](const ArgumentPlace& place) {
-    return !place.before.empty() && place.before.front()->getParent()->isEntryBlock();
-  });
+  Recorded recorded{.described = true};
+  for (const ArgumentPlace& place : layout.places)
+    for (const llvm::Instruction* before : place.before)
+      recorded.stores_at_entry |= before->getParent()->isEntryBlock();
+  return recorded;
 }
 
 }  // namespace recrash::pass

@@ -7,8 +7,12 @@
 
 namespace recrash::pass {
 
-// True when the function was changed: it has at least one argument that it uses.
-bool AddRecord(llvm::Function& function, const Options& options);
+struct Recorded {
+  bool described = false;        // it uses an argument, so there is a descriptor
+  bool stores_at_entry = false;  // in its first block
+};
+
+Recorded AddRecord(llvm::Function& function, const Options& options);
 
 }  // namespace recrash::pass
 

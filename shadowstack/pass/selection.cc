@@ -1,5 +1,7 @@
 #include "shadowstack/pass/selection.h"
 
+#include <optional>
+
 #include "llvm/IR/Module.h"
 #include "shadowstack/pass/can_fail.h"
 
@@ -27,6 +29,26 @@ bool WouldMoveTheRecord(const llvm::Function& function) {
          (function.hasFnAttribute(llvm::Attribute::SanitizeAddress) && function.hasOptNone());
 }
 
+// Thunks only adjust `this` and jump; the target has the record. __clang_call_terminate runs when all is over.
+bool IsCompilerMade(llvm::StringRef name) {
+  for (const char* prefix : {"llvm.", "__recrash", "_GLOBAL__", "__cxx_global_", "__clang_call_terminate", "_ZTh",
+                             "_ZTv", "_ZTc", "_ZTW", "_ZTH", "asan.module", "tsan.module", "__odr_asan"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
+// Why the function cannot have what the mode adds, whoever asks for it.
+std::optional<Reason> Obstacle(const llvm::Function& function, const Options& options) {
+  if (IsCompilerMade(function.getName())) return Reason::kCompilerMade;
+  // Without arguments there is nothing to record; entered with a state it is all the same.
+  if (function.arg_empty() && !HasPatchableEntries(options.mode)) return Reason::kNoArguments;
+  if (!IsSupportedConvention(function.getCallingConv())) return Reason::kConvention;
+  if (function.hasFnAttribute(llvm::Attribute::Naked)) return Reason::kNaked;
+  if (function.isPresplitCoroutine()) return Reason::kNotSplit;
+  if (WouldMoveTheRecord(function)) return Reason::kMovedLocals;
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool IsStandardLibrary(llvm::StringRef name) {
@@ -43,20 +65,47 @@ bool IsStandardLibrary(llvm::StringRef name) {
   return name.size() >= 2 && name[0] == 'S' && llvm::StringRef("tabsiod").contains(name[1]);
 }
 
-bool ShouldInstrument(const llvm::Function& function, const Options& options) {
-  if (function.isDeclaration() || function.hasAvailableExternallyLinkage()) return false;
-  // Without arguments there is nothing to record; entered with a state it is all the same.
-  if (function.arg_empty() && !HasPatchableEntries(options.mode)) return false;
-  if (!IsSupportedConvention(function.getCallingConv())) return false;
-  if (function.hasFnAttribute(llvm::Attribute::Naked) || function.isPresplitCoroutine()) return false;
-  if (WouldMoveTheRecord(function)) return false;
-  const llvm::StringRef name = function.getName();
-  // Thunks only adjust `this` and jump; the target has the record. __clang_call_terminate runs when all is over.
-  for (const char* prefix : {"llvm.", "__recrash", "_GLOBAL__", "__cxx_global_", "__clang_call_terminate", "_ZTh",
-                             "_ZTv", "_ZTc", "_ZTW", "_ZTH", "asan.module", "tsan.module", "__odr_asan"})
-    if (name.starts_with(prefix)) return false;
-  if (!options.std_functions && IsStandardLibrary(name)) return false;
-  return CanFail(function);
+const char* ReasonText(Reason reason) {
+  switch (reason) {
+    case Reason::kCanFail:
+      return "can fail";
+    case Reason::kAlways:
+      return "always";
+    case Reason::kNever:
+      return "never";
+    case Reason::kCannotFail:
+      return "calls nothing and cannot fault";
+    case Reason::kStandardLibrary:
+      return "namespace std";
+    case Reason::kNoArguments:
+      return "has no arguments";
+    case Reason::kUsesNoArgument:
+      return "uses none of its arguments";
+    case Reason::kConvention:
+      return "calling convention";
+    case Reason::kNaked:
+      return "naked";
+    case Reason::kNotSplit:
+      return "coroutine that is not split yet";
+    case Reason::kMovedLocals:
+      return "a sanitizer moves its locals";
+    case Reason::kCompilerMade:
+      return "made by the compiler";
+    case Reason::kNoPrefix:
+      return "has a prefix of its own";
+  }
+  return "";
+}
+
+Choice Choose(const llvm::Function& function, const Options& options, const Wish& wish) {
+  const auto left_out = [](Reason reason) { return Choice{false, reason, "", 0}; };
+  if (wish.monitored == false) return Choice{false, Reason::kNever, wish.by, 0};
+  if (const std::optional<Reason> obstacle = Obstacle(function, options)) return left_out(*obstacle);
+  const int depth = options.mode == Mode::kFull ? wish.depth.value_or(options.depth) : 0;
+  if (wish.monitored == true) return Choice{true, Reason::kAlways, wish.by, depth};
+  if (!options.std_functions && IsStandardLibrary(function.getName())) return left_out(Reason::kStandardLibrary);
+  if (!CanFail(function)) return left_out(Reason::kCannotFail);
+  return Choice{true, Reason::kCanFail, "", depth};
 }
 
 }  // namespace recrash::pass

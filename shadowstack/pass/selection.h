@@ -1,17 +1,47 @@
-// Which functions get a record, or an entry that can be patched.
+// Which functions get a record, or an entry that can be patched. The source's annotations win over the lists, and these
+// over the defaults; but what cannot have a record has none, whatever is asked.
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_H_
+
+#include <string>
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/Function.h"
 #include "shadowstack/pass/options.h"
+#include "shadowstack/pass/wish.h"
 
 namespace recrash::pass {
 
 // True for `std::`, `__gnu_cxx::` and `__cxxabiv1::` functions and what is local to them, by their mangled name.
 bool IsStandardLibrary(llvm::StringRef linkage_name);
 
-bool ShouldInstrument(const llvm::Function& function, const Options& options);
+enum class Reason {
+  kCanFail,          // monitored by default
+  kAlways,           // asked for
+  kNever,            // asked not to be
+  kCannotFail,       // no live frame of it can be part of a failure
+  kStandardLibrary,  // namespace std, which frames of the program surround
+  kNoArguments,      // nothing to keep
+  kUsesNoArgument,
+  kConvention,    // it does not take its arguments as C does
+  kNaked,         // its frame is not the compiler's
+  kNotSplit,      // a coroutine whose frame is still to be made
+  kMovedLocals,   // a sanitizer would move the record
+  kCompilerMade,  // thunks, static initialisers and the like
+  kNoPrefix,      // it has bytes of its own before its entry
+};
+
+const char* ReasonText(Reason reason);
+
+struct Choice {
+  bool monitored = false;
+  Reason reason = Reason::kCanFail;
+  std::string by;  // kAlways, kNever: who asks
+  int depth = 0;   // of its copies; 0 in every mode but full
+};
+
+// The function has a body that goes into this object.
+Choice Choose(const llvm::Function& function, const Options& options, const Wish& wish);
 
 }  // namespace recrash::pass
 

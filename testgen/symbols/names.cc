@@ -108,6 +108,7 @@ std::string Simplify(std::string_view name, int depth) {
     i = close + 1;
   }
   ReplaceAll(text, "std::__cxx11::", "std::");
+  ReplaceAll(text, "std::__1::", "std::");  // libc++'s
   for (size_t at; (at = text.find("[abi:cxx11]")) != std::string::npos;) text.erase(at, 11);
   ReplaceAll(text, "std::basic_string<char>", "std::string");
   ReplaceAll(text, "std::basic_string<wchar_t>", "std::wstring");

@@ -11,6 +11,10 @@ TEST(Names, AreThoseThatPeopleWrite) {
   EXPECT_EQ(SimplifyName("std::vector<int, std::allocator<int> >"), "std::vector<int>");
   EXPECT_EQ(SimplifyName("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"),
             "std::string");
+  EXPECT_EQ(SimplifyName("std::__1::vector<std::__1::basic_string<char, std::__1::char_traits<char>, "
+                         "std::__1::allocator<char>>, std::__1::allocator<std::__1::basic_string<char, "
+                         "std::__1::char_traits<char>, std::__1::allocator<char>>>>"),
+            "std::vector<std::string>");
   EXPECT_EQ(SimplifyName("std::map<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >, "
                          "std::vector<int, std::allocator<int> >, std::less<std::__cxx11::basic_string<char, "
                          "std::char_traits<char>, std::allocator<char> > >, std::allocator<std::pair<const "

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "testgen/symbols/libcxx.h"
 #include "testgen/symbols/members.h"
 #include "testgen/symbols/names.h"
 #include "testgen/symbols/scalar_text.h"
@@ -273,12 +274,13 @@ void Renderer::Elements(Dwarf_Die element, uint64_t address, uint64_t count, int
 // libstdc++'s own, by the names of their members: people want the text, not _M_dataplus.
 bool Renderer::Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
   if (!debug_->ScopeOf(type).starts_with("std::")) return false;
+  if (IsOfLibcxx(type)) return Libcxx(type, bytes, depth);
   const std::string name = DieName(type);
   const auto is = [&](std::string_view prefix) { return name.starts_with(prefix); };
   if (AttributeFlag(type, DW_AT_declaration)) return false;
   if (is("basic_string<char,")) return StandardText(type, bytes, {"_M_p", 0}, {"_M_string_length", 8});
   if (is("basic_string_view<char,")) return StandardText(type, bytes, {"_M_str", 8}, {"_M_len", 0});
-  if (is("vector<") && !is("vector<bool")) return StandardVector(type, bytes, depth);
+  if (is("vector<") && !is("vector<bool")) return StandardVector(type, bytes, {"_M_start", 0}, {"_M_finish", 8}, depth);
   if (is("unique_ptr<")) return StandardPointer(type, bytes, {"_M_head_impl", 0}, depth);
   if (is("shared_ptr<") || is("weak_ptr<")) return StandardPointer(type, bytes, {"_M_ptr", 0}, depth);
   if (is("map<") || is("set<") || is("multimap<") || is("multiset<"))
@@ -288,6 +290,29 @@ bool Renderer::Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int dept
   if (is("optional<")) return StandardOptional(type, bytes, depth);
   if (is("list<")) return StandardSize(type, bytes, {"_M_size", 16}, depth);
   return false;
+}
+
+// libc++'s, where the text is what people look for; the others are shown by their members.
+bool Renderer::Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
+  const std::string name = DieName(type);
+  if (AttributeFlag(type, DW_AT_declaration)) return false;
+  if (name.starts_with("basic_string<char,")) return LibcxxText(bytes);
+  if (name.starts_with("basic_string_view<char,")) return StandardText(type, bytes, {"__data_", 0}, {"__size_", 8});
+  if (name.starts_with("vector<") && !name.starts_with("vector<bool"))
+    return StandardVector(type, bytes, {"__begin_", 0}, {"__end_", 8}, depth);
+  return false;
+}
+
+// Three words. The lowest bit of the first byte says whether they are capacity, length and address, or, after that byte
+// with the length, the text itself. (A build may turn the words round, by _LIBCPP_ABI_ALTERNATE_STRING_LAYOUT; on
+// x86-64 none does.)
+bool Renderer::LibcxxText(std::span<const uint8_t> bytes) {
+  if (bytes.size() != 24) return false;
+  if (bytes[0] & 1)
+    TextAt(ToUnsigned(bytes.subspan(16, 8)), ToUnsigned(bytes.subspan(8, 8)));
+  else
+    Quote({reinterpret_cast<const char*>(bytes.data()) + 1, std::min<size_t>(bytes[0] / 2, 22)}, false);
+  return true;
 }
 
 // clang leaves the definition of libstdc++'s inner classes out where it emits none of their constructors: then the
@@ -303,17 +328,22 @@ bool Renderer::StandardText(Dwarf_Die type, std::span<const uint8_t> bytes, Stan
   const auto start = MemberWord(type, bytes, start_member);
   const auto length = MemberWord(type, bytes, length_member);
   if (!start || !length) return false;
-  std::string text(std::min<uint64_t>(*length, kMaxText), 0);
-  if (memory_.Read(*start, {reinterpret_cast<uint8_t*>(text.data()), text.size()}))
-    Quote(text, *length > kMaxText);
-  else
-    Add("text of " + std::to_string(*length) + " at " + HexNumber(*start));
+  TextAt(*start, *length);
   return true;
 }
 
-bool Renderer::StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
-  const auto start = MemberWord(type, bytes, {"_M_start", 0});
-  const auto finish = MemberWord(type, bytes, {"_M_finish", 8});
+void Renderer::TextAt(uint64_t start, uint64_t length) {
+  std::string text(std::min<uint64_t>(length, kMaxText), 0);
+  if (memory_.Read(start, {reinterpret_cast<uint8_t*>(text.data()), text.size()}))
+    Quote(text, length > kMaxText);
+  else
+    Add("text of " + std::to_string(length) + " at " + HexNumber(start));
+}
+
+bool Renderer::StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
+                              StandardMember finish_member, int depth) {
+  const auto start = MemberWord(type, bytes, start_member);
+  const auto finish = MemberWord(type, bytes, finish_member);
   const auto element = TemplateArgument(type, 0);
   const uint64_t size = element ? TypeSize(*debug_, *element) : 0;
   if (!start || !finish || size == 0 || *finish < *start) return false;

@@ -35,7 +35,7 @@ class Renderer {
   bool FunctionName(uint64_t address);
   void Pointee(Dwarf_Die target, uint64_t address, int depth);
   void Object(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
-  // A member of libstdc++'s classes, and where it lies.
+  // A member of the standard library's classes, and where it lies.
   struct StandardMember {
     std::string_view name;
     uint64_t usual_offset;
@@ -43,7 +43,11 @@ class Renderer {
   bool Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   bool StandardText(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
                     StandardMember length_member);
-  bool StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  void TextAt(uint64_t start, uint64_t length);
+  bool Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  bool LibcxxText(std::span<const uint8_t> bytes);
+  bool StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
+                      StandardMember finish_member, int depth);
   bool StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth);
   bool StandardSize(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth);
   bool StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "testgen/symbols/crashed_process.h"
 
 namespace recrash {
@@ -157,6 +159,31 @@ TEST_F(Rendered, TheStandardLibrary) {
   EXPECT_EQ(Text(34), "std::variant<long, std::string> \"five\"");
   EXPECT_EQ(Text(35), "6");
   EXPECT_EQ(Text(36), "std::nullopt");
+}
+
+// Of libc++ people see the text and the elements, and of the rest the members: not what libstdc++ would have there.
+TEST(Libcxx, IsNotTakenForTheOtherLibrary) {
+  if (!std::filesystem::exists("/usr/lib/llvm-19/include/c++/v1/string")) GTEST_SKIP() << "libc++-19-dev is missing";
+  const Fixture fixture(R"(
+#include <list>
+#include <string>
+#include <string_view>
+#include <vector>
+__attribute__((noinline)) int Take(const std::string& small, const std::string& large, std::string_view view,
+                                   const std::vector<int>& numbers, const std::list<int>& list) {
+  return *(volatile int*)8 + small.size() + large.size() + view.size() + numbers.size() + list.size();
+}
+int main() { return Take("short", std::string(40, 'x'), "view", {1, 2, 3}, {4, 5}); }
+)",
+                        "-O0 -g -std=c++17 -stdlib=libc++");
+  const Backtrace backtrace = MustRead(fixture.Crash());
+  const Frame& frame = FrameOf(backtrace, "Take(");
+  EXPECT_EQ(ParameterOf(frame, "small").rendered, "\"short\"");
+  EXPECT_EQ(ParameterOf(frame, "large").rendered, '"' + std::string(40, 'x') + '"');
+  EXPECT_EQ(ParameterOf(frame, "view").rendered, "\"view\"");
+  EXPECT_EQ(ParameterOf(frame, "numbers").rendered, "std::vector<int> of 3 {1, 2, 3}");
+  EXPECT_TRUE(ParameterOf(frame, "list").rendered.starts_with("std::list<int> {"))
+      << ParameterOf(frame, "list").rendered;
 }
 
 TEST_F(Rendered, WithoutEnd) {

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "testgen/symbols/libcxx.h"
 #include "testgen/symbols/types.h"
 
 namespace recrash {
@@ -19,7 +20,7 @@ bool IsStandardIstream(DebugInfo& debug, Dwarf_Die& type) {
   const std::string name = DieName(type);
   for (const char* stream : {"basic_istream<char,", "basic_iostream<char,", "basic_ifstream<char,",
                              "basic_fstream<char,", "basic_istringstream<char,", "basic_stringstream<char,"})
-    if (name.starts_with(stream)) return debug.ScopeOf(type) == "std::";
+    if (name.starts_with(stream)) return debug.ScopeOf(type) == "std::" && !IsOfLibcxx(type);
   return false;
 }
 

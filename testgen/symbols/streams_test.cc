@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "testgen/symbols/crashed_process.h"
 
 namespace recrash {
@@ -69,6 +71,15 @@ TEST_P(StreamsOf, AreThoseThatCanBeRead) {
 
 INSTANTIATE_TEST_SUITE_P(Builds, StreamsOf,
                          testing::Values("-O0 -g", "-O2 -g", "-O2 -gdwarf-4", "-O1 -g -fstandalone-debug"));
+
+// Where libc++ keeps a stream's state nobody has looked: its streams are left as they are, C's are C's.
+TEST(StreamsOfLibcxx, AreLeftAlone) {
+  if (!std::filesystem::exists("/usr/lib/llvm-19/include/c++/v1/string")) GTEST_SKIP() << "libc++-19-dev is missing";
+  const Fixture fixture(kProgram, "-O0 -g -stdlib=libc++");
+  const Backtrace backtrace = MustRead(fixture.Crash());
+  EXPECT_EQ(StreamNames(FrameOf(backtrace, "Cxx(")), "");
+  EXPECT_EQ(StreamNames(FrameOf(backtrace, "Mixed(")), "in(FILE)");
+}
 
 }  // namespace
 }  // namespace recrash

@@ -31,28 +31,27 @@ int Tree::Insert(short key, bool replace) {
 // ASM: .quad [[LABEL]]
 // ASM: .short .Lrecrash_end{{[0-9]+}}-.Lrecrash_map{{[0-9]+}}
 // Version 2, three words.
-// ASM-NEXT: .byte 1
+// ASM-NEXT: .byte 2
 // ASM-NEXT: .byte 3
-// ASM-NEXT: .quad
-// Argument, rdi, parameter 1, no flags; 8 bytes at 0.
-// ASM-COUNT-1: .byte 1
-// ASM-NEXT: .byte 0
+// Argument, rdi, parameter 1, followed; 8 bytes at 0.
 // ASM-NEXT: .byte 1
 // ASM-NEXT: .byte 0
+// ASM-NEXT: .byte 1
+// ASM-NEXT: .byte 4
 // ASM-NEXT: .short 8
 // ASM-NEXT: .short 0
 // Argument, rsi, parameter 2; 2 bytes at 8.
 // ASM: .byte 1
 // ASM-NEXT: .byte 1
 // ASM-NEXT: .byte 2
-// ASM-NEXT: .byte 0
+// ASM-NEXT: .byte 4
 // ASM-NEXT: .short 2
 // ASM-NEXT: .short 8
 // Argument, rdx, parameter 3; 1 byte at 10.
 // ASM: .byte 1
 // ASM-NEXT: .byte 2
 // ASM-NEXT: .byte 3
-// ASM-NEXT: .byte 0
+// ASM-NEXT: .byte {{[04]}}
 // ASM-NEXT: .short 1
 // ASM-NEXT: .short 10
 // ASM: .ascii "[[PLACE]]"

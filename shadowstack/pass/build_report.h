@@ -1,0 +1,35 @@
+// What became of each function of a module, for -recrash-report: one line a function, its columns parted by tabs.
+#ifndef RECRASH_SHADOWSTACK_PASS_BUILD_REPORT_H_
+#define RECRASH_SHADOWSTACK_PASS_BUILD_REPORT_H_
+
+#include <string>
+
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
+#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection.h"
+
+namespace recrash::pass {
+
+// The file that `options.report` means for the module: of a folder, which is made, MODULE.recrash.txt in it, so that
+// each object of a build has its own. "-" and "" as they are.
+llvm::Expected<std::string> ReportPath(const llvm::Module& module, const Options& options);
+
+class BuildReport {
+ public:
+  // After the function was instrumented: the record is measured in it.
+  void Add(const llvm::Function& function, const Choice& choice);
+
+  // To a file or to "-", standard error.
+  llvm::Error Write(llvm::StringRef path, llvm::StringRef title) const;
+
+ private:
+  std::string lines_;
+  unsigned monitored_ = 0;
+  unsigned functions_ = 0;
+};
+
+}  // namespace recrash::pass
+
+#endif  // RECRASH_SHADOWSTACK_PASS_BUILD_REPORT_H_
