@@ -173,6 +173,12 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
   // A return address may be the next function's first byte. The signal trampoline's own is found either way: libc lets
   // its information start one byte early.
   const Row& row = RowAt(frame.exact ? frame.pc : frame.pc - 1);
+  if (!row.valid && !frame.exact && RowAt(frame.pc).valid) {
+    // No call returns there: makecontext put the address of the function that is to run when the context's first one
+    // returns. The stack ends here, whatever rbp says: that is its maker's.
+    frame.exact = true;
+    return std::nullopt;
+  }
   if (!row.valid) {
     auto caller = StepWithoutCfi(frame, innermost);
     if (!caller && stopped_.empty()) stopped_ = "no call frame information for " + Hex(frame.pc);
