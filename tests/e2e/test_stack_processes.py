@@ -11,7 +11,8 @@ class Handler(Situation):
         self.build("handler")
         self.fails("handled", SEGV, *failed_work(6000 + signal.SIGALRM, "in the handler"),
                    f"OnAlarm(signal = {signal.SIGALRM.value})", 'Busy(number = 1001, name = "interrupted")',
-                   'Outer(number = 1000, name = "outside")', reproduced=("Last", "Work"))
+                   'Outer(number = 1000, name = "outside")', reproduced=("Last", "Work"),
+                   watched=("Last", "Work", "OnAlarm", "Busy", "Outer"))
 
 
 class Pool(Situation):
@@ -32,8 +33,8 @@ class Processes(Situation):
     def test_a_child_fails(self):
         self.build("fork")
         # What the parent kept of its entries is not a child's.
-        self.fails("child", SEGV, *self.FORKED, status=0, reproduced=("Last", "Work"), watched=False)
-        self.fails("vfork-child", SEGV, *self.VFORKED, status=0, reproduced=("Last", "Work"), watched=False)
+        self.fails("child", SEGV, *self.FORKED, status=0, reproduced=("Last", "Work"), watched=())
+        self.fails("vfork-child", SEGV, *self.VFORKED, status=0, reproduced=("Last", "Work"), watched=())
 
     def test_the_parent_fails_after_its_children(self):
         self.build("fork")
@@ -42,7 +43,7 @@ class Processes(Situation):
     # A child of vfork runs in its parent's memory, and what the agent notes of the one's end is there for the other.
     def test_a_child_fails_and_then_the_parent(self):
         self.build("fork")
-        self.fails("both", SEGV, self.FORKED, self.PARENT, watched=False)
+        self.fails("both", SEGV, self.FORKED, self.PARENT, watched=())
         self.fails("vfork-both", SEGV, self.VFORKED, self.PARENT)
 
 
