@@ -97,7 +97,7 @@ class Situation(harness.Workspace):
     def monitored(self, report):
         """The frames with records of the situation's own functions: not main, lambdas or a library's templates."""
         return [call(frame) for frame in self.frames(report)
-                if frame["monitored"] and frame["function"] != "main" and "operator()" not in frame["function"]
+                if frame["monitored"] and frame["function"] != "main" and "::$_" not in frame["function"]
                 and pathlib.Path(frame["file"]).parent in (FOLDER, self.path)]
 
 

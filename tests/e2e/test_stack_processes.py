@@ -15,6 +15,27 @@ class Handler(Situation):
                    watched=("Last", "Work", "OnAlarm", "Busy", "Outer"))
 
 
+class Stepped(Situation):
+    """A handler that fails before each instruction of a function in turn: in its prologue, while its arguments are
+    stored, after a call, in its epilogue. Single steps make the interruption exact."""
+
+    def test_between_any_two_instructions(self):
+        self.build("stepped")
+        for build in self.builds:
+            steps = 0
+            every = 1 if build.level == "-O2" else 9
+            while self.run_command(self.programs[build], steps, expect=None).returncode == -SEGV:
+                (report,) = self.reports.glob("*.rcr")
+                with self.subTest(build=build.name, steps=steps):
+                    self.assertEqual(self.monitored(report),
+                                     [*failed_work(7000, "in the handler"),
+                                      'Stepped(number = 1001, name = "stepped", third = 3000000000)',
+                                      'Outer(number = 1000, name = "around")'])
+                report.unlink()
+                steps += every
+            self.assertGreater(steps, 10)
+
+
 class Pool(Situation):
     def test_one_worker_fails(self):
         self.build("pool")
