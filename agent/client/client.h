@@ -68,6 +68,7 @@ struct State {
   void (*preloaded_report)(const char* reason);
   const char* abort_message;                       // address of libc's __abort_msg, or null
   void (*signal_handler)(int, siginfo_t*, void*);  // Breakpad's
+  int32_t process;                                 // that started up: not its children's, of fork or vfork
   uint32_t earlier_handlers;                       // failures were handled before us
   uint32_t adaptive;                               // every function with a patchable entry is watched
   uint32_t thread_key;
@@ -85,6 +86,7 @@ struct Progress {
   int dumpable_before;
   int32_t reporting;   // thread that makes a report
   int32_t failing;     // thread that a fatal signal came to first
+  int32_t failing_in;  // its process
   uint32_t reported;   // its report is made, or could not be
   char profile[1024];  // of second chance: read at start-up, and updated by the collector; empty: there is none
 };

@@ -127,6 +127,14 @@ RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
   return false;  // not handled: Breakpad restores earlier handlers and the signal comes again
 }
 
+// A child of vfork that failed has left its thread's number in this process's memory. It returned from Breakpad's
+// handler before it died, so nothing is held. In a child of fork a foreign number means another thing: a thread of the
+// parent was in the handler when the memory was copied.
+RECRASH_SIGNAL_SAFE bool WasInVforkChild() {
+  const int32_t process = __atomic_load_n(&g_progress.failing_in, __ATOMIC_ACQUIRE);
+  return process != 0 && process != g_state.process && syscall(SYS_getpid) == g_state.process;
+}
+
 // True for the one thread that goes on to Breakpad's handler. That takes a mutex, which a thread that left the handler
 // by a jump out of it, or in the parent of a fork, still holds: so no other thread comes near it. The report of another
 // thread would be of a process that is ending; it gives the first one time to die of its own signal, whose status
@@ -134,9 +142,18 @@ RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
 RECRASH_SIGNAL_SAFE bool IsFirstToFail() {
   const int32_t thread = ThisThread();
   int32_t first = 0;
-  if (__atomic_compare_exchange_n(&g_progress.failing, &first, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+  const auto take_over = [&] {
+    if (!__atomic_compare_exchange_n(&g_progress.failing, &first, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+      return false;
+    __atomic_store_n(&g_progress.failing_in, static_cast<int32_t>(syscall(SYS_getpid)), __ATOMIC_RELEASE);
     return true;
+  };
+  if (take_over()) return true;
   if (first == thread) return false;
+  if (WasInVforkChild() && take_over()) {
+    __atomic_store_n(&g_progress.reported, 0, __ATOMIC_RELEASE);
+    return true;
+  }
   const uint64_t limit = WaitingLimit();
   while (IsThreadOfThisProcess(first) && MonotonicNs() < limit &&
          __atomic_load_n(&g_progress.reported, __ATOMIC_ACQUIRE) == 0)

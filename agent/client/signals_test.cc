@@ -103,6 +103,13 @@ TEST(EarlierHandler, GetsABreakpointAsItCame) {
   EXPECT_THAT(ran.errors(), HasSubstr("earlier handler: code 128\n"));
 }
 
+// What the agent notes of the end of a child of vfork is in its parent's memory.
+TEST(VforkChild, ThatFailedLeavesItsParentAReportOfItsOwn) {
+  const Ran ran = Program::Failing("vfork").Run();
+  EXPECT_EQ(ran.outcome(), -SIGSEGV);
+  EXPECT_EQ(ran.Files(".rcr").size(), 2u) << ran.errors();
+}
+
 TEST(NoFailure, LeavesNothingAndSaysNothing) {
   const Ran ran = Program::Failing("nothing").Run();
   EXPECT_EQ(ran.outcome(), 7);

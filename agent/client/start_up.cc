@@ -176,6 +176,7 @@ void Prepare() {
   FindReportDirectory();
   FindCollector();
   g_state.abort_message = static_cast<const char*>(LookUp(RTLD_DEFAULT, "__abort_msg"));
+  g_state.process = getpid();
   g_state.mode = Mode::kLive;
   InstallMainThread();
   InstallCrashHandler();

@@ -1,8 +1,10 @@
 #include "agent/collector/profile_update.h"
 
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -17,6 +19,7 @@ namespace recrash {
 namespace {
 
 constexpr size_t kMostFunctions = 1000;  // of one crash: a deep recursion has few
+constexpr size_t kMostStacks = 8;        // of handlers that were interrupted themselves
 
 // A word of a profile's line.
 bool IsPlain(const std::string& name) {
@@ -40,7 +43,8 @@ class StackReader {
     }
     if (const Thread* thread = report_.failing_thread()) {
       Take({thread->registers.pc()}, /*returned_to=*/false);
-      TakeStack({thread->registers.sp()});
+      stacks_.push_back({thread->registers.sp()});
+      for (size_t i = 0; i < stacks_.size() && i < kMostStacks; ++i) TakeStack(stacks_[i]);
     }
     NameFunctions();
     return std::move(profile_);
@@ -79,8 +83,29 @@ class StackReader {
     for (; stack.size() >= 8 && profile_.functions.size() < kMostFunctions; stack = stack.subspan(8)) {
       TargetAddress word;
       std::memcpy(&word.value, stack.data(), sizeof word.value);
-      Take(word, /*returned_to=*/true);
+      if (EndsHandler(word))
+        TakeInterrupted(stack.subspan(8));
+      else
+        Take(word, /*returned_to=*/true);
     }
+  }
+
+  // What a handler returns to: `mov $15, %rax; syscall`, which is rt_sigreturn.
+  bool EndsHandler(TargetAddress pc) {
+    constexpr uint8_t kReturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+    const Module* module = ModuleOf(pc);
+    CodeImage* image = module != nullptr ? ImageOf(*module) : nullptr;
+    return image != nullptr && std::ranges::equal(image->Bytes(pc.value - module->bias, sizeof kReturn), kReturn);
+  }
+
+  // The kernel has saved the registers of what the handler interrupted, on another stack perhaps.
+  void TakeInterrupted(std::span<const uint8_t> saved) {
+    gregset_t registers;
+    constexpr size_t kOffset = offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
+    if (saved.size() < kOffset + sizeof registers) return;
+    std::memcpy(registers, saved.data() + kOffset, sizeof registers);
+    Take({static_cast<uint64_t>(registers[REG_RIP])}, /*returned_to=*/false);
+    stacks_.push_back({static_cast<uint64_t>(registers[REG_RSP])});
   }
 
   void Take(TargetAddress pc, bool returned_to) {
@@ -115,6 +140,7 @@ class StackReader {
 
   const Report& report_;
   Profile profile_;
+  std::vector<TargetAddress> stacks_;  // where each is used up to
   std::map<const Module*, std::optional<CodeImage>> images_;
   std::set<std::pair<const Module*, uint64_t>> seen_;
 };

@@ -12,9 +12,9 @@
 namespace recrash {
 
 // Functions with patchable entries to which an address on the failing thread's stack returns, innermost first; with its
-// pc. An inlined function's frame is that of the function into which it was inlined. A return address that a call which
-// has ended left behind counts as well: to tell would take the program's call frame information, and one function more
-// in a profile costs a line.
+// pc. Where that runs a handler, those of the stack that it interrupted, too. An inlined function's frame is that of
+// the function into which it was inlined. A return address that a call which has ended left behind counts as well: to
+// tell would take the program's call frame information, and one function more in a profile costs a line.
 Profile FunctionsOnStack(const Report& report);
 
 // Adds them to the file; makes it where there is none. Nothing happens when the program was not built in a

@@ -18,6 +18,14 @@ bool IsToolFunction(const std::string& name) {
   return false;
 }
 
+// The parts of a coroutine that run after its first suspension: LLVM's names for them. Their one argument is the
+// coroutine's frame, and none of the source; DWARF declares the source's all the same.
+bool IsCoroutinePart(const std::string& linkage_name) {
+  for (const char* suffix : {".resume", ".destroy", ".cleanup"})
+    if (linkage_name.ends_with(suffix)) return true;
+  return false;
+}
+
 // A word that carries no parameter's number (its debug record was lost) is told by where it is passed.
 void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
   for (RecordedWord& recorded : words) {
@@ -90,7 +98,8 @@ void FrameBuilder::AddInlined(ValueReader& values, size_t index, const CodeInfo&
 void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
                                    const Recorded& recorded, Frame& frame) {
   std::vector<RecordedWord> words = recorded.words;
-  const auto places = code.scopes ? PlacesOf(*code.module->debug, live) : std::nullopt;
+  const bool coroutine = IsCoroutinePart(live.linkage_name);
+  const auto places = code.scopes && !coroutine ? PlacesOf(*code.module->debug, live) : std::nullopt;
   if (places) NumberByPlace(*places, words);
   for (const ParameterInfo& info : live.parameters) {
     Parameter parameter = info.described;
@@ -103,7 +112,7 @@ void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const Code
         parameter.source = ValueSource::kDwarf;
       }
     }
-    if (!parameter.complete && recorded.complete) parameter.rendered = "not used";
+    if (!parameter.complete && recorded.complete && !coroutine) parameter.rendered = "not used";
     Render(code, info, parameter);
     frame.parameters.push_back(std::move(parameter));
   }
@@ -132,10 +141,14 @@ void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInf
     frame.why_not = "it has no record and no debug information";
     return;
   }
-  const DwarfCall call = CallFromDwarf(values, index, code, live, frame.parameters);
-  frame.words = call.words;
-  frame.candidate = call.complete;
-  frame.why_not = call.why_not;
+  if (IsCoroutinePart(live.linkage_name)) {
+    frame.why_not = "it is a part of a coroutine, entered with the coroutine's frame, and has no record";
+  } else {
+    const DwarfCall call = CallFromDwarf(values, index, code, live, frame.parameters);
+    frame.words = call.words;
+    frame.candidate = call.complete;
+    frame.why_not = call.why_not;
+  }
   for (size_t i = 0; i < frame.parameters.size(); ++i) {
     Parameter& parameter = frame.parameters[i];
     const ParameterInfo& info = live.parameters[i];

@@ -3,7 +3,11 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <span>
+
+#include "shadowstack/abi.h"
 
 namespace recrash {
 namespace {
@@ -169,10 +173,26 @@ std::optional<UnwoundFrame> Unwinder::StepWithoutCfi(const UnwoundFrame& frame, 
   return caller;
 }
 
+// A patched entry jumps back to its prefix and from there to its stub. A signal may come in between, where there is no
+// call frame information: all is still as at the entry.
+bool Unwinder::IsEntryPrefix(uint64_t pc) {
+  constexpr size_t kJump = 5;  // what the patch writes over the prefix
+  uint8_t rest[sizeof abi::kEntryPrefix - kJump];
+  return memory_.Read(pc + kJump, rest) && std::ranges::equal(rest, std::span(abi::kEntryPrefix).subspan(kJump)) &&
+         !RowAt(pc).valid && RowAt(pc + abi::kEntryPrefixSize).valid;
+}
+
 std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) {
+  if (frame.exact && IsEntryPrefix(frame.pc)) frame.pc += abi::kEntryPrefixSize;
   // A return address may be the next function's first byte. The signal trampoline's own is found either way: libc lets
   // its information start one byte early.
   const Row& row = RowAt(frame.exact ? frame.pc : frame.pc - 1);
+  if (!row.valid && !frame.exact && RowAt(frame.pc).valid) {
+    // No call returns there: makecontext put the address of the function that is to run when the context's first one
+    // returns. The stack ends here, whatever rbp says: that is its maker's.
+    frame.exact = true;
+    return std::nullopt;
+  }
   if (!row.valid) {
     auto caller = StepWithoutCfi(frame, innermost);
     if (!caller && stopped_.empty()) stopped_ = "no call frame information for " + Hex(frame.pc);

@@ -81,6 +81,7 @@ class Unwinder {
   std::optional<UnwoundFrame> Step(UnwoundFrame& frame, bool innermost);
   std::optional<UnwoundFrame> StepWithoutCfi(const UnwoundFrame& frame, bool innermost);
   bool IsCode(uint64_t address);
+  bool IsEntryPrefix(uint64_t pc);
 
   ModuleSet& modules_;
   const TargetMemory& memory_;

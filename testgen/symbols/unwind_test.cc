@@ -16,6 +16,7 @@ constexpr char kProgram[] = R"(
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #include <stdexcept>
 #define NOINLINE __attribute__((noinline))
 typedef int (*Function)(int, long);
@@ -35,6 +36,17 @@ NOINLINE int Reads(int* p) { return *p + 1; }
 NOINLINE int TailCalls(int* p, int k) { return Reads(p + k); }
 NOINLINE int CallsTail(int* p, int) { return TailCalls(p, 3) * 3; }
 NOINLINE int Sums(int a, long b, short c, char d, int e, long f, int* g, int h) { return a + b + c + d + e + f + *g + h; }
+ucontext_t waiting, running;
+NOINLINE void InContext(int k) { if (Aborts(k)) raise(SIGUSR1); }
+NOINLINE int MakesContext(int k) {
+  static char stack[1 << 16];
+  getcontext(&running);
+  running.uc_stack.ss_sp = stack;
+  running.uc_stack.ss_size = sizeof stack;
+  running.uc_link = &waiting;
+  makecontext(&running, (void (*)())InContext, 1, k);
+  return swapcontext(&waiting, &running) + k;
+}
 int main(int argc, char** argv) {
   struct sigaction action {};
   action.sa_sigaction = Handler;
@@ -46,6 +58,7 @@ int main(int argc, char** argv) {
   if (!strcmp(which, "noncanonical")) return CallWild((Function)0x1234567812345678, 3) + 1;
   if (!strcmp(which, "recurse")) return Recurse(0, argv[0]) + 1;
   if (!strcmp(which, "handler")) return Interrupted(7) + 1;
+  if (!strcmp(which, "context")) return MakesContext(argc + 1) + 1;
   if (!strcmp(which, "abort")) return Aborts(argc + 1) + 1;
   if (!strcmp(which, "throw")) return Throws(argc + 1) + 1;
   if (!strcmp(which, "inlined throw")) return Makes(argc + 1) + 1;
@@ -119,6 +132,14 @@ TEST_P(Unwinding, WalksAnOverflowedStackToItsEnd) {
   EXPECT_EQ(ValueOf(ParameterOf(before, "n")), depth - (gap - 1));
   EXPECT_EQ(ValueOf(ParameterOf(after, "n")), depth - gap - backtrace.skipped);
   EXPECT_EQ(FunctionNames(backtrace).back(), "main");
+}
+
+// Its first function returns to libc's __start_context, which nothing called. rbp is that of who made the context.
+TEST_P(Unwinding, EndsWhereAContextBegins) {
+  const std::vector<std::string> names = FunctionNames(Crash("context"));
+  EXPECT_THAT(names, testing::Contains("Aborts"));
+  EXPECT_THAT(names, testing::Not(testing::Contains("MakesContext")));
+  EXPECT_THAT(names, testing::Not(testing::Contains("main")));
 }
 
 // The interrupted function is at an instruction, not behind a call.

@@ -69,7 +69,7 @@ void Tell(const PatchCounts& counts) {
   for (size_t i = 0; i < static_cast<size_t>(Refusal::kCount); ++i)
     message.Add(counts.refused[i], RefusalText(static_cast<Refusal>(i)));
   message.Add(counts.damaged, "lines not understood");
-  message.Add(counts.missing, "not in this build");
+  message.Add(counts.missing, "not in this build, or in a library that is loaded later");
   message.Add(counts.without_symbols, "of another build, and this one has no symbol table to find them by name");
   message.Say();
 }

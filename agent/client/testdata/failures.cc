@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -305,6 +306,18 @@ NOINLINE void RuinEverything() {
   ReadNull();
 }
 
+// One after the other, in the same memory.
+NOINLINE void FailAfterVforkChild() {
+  const pid_t child = vfork();
+  if (child == 0) {
+    ReadNull();
+    _exit(9);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ReadNull();
+}
+
 // Cancelled while its report is made.
 NOINLINE void CancelFailingThread() {
   pthread_t thread;
@@ -406,6 +419,7 @@ int main(int count, char** arguments) {
       {"open-file", OpenFileAndCrash},
       {"overrun", [] { FailIn(Overrun); }},
       {"ruin", RuinEverything},
+      {"vfork", FailAfterVforkChild},
       {"cancel", CancelFailingThread},
       {"jump", JumpOutOfReport},
       {"put-back", PutClientBack},
