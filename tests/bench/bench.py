@@ -53,7 +53,7 @@ class Results:
         self.all = json.loads(file.read_text()) if file.exists() else {}
 
     def known(self, variant, kind, key):
-        return self.all.get(variant, {}).get(kind, {}).get("key") == key
+        return self.all.get(variant, {}).get(kind, {}).get("key") == json.loads(json.dumps(key))
 
     def keep(self, variant, kind, key, **what):
         self.all.setdefault(variant, {})[kind] = {"key": key, **what}
@@ -220,7 +220,7 @@ def runtime(work, chosen, results):
         results.keep(variant, "empty", empty.key(variant), **measure.sizes(empty.of(variant)))
     for variant in threads.variants():
         key = threads.key(variant, THREAD_COUNTS, THREAD_RUNS)
-        if results.known(variant, "threads", json.loads(json.dumps(key))):
+        if results.known(variant, "threads", key):
             continue
         say(f"threads: {variant}")
         try:

@@ -38,7 +38,8 @@ class Build:
         cc, cxx, flags = variants.compilers(self.work, self.build)
         places = {"source": self.source, "build": self.folder}
         own = {key: value.format(**places) for key, value in self.recipe.environment.items()}
-        return building.environment(self.home / "reports", SRC=str(self.source), DRIVERS=str(DRIVERS), CC=cc, CXX=cxx, FLAGS=flags,
+        # ccache, which some builds take when it is there, knows nothing of a pass that has changed.
+        return building.environment(self.home / "reports", CCACHE_DISABLE="1", SRC=str(self.source), DRIVERS=str(DRIVERS), CC=cc, CXX=cxx, FLAGS=flags,
                                     JOBS=os.environ.get("RECRASH_JOBS", "2"), **own)
 
     def wanted(self):
