@@ -93,8 +93,8 @@ MAKERS = {
     "small.xml": lambda file: xml(file, 8_000_000),
     "large.yaml": lambda file: yaml(file, 50_000_000),
     "small.yaml": lambda file: yaml(file, 700_000),
-    "large.v": lambda file: verilog(file, 900),
-    "small.v": lambda file: verilog(file, 40),
+    "large.v": lambda file: verilog(file, 480),
+    "small.v": lambda file: verilog(file, 60),
     "large.obj": lambda file: obj(file, 850),
     "small.obj": lambda file: obj(file, 220),
 }

@@ -237,7 +237,7 @@ def plot(results):
     groups = [("geometric mean", {name: mean_of(results, results.instructions, name)[0] for name in shown})]
     groups += [(program, {name: results.instructions(program, name) for name in shown}) for program in programs]
     left, width, bar, low, high = 130, 600, 11, -1, 3
-    top = 30 + 18 * ((len(shown) + 2) // 3)
+    top = 30 + 18 * ((len(shown) + 3) // 4)
     height = top + len(groups) * (len(shown) * bar + 12) + 20
 
     def place(value):
@@ -247,7 +247,7 @@ def plot(results):
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + width + 70}" height="{height}" font-family="sans-serif" '
            'font-size="11">', '<rect width="100%" height="100%" fill="white"/>']
     for index, name in enumerate(shown):
-        x, y = left + 250 * (index % 3) - 120, 10 + 18 * (index // 3)
+        x, y = 10 + 195 * (index % 4), 10 + 18 * (index // 4)
         out.append(f'<rect x="{x}" y="{y}" width="10" height="10" fill="{COLOURS[name]}"/>'
                    f'<text x="{x + 14}" y="{y + 9}">{escape_svg(VARIANTS[name].title)}</text>')
     for power in range(low, high + 1):
@@ -356,10 +356,12 @@ has thrown and caught once.
 
 {works}
 
-- `-finstrument-functions-after-inlining` calls empty hooks, linked in, at the entry and exit of each function. The option
-  without `after-inlining` does not link: clang takes the addresses of inlined functions of libstdc++ that are nowhere.
+- `-finstrument-functions` calls empty hooks, linked in, at the entry and exit of each function. It is the option's variant
+  `-after-inlining`, which calls them less often; the option itself does not link: clang takes the addresses of inlined
+  functions of libstdc++ that are nowhere.
 - XRay is told to instrument every function (`-fxray-instruction-threshold=1`, `[arg1] fun:*`); "patched" is the same program, all of
   whose entries and exits are patched at its start; the handler keeps function and first argument in a ring of the thread.
+- uftrace records the XRay build, every entry patched (`uftrace record -P .`); ltrace sees calls of shared libraries only.
 - `pugixml` and `yaml-cpp` are the libraries with a small program that parses, walks and saves (`tests/bench/drivers`); the worst cases are
   ours: recursion and nothing else, a method of three instructions, exceptions thrown through three frames.
 """

@@ -37,11 +37,11 @@ VARIANTS = {
     "plain": Variant("plain", "plain"),
     "references": Variant("`references`", "references", ours=True),
     "full": Variant("`full`", "full", ours=True),
-    "references+second-chance": Variant("`references+second-chance`, no profile", "references+second-chance", ours=True),
-    "second-chance": Variant("`second-chance`, no profile", "second-chance", ours=True),
-    "instrument-functions": Variant("`-finstrument-functions-after-inlining`, empty hooks", "instrument-functions"),
+    "references+second-chance": Variant("`references+second-chance`", "references+second-chance", ours=True),
+    "second-chance": Variant("`second-chance`", "second-chance", ours=True),
+    "instrument-functions": Variant("`-finstrument-functions`", "instrument-functions"),
     "xray": Variant("XRay, not patched", "xray"),
-    "xray-patched": Variant("XRay, patched, first argument logged", "xray", {"BENCH_XRAY_PATCH": "1"},
+    "xray-patched": Variant("XRay, patched", "xray", {"BENCH_XRAY_PATCH": "1"},
                             valgrind=("--smc-check=all",)),  # it writes to code that has run
     "asan": Variant("AddressSanitizer", "asan", {"ASAN_OPTIONS": "detect_leaks=0"}, counted="does not run under valgrind"),
 }
@@ -49,7 +49,7 @@ VARIANTS = {
 TOOLS = {
     # 3.19 gives up on clang 19's DWARF 5.
     "memcheck": Tool("valgrind (memcheck)", "plain", ("valgrind", "-q", "--leak-check=no"), "valgrind", stripped=True),
-    "uftrace": Tool("uftrace, XRay's entries patched", "xray", ("uftrace", "record", "--no-pager", "-P", ".", "-d", "{out}/uftrace"), "uftrace"),
+    "uftrace": Tool("uftrace", "xray", ("uftrace", "record", "--no-pager", "-P", ".", "-d", "{out}/uftrace"), "uftrace"),
     "ltrace": Tool("ltrace, calls of libraries only", "plain", ("ltrace", "-o", "/dev/null"), "ltrace"),
     "gdb": Tool("gdb's `record`", "plain", (
         "gdb", "-batch", "-nx", "-ex", "set confirm off", "-ex", "set debuginfod enabled off", "-ex", "set startup-with-shell off",
