@@ -16,7 +16,10 @@ Exit codes: 0; 1 a build or a run failed; 2 usage; 4 a source or package could n
 import argparse
 import json
 import pathlib
+import re
+import signal
 import statistics
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -218,6 +221,7 @@ def runtime(work, chosen, results):
     threads.build()
     for variant in empty.variants():
         results.keep(variant, "empty", empty.key(variant), **measure.sizes(empty.of(variant)))
+    empty.instructions()  # what starting takes
     for variant in threads.variants():
         key = threads.key(variant, THREAD_COUNTS, THREAD_RUNS)
         if results.known(variant, "threads", key):
@@ -243,8 +247,6 @@ def summary(name, results):
                 cells.append(f"instructions {found['instructions']['count'] / plain['instructions']['count']:.3f}")
             if found.get("time", {}).get("rounds"):
                 cells.append(f"time {statistics.median(turn['user'] / turn['plain'] for turn in found['time']['rounds']):.3f}")
-            if "sizes" in found and "sizes" in plain:
-                cells.append(f".text {found['sizes']['text'] / plain['sizes']['text']:.3f}")
             if found.get("compile", {}).get("rounds"):
                 cells.append(f"compilation {statistics.median(turn['user'] / turn['plain'] for turn in found['compile']['rounds']):.3f}")
             print(f"{name:12} {variant:26} {', '.join(cells)}", flush=True)
@@ -269,21 +271,28 @@ def measure_program(program, options):
         program.tools()
 
 
-def gathered(folder):
-    """The results of the work folder, and of what it has none, those that docs has."""
-    kept = ROOT / "docs/benchmarks/results.json"
+def published(result):
+    """A measure without what it is known by and without the folders of this machine."""
+    words = {"words": re.sub(r"(?<![\w.])/(?:[\w.+~-]+/)+", "", result["words"])} if "words" in result else {}
+    return {name: value for name, value in (result | words).items() if name != "key"}
+
+
+def gathered(folder, kept):
+    """The results of the work folder, and of what it has none, those in the file `kept`."""
     found = json.loads(kept.read_text()) if kept.exists() else {}
     for file in sorted(folder.glob("*.json")):
-        found[file.stem] = json.loads(file.read_text())
+        found[file.stem] = {variant: {kind: published(result) for kind, result in kinds.items()}
+                            for variant, kinds in json.loads(file.read_text()).items()}
     order = {name: place for place, name in enumerate([*SUBJECTS, "runtime"])}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
 def tables(folder):
     import page
-    found = gathered(folder)
-    (ROOT / "docs/benchmarks").mkdir(exist_ok=True)
-    (ROOT / "docs/benchmarks/results.json").write_text(json.dumps(found, indent=1) + "\n")
+    kept = ROOT / "docs/benchmarks/results.json"
+    found = gathered(folder, kept)
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text(json.dumps(found, indent=1) + "\n")
     page.write(ROOT / "docs", found)
 
 
@@ -335,4 +344,8 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("bench.py: ended by SIGTERM"))  # what it runs ends with it
+    try:
+        sys.exit(main())
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"bench.py: error: {error}")

@@ -4,6 +4,7 @@ programs that it is for, and no figure of this machine decides."""
 
 import contextlib
 import io
+import json
 import os
 import pathlib
 import shutil
@@ -12,7 +13,6 @@ import unittest
 import unittest.mock
 
 import bench
-import building
 import builds
 import debian
 import measure
@@ -56,11 +56,13 @@ class Harness(unittest.TestCase):
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="recrash-bench-test."))
         self.addCleanup(shutil.rmtree, self.work)
         (self.work / "a.cc").write_text(PROGRAM)
-        self.subject = Subject(Program("", "", "", f'"$CXX" $FLAGS "{self.work}/a.cc" -o a\necho >> made', "a"),
+        # As make and ninja: what is there is not made again.
+        self.subject = Subject(Program("", "", "", f'test -e a || {{ "$CXX" $FLAGS "{self.work}/a.cc" -o a; echo >> made; }}', "a"),
                                large=("4000000",), small=("200000",), units=(f"{self.work}/a.cc",))
-        self.passes = {"references": "1", "full": "1"}  # what stands for the pass's content
+        self.passes, self.agent = {"references": "1", "full": "1"}, "1"  # what stands for the content of pass and agent
         self.flags = {"references": "-DCOSTS"}
-        self.patch("variants.identity", lambda work, build: {"compiler": self.passes.get(build, ""), "agent": ""})
+        self.patch("variants.identity", lambda work, build: {"compiler": self.passes.get(build, ""),
+                                                             "agent": self.agent if build != "plain" else ""})
         self.patch("variants.compilers", lambda work, build: ("clang-19", "clang++-19", f"-O2 -w {self.flags.get(build, '')}"))
         self.patch("building.holds_map", lambda file: True)
         self.patch("bench.say", lambda text: None)
@@ -120,6 +122,13 @@ class Harness(unittest.TestCase):
             found, _, _ = self.measured("sizes", "time")
         self.assertEqual(sorted(pathlib.Path(name).parent.name for name in seen), ["plain", "references"])
         self.assertLess(found.median("pugixml", "references", "time"), 4)
+        self.assertEqual(self.made("references"), 1)  # in a folder that was emptied
+
+    def test_another_agent_only_links_again(self):
+        self.measured()
+        self.agent = "2"
+        self.measured()
+        self.assertEqual([self.made(build) for build in ("plain", "references")], [1, 2])
 
     def test_a_build_that_fails_is_said_and_the_others_go_on(self):
         self.flags["full"] = "-no-such-option"
@@ -226,6 +235,17 @@ class Page(unittest.TestCase):
                                             "ltrace": {"tool": {"plain": 0.5, "more_than": 600}},
                                             "uftrace": {"tool": {"plain": 0.5, "words": "signal 11"}}}})
         self.assertIn("| pugixml | 40.0 | does not run | more than 1,200 | - |", page.tool_table(results))
+
+
+class Published(unittest.TestCase):
+    def test_results_without_the_machine_and_those_that_are_known_elsewhere(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            (folder / "kept").write_text(json.dumps({"pugixml": {"plain": {}}, "cppcheck": {"plain": {"sizes": {"text": 2}}}}))
+            (folder / "pugixml.json").write_text(json.dumps(
+                {"plain": {"sizes": {"key": ["-I/home/me/a"], "text": 1}, "time": {"key": [], "words": "no /home/me/b there"}}}))
+            self.assertEqual(bench.gathered(folder, folder / "kept"), {
+                "pugixml": {"plain": {"sizes": {"text": 1}, "time": {"words": "no b there"}}}, "cppcheck": {"plain": {"sizes": {"text": 2}}}})
 
 
 class Ends(unittest.TestCase):

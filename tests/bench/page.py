@@ -140,6 +140,9 @@ def linked_table(results):
     for key, title in (("loaded", "loaded"), ("text", "of these `.text`"), ("file", "stripped file")):
         cells = [results.linked_in(name, key) for name in OTHERS]
         lines.append(row(title, *("-" if cell is None else f"{cell / KIB:.0f}" for cell in cells)))
+    starting = [results.of("runtime", name, "instructions").get("count") for name in ["plain", *OTHERS]]
+    lines.append(row("thousands of instructions to start", *("-" if None in (count, starting[0]) else f"{(count - starting[0]) / 1000:,.0f}"
+                                                             for count in starting[1:])))
     return "\n".join(lines)
 
 

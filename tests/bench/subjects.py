@@ -34,8 +34,7 @@ def jobs(recipe, **changes):
 
 def ours(name, large, small, tiny=(), worst=True):
     make = f'"$CXX" $FLAGS -std=c++20 "$DRIVERS/{name}.cc" -o {name} -pthread'
-    return Subject(Program("", "", "", make, name), large, small, worst=worst, tiny=tiny, units=(f"{DRIVERS}/{name}.cc",),
-                   includes="-std=c++20")
+    return Subject(Program("", "", "", make, name), large, small, worst=worst, tiny=tiny)
 
 
 SUBJECTS = {
