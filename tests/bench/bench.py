@@ -29,6 +29,7 @@ import builds
 import debian
 import inputs
 import measure
+import page
 import variants
 from builds import Build
 from subjects import EMPTY, SUBJECTS, THREADS
@@ -37,10 +38,6 @@ from variants import TOOLS, VARIANTS
 QUICK = ("pugixml", "fibonacci")
 QUICK_VARIANTS = ("plain", "references", "full", "instrument-functions")
 MEASURES = ("sizes", "instructions", "time", "compile", "tools", "threads")
-SLOW = 4  # times plain: one round of it is enough
-COMPILE_ROUNDS = 5
-THREAD_COUNTS = (1, 101)
-THREAD_RUNS = 5
 
 
 def say(text):
@@ -165,7 +162,7 @@ class Program:
 
     @staticmethod
     def is_slow(taken):
-        return bool(taken) and taken[0]["user"] > SLOW * taken[0]["plain"] > 0
+        return bool(taken) and taken[0]["user"] > measure.SLOW * taken[0]["plain"] > 0
 
     def compile(self, rounds):
         """Each round compiles every file in every variant, one after the other."""
@@ -223,14 +220,14 @@ def runtime(work, chosen, results):
         results.keep(variant, "empty", empty.key(variant), **measure.sizes(empty.of(variant)))
     empty.instructions()  # what starting takes
     for variant in threads.variants():
-        key = threads.key(variant, THREAD_COUNTS, THREAD_RUNS)
+        key = threads.key(variant, measure.THREAD_COUNTS, measure.THREAD_RUNS)
         if results.known(variant, "threads", key):
             continue
         say(f"threads: {variant}")
         try:
             runs = {f"{count}{' throw' if throw else ''}": [measure.thread_memory(threads.of(variant), VARIANTS[variant], count, throw)
-                                                           for _ in range(THREAD_RUNS)]
-                    for count in THREAD_COUNTS for throw in (False, True)}
+                                                           for _ in range(measure.THREAD_RUNS)]
+                    for count in measure.THREAD_COUNTS for throw in (False, True)}
             results.keep(variant, "threads", key, runs=runs)
         except measure.Failed as error:
             threads.went_wrong(variant, "threads", key, error)
@@ -266,7 +263,7 @@ def measure_program(program, options):
     if "time" in chosen:
         program.time(options.rounds, program.subject.small if options.quick else program.subject.large)
     if "compile" in chosen:
-        program.compile(1 if options.quick else COMPILE_ROUNDS)
+        program.compile(1 if options.quick else measure.COMPILE_ROUNDS)
     if "tools" in chosen:
         program.tools()
 
@@ -288,7 +285,6 @@ def gathered(folder, kept):
 
 
 def tables(folder):
-    import page
     kept = ROOT / "docs/benchmarks/results.json"
     found = gathered(folder, kept)
     kept.parent.mkdir(exist_ok=True)

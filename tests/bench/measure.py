@@ -13,7 +13,10 @@ import variants
 
 SECONDS = 1800  # for a run of the large work
 TOOL_SECONDS = 600  # for a run of the small one under a tool
-PAGE = 4096
+SLOW = 4  # times plain: one round of it is enough
+COMPILE_ROUNDS = 5
+THREAD_COUNTS = (1, 101)
+THREAD_RUNS = 5
 
 Run = collections.namedtuple("Run", "outcome user system peak_kib output")
 

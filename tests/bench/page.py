@@ -4,6 +4,7 @@ result is a dash; what went wrong is said in words below the table."""
 import math
 import statistics
 
+import measure
 from subjects import SUBJECTS
 from tables import escape, header, row
 from variants import TOOLS, VARIANTS
@@ -371,12 +372,10 @@ has thrown and caught once.
 
 
 def write(docs, found):
-    import bench
-    import measure
     results = Results(found)
     (docs / "benchmarks.svg").write_text(plot(results))
     (docs / "benchmarks.md").write_text(PAGE.format(
-        aims=aims(results), slow=bench.SLOW, tool_seconds=measure.TOOL_SECONDS, thread_runs=bench.THREAD_RUNS,
+        aims=aims(results), slow=measure.SLOW, tool_seconds=measure.TOOL_SECONDS, thread_runs=measure.THREAD_RUNS,
         instructions=ratio_table(results, results.instructions, instruction_cell, "instructions"),
         time=ratio_table(results, lambda p, v: results.median(p, v, "time"), rounds_cell, "time"),
         peak=ratio_table(results, results.peak, peak_cell, "peak"),
