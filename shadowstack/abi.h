@@ -51,6 +51,9 @@ enum class Location : uint8_t {
 enum class WordKind : uint8_t {
   kArgument = 1,  // the record holds the word itself, or a piece of a larger parameter, as passed
   kField = 2,     // the record holds a copy of *(parameter + source_offset), taken on entry (depth 1, used fields)
+  // And of *(pointer + source_offset) for the pointer that the record has of parameter + stack_offset, as a kField
+  // before this word (depth 2).
+  kDeepField = 3,
 };
 
 // One descriptor. It is followed by word_count MapWords, then by the record's place as the assembler prints a memory
@@ -75,8 +78,8 @@ struct MapWord {
   uint8_t flags;           // WordFlags
   uint16_t size;           // bytes in the record
   uint16_t record_offset;  // from the record's start
-  uint16_t source_offset;  // kArgument: where this piece lies in the parameter; kField: in what it points to
-  uint16_t stack_offset;   // for Location::kStack
+  uint16_t source_offset;  // kArgument: where this piece lies in the parameter; else in what is pointed to
+  uint16_t stack_offset;   // for Location::kStack; kDeepField: where the pointer lies in what the parameter points to
 };
 
 enum WordFlags : uint8_t {

@@ -17,6 +17,7 @@
 #include "shadowstack/pass/patchable_entry.h"
 #include "shadowstack/pass/record.h"
 #include "shadowstack/pass/selection.h"
+#include "shadowstack/pass/write_effects.h"
 
 namespace recrash::pass {
 namespace {
@@ -60,18 +61,35 @@ struct Request {
   }
 };
 
+// Looked for once a module, before anything is changed in a function that needs them.
+class LazyEffects {
+ public:
+  explicit LazyEffects(llvm::Module& module) : module_(module) {}
+
+  // Null where nothing is copied.
+  WriteEffects* For(const Options& options) {
+    if (options.mode != Mode::kFull || options.depth == 0) return nullptr;
+    if (!effects_) effects_.emplace(module_);
+    return &*effects_;
+  }
+
+ private:
+  llvm::Module& module_;
+  std::optional<WriteEffects> effects_;
+};
+
 bool HasBodyHere(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasAvailableExternallyLinkage();
 }
 
 // Gives what came of it: a function may turn out to have nothing to keep.
-Choice Instrument(llvm::Function& function, const Options& options, const Wish& wish) {
+Choice Instrument(llvm::Function& function, const Options& options, const Wish& wish, LazyEffects& effects) {
   const Choice choice = Choose(function, options, wish);
   if (!choice.monitored) return choice;
   Options own = options;
   own.depth = choice.depth;
   Recorded recorded;
-  if (KeepsArguments(own.mode) && !function.arg_empty()) recorded = AddRecord(function, own);
+  if (KeepsArguments(own.mode) && !function.arg_empty()) recorded = AddRecord(function, own, effects.For(own));
   const bool is_patchable = HasPatchableEntries(own.mode) && MakeEntryPatchable(function, recorded.stores_at_entry);
   if (recorded.described || is_patchable) return choice;
   return {false, HasPatchableEntries(own.mode) ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0};
@@ -85,10 +103,11 @@ void InstrumentAtCompile(llvm::Module& module) {
   llvm::Expected<Request> request = Request::Read(module);
   if (!request) return Fail(module, request.takeError());
   TurnAnnotationsIntoAttributes(module);
+  LazyEffects effects(module);
   BuildReport report;
   for (llvm::Function& function : module) {
     if (!HasBodyHere(function)) continue;
-    const Choice choice = Instrument(function, request->options, request->WishFor(function));
+    const Choice choice = Instrument(function, request->options, request->WishFor(function), effects);
     if (!request->options.report.empty()) report.Add(function, choice);
   }
   AddBuildNote(module, request->options);
@@ -111,11 +130,12 @@ void DeferToLink(llvm::Module& module) {
 }
 
 void InstrumentAtLink(llvm::Module& module) {
+  LazyEffects effects(module);
   std::map<std::string, BuildReport> reports;  // by path
   for (llvm::Function& function : module) {
     const std::optional<Deferred> deferred = TakeDeferred(function);
     if (!deferred || !HasBodyHere(function)) continue;
-    const Choice choice = Instrument(function, deferred->options, deferred->wish);
+    const Choice choice = Instrument(function, deferred->options, deferred->wish, effects);
     if (!deferred->options.report.empty()) reports[deferred->options.report].Add(function, choice);
   }
   DropRequirement(module);

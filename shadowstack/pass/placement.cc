@@ -20,6 +20,7 @@
 #include "llvm/Analysis/BlockFrequencyInfo.h"
 #include "llvm/Analysis/BranchProbabilityInfo.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/Dominators.h"
@@ -34,6 +35,13 @@ namespace {
 
 // ---- What debug information follows ------------------------------------------------------------------------------
 
+// The value itself, perhaps widened: a bool is one bit to LLVM and a byte in the source.
+bool IsPlain(const llvm::DIExpression& expression) {
+  for (auto op = expression.expr_op_begin(); op != expression.expr_op_end(); ++op)
+    if (op->getOp() != llvm::dwarf::DW_OP_LLVM_convert && op->getOp() != llvm::dwarf::DW_OP_stack_value) return false;
+  return true;
+}
+
 // The variable has the argument's value wherever it has one: it is never assigned.
 std::vector<bool> FindFollowed(const llvm::Function& function, const std::vector<SourceParameter>& sources) {
   std::map<unsigned, const llvm::Argument*> carriers;  // by parameter; null: more, or others, than one argument
@@ -46,7 +54,7 @@ std::vector<bool> FindFollowed(const llvm::Function& function, const std::vector
             variable->getScope()->getSubprogram() != subprogram)
           continue;
         const bool whole = record.getType() == llvm::DbgVariableRecord::LocationType::Value &&
-                           record.getNumVariableLocationOps() == 1 && record.getExpression()->getNumElements() == 0;
+                           record.getNumVariableLocationOps() == 1 && IsPlain(*record.getExpression());
         const auto* argument =
             whole ? llvm::dyn_cast_or_null<llvm::Argument>(record.getVariableLocationOp(0)) : nullptr;
         const auto [known, is_new] = carriers.emplace(variable->getArg(), argument);
@@ -218,9 +226,11 @@ class BlockChooser {
 
 class Placer {
  public:
-  Placer(llvm::Function& function, const std::vector<SourceParameter>& sources, const std::vector<bool>& copied)
+  Placer(llvm::Function& function, const std::vector<SourceParameter>& sources,
+         const std::vector<CopiedFields>& copied, WriteEffects* effects)
       : function_(function),
         copied_(copied),
+        effects_(effects),
         points_(function.getParent()->getDataLayout()),
         followed_(FindFollowed(function, sources)),
         tree_(function),
@@ -228,43 +238,68 @@ class Placer {
 
   std::vector<ArgumentPlace> Run() {
     std::vector<ArgumentPlace> places(function_.arg_size());
-    Needs of_copied;
+    llvm::Instruction* copies_before = ChooseOne(BlocksThatChangeFields());
     for (const llvm::Argument& argument : function_.args()) {
       if (argument.use_empty()) continue;
       const unsigned number = argument.getArgNo();
-      places[number].followed = followed_[number];
+      ArgumentPlace& place = places[number];
+      place.followed = followed_[number];
       const Needs needs = NeedsOf(argument);
-      if (copied_[number])
-        of_copied.insert(needs.begin(), needs.end());
-      else
-        places[number].before = Choose(needs);
+      if (copied_[number].empty() || !copies_before) {
+        place.before = Choose(needs);
+        continue;
+      }
+      place.copies_before = copies_before;
+      if (!needs.empty() || !copies_before->getParent()->isEntryBlock()) place.before = {copies_before};
     }
-    if (!llvm::is_contained(copied_, true)) return places;
-    AddChanges(of_copied);
-    for (unsigned number = 0; number < places.size(); ++number)
-      if (copied_[number]) places[number].before = Choose(of_copied);
     return places;
   }
 
  private:
   Needs NeedsOf(const llvm::Argument& argument) {
     if (followed_[argument.getArgNo()]) return BlocksWithout(function_, argument, points_, loops_);
+    return BlocksWith(
+        [&](const llvm::Instruction& instruction) { return points_.Classify(instruction) != Point::kNone; });
+  }
+
+  // And those in which a pointer to fields has to be in the record: both are put at one place.
+  Needs BlocksThatChangeFields() {
+    CopiedFields accesses;
+    for (const CopiedFields& of_argument : copied_)
+      accesses.insert(accesses.end(), of_argument.begin(), of_argument.end());
+    if (accesses.empty()) return {};
+    Needs blocks = BlocksWith([&](const llvm::Instruction& instruction) {
+      return llvm::any_of(accesses, [&](const llvm::Instruction* access) {
+        return effects_->MayWrite(instruction, *access);
+      });
+    });
+    for (const llvm::Argument& argument : function_.args()) {
+      if (copied_[argument.getArgNo()].empty()) continue;
+      const Needs needs = NeedsOf(argument);
+      blocks.insert(needs.begin(), needs.end());
+    }
+    return blocks;
+  }
+
+  template <typename Predicate>
+  Needs BlocksWith(const Predicate& predicate) const {
     Needs needs;
     for (const llvm::BasicBlock& block : function_)
-      if (llvm::any_of(block, [&](const llvm::Instruction& instruction) {
-            return points_.Classify(instruction) != Point::kNone;
-          }))
-        needs.insert(&block);
+      if (llvm::any_of(block, predicate)) needs.insert(&block);
     return needs;
   }
 
-  // Where memory may be written, here or in what is called.
-  void AddChanges(Needs& needs) {
-    for (const llvm::BasicBlock& block : function_)
-      if (llvm::any_of(block, [&](const llvm::Instruction& instruction) {
-            return points_.Classify(instruction) == Point::kCall || instruction.mayWriteToMemory();
-          }))
-        needs.insert(&block);
+  // A second copy, behind a write that came between, would be of what was written.
+  llvm::Instruction* ChooseOne(const Needs& needs) {
+    llvm::BasicBlock* common = nullptr;
+    for (const llvm::BasicBlock* block : needs) {
+      if (!tree_.isReachableFromEntry(block)) continue;
+      auto* next = const_cast<llvm::BasicBlock*>(block);
+      common = common ? tree_.findNearestCommonDominator(common, next) : next;
+    }
+    if (!common) return nullptr;
+    while (loops_.getLoopFor(common)) common = tree_.getNode(common)->getIDom()->getBlock();
+    return common->isEntryBlock() ? HeadOf(function_) : &*common->getFirstInsertionPt();
   }
 
   llvm::SmallVector<llvm::Instruction*, 1> Choose(const Needs& needs) {
@@ -281,7 +316,8 @@ class Placer {
   }
 
   llvm::Function& function_;
-  const std::vector<bool>& copied_;
+  const std::vector<CopiedFields>& copied_;
+  WriteEffects* const effects_;
   PointFinder points_;
   std::vector<bool> followed_;
   llvm::DominatorTree tree_;
@@ -310,11 +346,15 @@ llvm::Instruction* HeadOf(llvm::Function& function) {
 }
 
 std::vector<ArgumentPlace> PlaceArguments(llvm::Function& function, const std::vector<SourceParameter>& sources,
-                                          const std::vector<bool>& copied) {
-  if (!StoresEverythingAtOnce(function)) return Placer(function, sources, copied).Run();
+                                          const std::vector<CopiedFields>& copied, WriteEffects* effects) {
+  if (!StoresEverythingAtOnce(function)) return Placer(function, sources, copied, effects).Run();
   std::vector<ArgumentPlace> places(function.arg_size());
-  for (const llvm::Argument& argument : function.args())
-    if (!argument.use_empty()) places[argument.getArgNo()].before = {HeadOf(function)};
+  for (const llvm::Argument& argument : function.args()) {
+    if (argument.use_empty()) continue;
+    ArgumentPlace& place = places[argument.getArgNo()];
+    place.before = {HeadOf(function)};
+    place.copies_before = HeadOf(function);
+  }
   return places;
 }
 

@@ -12,19 +12,24 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Function.h"
 #include "shadowstack/pass/source_parameters.h"
+#include "shadowstack/pass/write_effects.h"
 
 namespace recrash::pass {
 
 struct ArgumentPlace {
   bool followed = false;  // debug information has its value wherever it is alive
-  // It is stored before each of these; on no path twice. Empty: not stored.
+  // It is stored before each of these. Empty: not stored.
   llvm::SmallVector<llvm::Instruction*, 1> before;
+  llvm::Instruction* copies_before = nullptr;  // where its fields are copied
 };
 
-// One entry an argument. Of `copied` ones fields are copied as well, where they are stored: before the first write to
-// memory; all of them at the same places.
+// The function's accesses to what is copied through an argument.
+using CopiedFields = std::vector<const llvm::Instruction*>;
+
+// One entry an argument. Fields are all copied at one place, before any of them is written. Where that is not the
+// function's first block, the pointers are stored with them, to show that the copies were made.
 std::vector<ArgumentPlace> PlaceArguments(llvm::Function& function, const std::vector<SourceParameter>& sources,
-                                          const std::vector<bool>& copied);
+                                          const std::vector<CopiedFields>& copied, WriteEffects* effects);
 
 // Behind the allocas, and at -O0 behind the stores that give each parameter its home: our copies of fields carry the
 // source line of the access, and the debugger takes the first line it meets for the end of the prologue.

@@ -4,10 +4,14 @@
 #include "shadowstack/pass/record.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/CodeGen/StackProtector.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -33,6 +37,8 @@ struct Store {
   uint32_t size = 0;
   bool loaded = false;                        // a copy of memory, not the argument itself
   const llvm::Instruction* access = nullptr;  // whose source line a field's copy takes
+  llvm::LoadInst* load = nullptr;             // the function's own of the same bytes (Field::load)
+  std::optional<uint32_t> via = std::nullopt;  // where in what the argument points to the pointer to the field lies
 };
 
 struct Layout {
@@ -46,15 +52,16 @@ struct Layout {
 
 class LayoutBuilder {
  public:
-  LayoutBuilder(llvm::Function& function, const Options& options)
+  LayoutBuilder(llvm::Function& function, const Options& options, WriteEffects* effects)
       : function_(function),
         options_(options),
+        effects_(effects),
         locations_(AssignArgumentLocations(function)),
         sources_(MapToSource(function)) {}
 
   Layout Run() {
     FindFields();
-    layout_.places = PlaceArguments(function_, sources_, copied_);
+    layout_.places = PlaceArguments(function_, sources_, AccessesToFields(), effects_);
     for (llvm::Argument& argument : function_.args()) {
       if (!IsKept(argument)) continue;
       if (argument.hasByValAttr())
@@ -74,13 +81,19 @@ class LayoutBuilder {
 
   void FindFields() {
     fields_.resize(function_.arg_size());
-    copied_.resize(function_.arg_size());
-    if (options_.mode != Mode::kFull || options_.depth == 0) return;
-    for (const llvm::Argument& argument : function_.args()) {
+    if (!effects_) return;
+    for (llvm::Argument& argument : function_.args()) {
       const unsigned number = argument.getArgNo();
-      if (IsKept(argument)) fields_[number] = FindUsedFields(argument, sources_[number]);
-      copied_[number] = !fields_[number].empty();
+      if (IsKept(argument)) fields_[number] = FindUsedFields(argument, sources_[number], options_.depth, *effects_);
     }
+  }
+
+  // The function's own accesses that are copied, by argument.
+  std::vector<CopiedFields> AccessesToFields() const {
+    std::vector<CopiedFields> accesses(fields_.size());
+    for (size_t number = 0; number < fields_.size(); ++number)
+      for (const Field& field : fields_[number]) accesses[number].push_back(field.access);
+    return accesses;
   }
 
   uint32_t Allocate(uint32_t size) {
@@ -148,12 +161,14 @@ class LayoutBuilder {
 
   void AddFields(llvm::Argument& argument) {
     const SourceParameter& source = sources_[argument.getArgNo()];
+    if (!layout_.places[argument.getArgNo()].copies_before) return;
     for (const Field& field : fields_[argument.getArgNo()]) {
       if (!HasRoomFor(1, field.size)) return;
       const uint32_t offset = Allocate(field.size);
-      layout_.fields.push_back({&argument, offset, field.offset, field.size, true, field.access});
+      layout_.fields.push_back({&argument, offset, field.offset, field.size, true, field.access, field.load, field.via});
       abi::MapWord word{};
-      word.kind = static_cast<uint8_t>(abi::WordKind::kField);
+      word.kind = static_cast<uint8_t>(field.via ? abi::WordKind::kDeepField : abi::WordKind::kField);
+      word.stack_offset = static_cast<uint16_t>(field.via.value_or(0));
       word.location = static_cast<uint8_t>(abi::Location::kUnknown);
       word.parameter = source.number;
       word.size = static_cast<uint16_t>(field.size);
@@ -165,10 +180,10 @@ class LayoutBuilder {
 
   llvm::Function& function_;
   const Options& options_;
+  WriteEffects* const effects_;
   std::vector<Pieces> locations_;
   std::vector<SourceParameter> sources_;
   std::vector<std::vector<Field>> fields_;  // by argument
-  std::vector<bool> copied_;                // by argument: it has fields
   Layout layout_;
 };
 
@@ -191,10 +206,13 @@ class Emitter {
 
   void Run() {
     if (layout_.size != 0) MakeRecord();
-    for (const Store& store : layout_.arguments) AddToPlaces(store, &Stores::arguments);
-    for (const Store& store : layout_.fields) AddToPlaces(store, &Stores::fields);
+    if (!layout_.fields.empty()) tree_.emplace(function_);
+    for (const Store& store : layout_.arguments)
+      for (llvm::Instruction* before : PlaceOf(store).before) places_[before].arguments.push_back(&store);
+    for (const Store& store : layout_.fields) places_[PlaceOf(store).copies_before].fields.push_back(&store);
     bool described = false;
     for (const auto& [before, stores] : places_) described |= EmitStores(before, stores);
+    for (llvm::LoadInst* load : replaced_) load->eraseFromParent();
     if (described) return;
     // Every word is followed: any place will do, and one that has the record anyway costs least.
     builder_.SetInsertPoint(places_.empty() ? HeadOf(function_) : places_.front().first);
@@ -208,10 +226,6 @@ class Emitter {
   };
 
   const ArgumentPlace& PlaceOf(const Store& store) const { return layout_.places[store.argument->getArgNo()]; }
-
-  void AddToPlaces(const Store& store, std::vector<const Store*> Stores::*list) {
-    for (llvm::Instruction* before : PlaceOf(store).before) (places_[before].*list).push_back(&store);
-  }
 
   void MakeRecord() {
     llvm::BasicBlock& entry = function_.getEntryBlock();
@@ -229,13 +243,17 @@ class Emitter {
   bool EmitStores(llvm::Instruction* before, const Stores& stores) {
     builder_.SetInsertPoint(before);
     builder_.SetCurrentDebugLocation(llvm::DebugLoc());
-    for (const Store* store : stores.arguments) Emit(*store);
+    for (const Store* store : stores.arguments) Emit(*store, store->loaded ? Load(*store) : store->argument);
     const bool only_here = llvm::any_of(
         stores.arguments, [&](const Store* store) { return !PlaceOf(*store).followed; });
     if (!only_here && stores.fields.empty()) return false;
     Describe(layout_.words);
     if (stores.fields.empty()) return true;
-    for (const Store* store : stores.fields) Emit(*store);
+    for (const Store* store : stores.fields) {
+      llvm::Value* value = Load(*store);
+      if (!store->via && value->getType()->isPointerTy()) pointers_[{store->argument, store->source_offset}] = value;
+      Emit(*store, value);
+    }
     Describe(layout_.words_with_fields);
     return true;
   }
@@ -250,16 +268,29 @@ class Emitter {
   }
 
   // Volatile: link-time optimisation must neither drop a store nor move it over the descriptor's label.
-  void Emit(const Store& store) {
-    llvm::Value* value = store.argument;
-    if (store.loaded) {
-      builder_.SetCurrentDebugLocation(store.access ? store.access->getDebugLoc() : llvm::DebugLoc());
-      value =
-          builder_.CreateAlignedLoad(TypeOfSize(store.size), At(store.argument, store.source_offset), llvm::Align(1));
-    }
+  void Emit(const Store& store, llvm::Value* value) {
     builder_.CreateAlignedStore(value, At(record_, store.record_offset),
                                 llvm::commonAlignment(llvm::Align(8), store.record_offset), /*isVolatile=*/true);
     builder_.SetCurrentDebugLocation(llvm::DebugLoc());
+  }
+
+  // One load for the function and for us, wherever that is possible.
+  llvm::Value* Load(const Store& store) {
+    if (store.load && tree_->dominates(store.load, &*builder_.GetInsertPoint())) return store.load;
+    builder_.SetCurrentDebugLocation(store.access ? store.access->getDebugLoc() : llvm::DebugLoc());
+    llvm::Value* address = At(store.via ? PointerAt(store) : store.argument, store.source_offset);
+    if (!store.load) return builder_.CreateAlignedLoad(TypeOfSize(store.size), address, llvm::Align(1));
+    auto* load = builder_.CreateAlignedLoad(store.load->getType(), address, store.load->getAlign());
+    load->setAAMetadata(store.load->getAAMetadata());
+    store.load->replaceAllUsesWith(load);
+    replaced_.push_back(store.load);
+    return load;
+  }
+
+  llvm::Value* PointerAt(const Store& store) {
+    const auto copied = pointers_.find({store.argument, *store.via});
+    if (copied != pointers_.end()) return copied->second;
+    return builder_.CreateAlignedLoad(builder_.getPtrTy(), At(store.argument, *store.via), llvm::Align(1));
   }
 
   void Describe(llvm::ArrayRef<abi::MapWord> words) {
@@ -301,19 +332,24 @@ class Emitter {
   llvm::StructType* type_ = nullptr;
   llvm::AllocaInst* record_ = nullptr;
   llvm::MapVector<llvm::Instruction*, Stores> places_;  // what is stored before each
+  std::optional<llvm::DominatorTree> tree_;             // where fields are copied
+  std::map<std::pair<const llvm::Argument*, uint32_t>, llvm::Value*> pointers_;  // copied ones, by their offset
+  std::vector<llvm::LoadInst*> replaced_;
 };
 
 }  // namespace
 
-Recorded AddRecord(llvm::Function& function, const Options& options) {
-  const Layout layout = LayoutBuilder(function, options).Run();
+Recorded AddRecord(llvm::Function& function, const Options& options, WriteEffects* effects) {
+  const Layout layout = LayoutBuilder(function, options, effects).Run();
   if (layout.words.empty()) return {};
-  if (layout.size != 0) KeepStackProtectorAsItWas(function);
-  Emitter(function, layout).Run();
   Recorded recorded{.described = true};
-  for (const ArgumentPlace& place : layout.places)
+  for (const ArgumentPlace& place : layout.places) {
+    recorded.stores_at_entry |= place.copies_before && place.copies_before->getParent()->isEntryBlock();
     for (const llvm::Instruction* before : place.before)
       recorded.stores_at_entry |= before->getParent()->isEntryBlock();
+  }
+  if (layout.size != 0) KeepStackProtectorAsItWas(function);
+  Emitter(function, layout).Run();
   return recorded;
 }
 

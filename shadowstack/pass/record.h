@@ -4,6 +4,7 @@
 
 #include "llvm/IR/Function.h"
 #include "shadowstack/pass/options.h"
+#include "shadowstack/pass/write_effects.h"
 
 namespace recrash::pass {
 
@@ -12,7 +13,8 @@ struct Recorded {
   bool stores_at_entry = false;  // in its first block
 };
 
-Recorded AddRecord(llvm::Function& function, const Options& options);
+// `effects` are asked in mode full.
+Recorded AddRecord(llvm::Function& function, const Options& options, WriteEffects* effects);
 
 }  // namespace recrash::pass
 

@@ -1,23 +1,33 @@
-// The fields that a function uses through a pointer argument, for copying into the record (depth 1).
+// The fields that a function uses through a pointer argument, for copying into the record (depth 1), and those that it
+// uses through such a field (depth 2).
 #ifndef RECRASH_SHADOWSTACK_PASS_USED_FIELDS_H_
 #define RECRASH_SHADOWSTACK_PASS_USED_FIELDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
 #include "shadowstack/pass/source_parameters.h"
+#include "shadowstack/pass/write_effects.h"
 
 namespace recrash::pass {
 
 struct Field {
-  uint32_t offset = 0;                        // in what the argument points to
+  uint32_t offset = 0;                        // in what the argument, or the pointer at `via`, points to
   uint32_t size = 0;                          // 1, 2, 4, 8 or 16
   const llvm::Instruction* access = nullptr;  // the function's own, for the copy's place in the source
+  // The function's own load of the field, which runs for certain and before anything is written: it may as well run at
+  // the copy's place, or give the copy its value.
+  llvm::LoadInst* load = nullptr;
+  std::optional<uint32_t> via = std::nullopt;  // depth 2: where the pointer lies; it is among the fields, too
 };
 
-// Empty where a copy is not needed (nothing writes through the argument: the bytes are read at the crash) or not safe.
-std::vector<Field> FindUsedFields(const llvm::Argument& argument, const SourceParameter& parameter);
+// Empty where a copy is not needed (neither the function nor what it calls writes the bytes: they are read at the
+// crash) or not safe.
+std::vector<Field> FindUsedFields(llvm::Argument& argument, const SourceParameter& parameter, int depth,
+                                  WriteEffects& effects);
 
 }  // namespace recrash::pass
 

@@ -104,7 +104,7 @@ std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& 
                                                   const abi::MapWord& word, std::optional<uint64_t> record,
                                                   bool before_stores) {
   const bool followed = (word.flags & abi::kFollowed) != 0;
-  const bool is_field = word.kind == static_cast<uint8_t>(abi::WordKind::kField);
+  const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
   if (followed)
     if (auto bytes = Followed(index, code, live, word)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
   if (auto bytes = Stored(word, record)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
@@ -115,17 +115,18 @@ std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& 
   return RecordedWord{word, std::move(*bytes), ValueSource::kRegister};
 }
 
-// Copies of fields stand beside the pointer that they were read through. Where the stores have not run, the record has
-// something else in its place than debug information says.
+// Copies of fields that are not made at the entry stand beside the pointer that they were read through. Where the stores
+// have not run, the record has something else in its place than debug information says.
 bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live,
                                  const RecordEntry& entry, std::optional<uint64_t> record) {
   const abi::MapWord* pointer = nullptr;
   for (const abi::MapWord& word : entry.words) {
-    if (word.kind != static_cast<uint8_t>(abi::WordKind::kField)) {
+    if (word.kind == static_cast<uint8_t>(abi::WordKind::kArgument)) {
       pointer = &word;
       continue;
     }
-    if (pointer == nullptr || (pointer->flags & abi::kFollowed) == 0) continue;
+    if (pointer == nullptr || (pointer->flags & abi::kFollowed) == 0 || pointer->record_offset == abi::kNotStored)
+      continue;
     const auto followed = Followed(index, code, live, *pointer);
     if (followed && followed != Stored(*pointer, record)) return false;
   }
@@ -153,7 +154,7 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
   result.complete = true;
   const bool copied = CopiesWereMade(index, code, live, *entry, address);
   for (const abi::MapWord& word : entry->words) {
-    const bool is_field = word.kind == static_cast<uint8_t>(abi::WordKind::kField);
+    const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
     if (is_field && !copied) continue;
     if (auto read = ReadWord(index, code, live, word, address, before_stores)) {
       result.words.push_back(std::move(*read));

@@ -47,8 +47,8 @@ std::optional<int64_t> ParseOffset(std::string_view text) {
 
 // A word's bytes must lie inside a plausible record; a size of 64 KiB cannot be expressed anyway.
 bool IsPlausible(const abi::MapWord& word) {
-  return word.size > 0 && (word.kind == static_cast<uint8_t>(abi::WordKind::kArgument) ||
-                           word.kind == static_cast<uint8_t>(abi::WordKind::kField));
+  return word.size > 0 && word.kind >= static_cast<uint8_t>(abi::WordKind::kArgument) &&
+         word.kind <= static_cast<uint8_t>(abi::WordKind::kDeepField);
 }
 
 bool HasStoredWord(const RecordEntry& entry) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 
 namespace recrash {
 namespace {
@@ -116,19 +117,34 @@ std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words) {
   return call;
 }
 
+namespace {
+
+// The pointer at `offset` of the argument itself or, for a deep field, of what that points to.
+std::optional<uint64_t> PointerIn(std::span<const RecordedWord> words, uint8_t parameter, abi::WordKind kind,
+                                  uint16_t offset) {
+  for (const RecordedWord& pointer : words) {
+    if (pointer.word.kind != static_cast<uint8_t>(kind) || pointer.word.parameter != parameter ||
+        pointer.word.source_offset != offset || pointer.bytes.size() != sizeof(uint64_t))
+      continue;
+    uint64_t address = 0;
+    std::memcpy(&address, pointer.bytes.data(), sizeof(address));
+    return address;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<ReplayField> RecordedFields(std::span<const RecordedWord> words) {
   std::vector<ReplayField> fields;
   for (const RecordedWord& field : words) {
-    if (field.word.kind != static_cast<uint8_t>(abi::WordKind::kField)) continue;
-    for (const RecordedWord& pointer : words) {
-      if (!IsArgument(pointer) || pointer.word.parameter != field.word.parameter || pointer.word.source_offset != 0 ||
-          pointer.bytes.size() != 8)
-        continue;
-      uint64_t address = 0;
-      std::memcpy(&address, pointer.bytes.data(), sizeof(address));
-      fields.push_back({{address + field.word.source_offset}, field.bytes});
-      break;
-    }
+    const abi::MapWord& word = field.word;
+    std::optional<uint64_t> base;
+    if (word.kind == static_cast<uint8_t>(abi::WordKind::kField))
+      base = PointerIn(words, word.parameter, abi::WordKind::kArgument, 0);
+    else if (word.kind == static_cast<uint8_t>(abi::WordKind::kDeepField))
+      base = PointerIn(words, word.parameter, abi::WordKind::kField, word.stack_offset);
+    if (base) fields.push_back({{*base + word.source_offset}, field.bytes});
   }
   return fields;
 }

@@ -1,4 +1,4 @@
-// The words of a record as parameters, as the words of a call, and as the fields that depth 1 writes back.
+// The words of a record as parameters, as the words of a call, and as the fields that depth 1 and 2 write back.
 #ifndef RECRASH_TESTGEN_SYMBOLS_RECORDED_CALL_H_
 #define RECRASH_TESTGEN_SYMBOLS_RECORDED_CALL_H_
 

@@ -56,9 +56,10 @@ def main():
         for i in range(count):
             kind, location, parameter, flags, bytes_, record, source, stack = struct.unpack_from(
                 "<BBBBHHHH", data, at + HEADER + 12 * i)
-            place = "field" if kind == 2 else LOCATIONS[location] + (f"+{stack}" if location == 64 else "")
+            place = {2: "field", 3: "deep"}.get(kind) or LOCATIONS[location] + (f"+{stack}" if location == 64 else "")
             mark = " indirect" * (flags & 1) + " byval" * (flags >> 1 & 1) + " followed" * (flags >> 2 & 1)
             where = "not stored" if record == NOT_STORED else f"at {record}"
+            source = f"{stack}->{source}" if kind == 3 else source
             entry.append(f"  {place}: parameter {parameter}+{source}, {bytes_} bytes {where}{mark}")
         lines.append(entry)
         at += size
