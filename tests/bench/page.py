@@ -192,7 +192,7 @@ def work_table(results):
             program + version, f"{count / 1e6:,.0f} million" if count else "-",
             f"{statistics.median(turn['user'] for turn in rounds):.1f} s" if rounds else "-",
             f"{statistics.median(turn['peak_kib'] for turn in rounds) / KIB:,.0f} MiB" if rounds else "-",
-            f"{loaded / KIB:,.0f} KiB" if loaded else "-", f"`{escape(' '.join(subject.large))}`"))
+            f"{loaded / KIB:,.0f} KiB" if loaded else "-", f"`{' '.join(subject.large)}`"))
     return "\n".join(lines)
 
 
