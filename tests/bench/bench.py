@@ -206,9 +206,15 @@ class Program:
             if run.outcome == "timed out":
                 self.results.keep(name, "tool", key, plain=usual, more_than=measure.TOOL_SECONDS)
             elif run.outcome != "exit status 0" or (self.subject.says_the_same and not tool.tiny and run.output != plain[0].output):
-                self.results.keep(name, "tool", key, plain=usual, words=f"{run.outcome}: {' '.join((errors or run.output.decode(errors='replace')).split())[-200:]}")
+                self.results.keep(name, "tool", key, plain=usual, words=f"{run.outcome}: {last_words(errors)}")
             else:
                 self.results.keep(name, "tool", key, plain=usual, seconds=run.user + run.system)
+
+
+def last_words(errors):
+    """What a tool said last: before that it may have said a lot."""
+    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    return lines[-1][:120] if lines else "nothing on stderr"
 
 
 def runtime(work, chosen, results):

@@ -12,7 +12,7 @@ import building
 import variants
 
 SECONDS = 1800  # for a run of the large work
-TOOL_SECONDS = 600  # for a run of the small one under a tool
+TOOL_SECONDS = 300  # for a run of the small one under a tool
 SLOW = 4  # times plain: one round of it is enough
 COMPILE_ROUNDS = 5
 THREAD_COUNTS = (1, 101)

@@ -192,7 +192,7 @@ def work_table(results):
             program + version, f"{count / 1e6:,.0f} million" if count else "-",
             f"{statistics.median(turn['user'] for turn in rounds):.1f} s" if rounds else "-",
             f"{statistics.median(turn['peak_kib'] for turn in rounds) / KIB:,.0f} MiB" if rounds else "-",
-            f"{loaded / KIB:,.0f} KiB" if loaded else "-", f"`{escape(' '.join(subject.large))}`"))
+            f"{loaded / KIB:,.0f} KiB" if loaded else "-", f"`{' '.join(subject.large)}`"))
     return "\n".join(lines)
 
 
@@ -344,7 +344,7 @@ same round: the median, and the smallest and largest.
 
 ## Tools that take the program as it is
 
-On the small work (gdb's `record`: a Fibonacci of 14), as a ratio of user and system time to plain. Those who give up say so; a run is
+On the small work (gdb's `record`: a Fibonacci of 19), as a ratio of user and system time to plain. Those who give up say so; a run is
 stopped after {tool_seconds} s.
 
 {tools}
@@ -365,7 +365,7 @@ has thrown and caught once.
   functions of libstdc++ that are nowhere.
 - XRay is told to instrument every function (`-fxray-instruction-threshold=1`, `[arg1] fun:*`); "patched" is the same program, all of
   whose entries and exits are patched at its start; the handler keeps function and first argument in a ring of the thread.
-- uftrace records the XRay build, every entry patched (`uftrace record -P .`); ltrace sees calls of shared libraries only.
+- uftrace patches the entries of the plain program (`uftrace record -P .`); ltrace sees calls of shared libraries only.
 - `pugixml` and `yaml-cpp` are the libraries with a small program that parses, walks and saves (`tests/bench/drivers`); the worst cases are
   ours: recursion and nothing else, a method of three instructions, exceptions thrown through three frames.
 """

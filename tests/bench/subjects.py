@@ -88,7 +88,7 @@ SUBJECTS = {
         tuple("{build}/src/" + file for file in ("V3Gate.cpp", "V3Table.cpp", "V3Life.cpp")),
         "-I{build}/src/obj_opt -I{build}/src -I{build}/include -I{build}/include/gtkwave -DVL_DEBUG -D_GNU_SOURCE -std=gnu++14",
         ("large.v", "small.v")),
-    "fibonacci": ours("fibonacci", ("45",), ("31",), tiny=("14", "quiet")),
+    "fibonacci": ours("fibonacci", ("45",), ("31",), tiny=("19", "quiet")),
     "short_method": ours("short_method", ("1000000000",), ("50000000",)),
     "throwing": ours("throwing", ("1000000",), ("50000",)),
 }

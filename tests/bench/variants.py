@@ -49,7 +49,7 @@ VARIANTS = {
 TOOLS = {
     # 3.19 gives up on clang 19's DWARF 5.
     "memcheck": Tool("valgrind (memcheck)", "plain", ("valgrind", "-q", "--leak-check=no"), "valgrind", stripped=True),
-    "uftrace": Tool("uftrace", "xray", ("uftrace", "record", "--no-pager", "-P", ".", "-d", "{out}/uftrace"), "uftrace"),
+    "uftrace": Tool("uftrace", "plain", ("uftrace", "record", "--no-pager", "-P", ".", "-d", "{out}/uftrace"), "uftrace"),
     "ltrace": Tool("ltrace, calls of libraries only", "plain", ("ltrace", "-o", "/dev/null"), "ltrace"),
     "gdb": Tool("gdb's `record`", "plain", (
         "gdb", "-batch", "-nx", "-ex", "set confirm off", "-ex", "set debuginfod enabled off", "-ex", "set startup-with-shell off",
