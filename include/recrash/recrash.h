@@ -2,14 +2,15 @@
  *
  *   if (total != sum_of_parts) RECRASH_REPORT("totals disagree");
  *
- * And which functions are monitored, before their first declaration (it wins over a list, which wins over the defaults):
+ * And which functions are monitored, before their first declaration (it wins over a list, which wins over the
+ * defaults):
  *
  *   RECRASH_NEVER int Innermost(int* p);    not monitored
  *   RECRASH_ALWAYS int Sum(int a, int b);   monitored although it would be left out
  *   RECRASH_DEPTH(0) void Push(Node* n);    how far the copies of mode full go: 0, 1 or 2
  *
- * C and C++. In a program without recrash's client a report compiles to a test of a weak address and links with nothing;
- * where the compiler does not know them, the words for functions stand for nothing. */
+ * C and C++. In a program without recrash's client a report compiles to a test of a weak address and links with
+ * nothing; where the compiler does not know them, the words for functions stand for nothing. */
 #ifndef RECRASH_RECRASH_H_
 #define RECRASH_RECRASH_H_
 

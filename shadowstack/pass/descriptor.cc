@@ -31,8 +31,7 @@ std::string DescriptorAssembly(llvm::StringRef linkage_name, llvm::ArrayRef<abi:
         << ".short " << word.size << "," << word.record_offset << "," << word.source_offset << "," << word.stack_offset
         << "\n";
   }
-  out << (has_record ? ".asciz \"$0\"\n" : ".asciz \"\"\n")
-      << ".balign 4\n"
+  out << (has_record ? ".asciz \"$0\"\n" : ".asciz \"\"\n") << ".balign 4\n"
       << ".Lrecrash_end${:uid}:\n"
       << ".popsection";
   return text;

@@ -57,7 +57,8 @@ void Liveness::Visit(const llvm::Value& value, const llvm::LoopInfo& loops) {
     if (gep && use.getOperandNo() == 0 && HasConstantOffset(*gep)) {
       // Folded into the loads and stores that use it, wherever they are.
       for (const llvm::User* memory : gep->users())
-        if (IsAddressOf(*llvm::cast<llvm::Instruction>(memory), *gep)) uses_.insert(llvm::cast<llvm::Instruction>(memory));
+        if (IsAddressOf(*llvm::cast<llvm::Instruction>(memory), *gep))
+          uses_.insert(llvm::cast<llvm::Instruction>(memory));
     }
     if (Counts(*user, loops)) uses_.insert(user);
   }

@@ -165,8 +165,8 @@ Needs BlocksWithout(const llvm::Function& function, const llvm::Argument& argume
   return without;
 }
 
-// Copies of the stores in several branches are more code, which has to pay: yaml-cpp and pugixml had 4 % more .text with
-// 1 in place of 0.5, for 0.1 % fewer instructions.
+// Copies of the stores in several branches are more code, which has to pay: yaml-cpp and pugixml had 4 % more .text
+// with 1 in place of 0.5, for 0.1 % fewer instructions.
 constexpr double kMostOfBranches = 0.5;
 
 class BlockChooser {
@@ -201,9 +201,8 @@ class BlockChooser {
 
   void Weigh(const llvm::DomTreeNode& node) {
     const llvm::BasicBlock* block = node.getBlock();
-    const double own = loops_.getLoopFor(block)
-                           ? std::numeric_limits<double>::infinity()
-                           : static_cast<double>(frequencies_.getBlockFreq(block).getFrequency());
+    const double own = loops_.getLoopFor(block) ? std::numeric_limits<double>::infinity()
+                                                : static_cast<double>(frequencies_.getBlockFreq(block).getFrequency());
     double below = 0;
     unsigned branches = 0;
     for (const llvm::DomTreeNode* child : node) {
@@ -226,8 +225,8 @@ class BlockChooser {
 
 class Placer {
  public:
-  Placer(llvm::Function& function, const std::vector<SourceParameter>& sources,
-         const std::vector<CopiedFields>& copied, WriteEffects* effects)
+  Placer(llvm::Function& function, const std::vector<SourceParameter>& sources, const std::vector<CopiedFields>& copied,
+         WriteEffects* effects)
       : function_(function),
         copied_(copied),
         effects_(effects),
@@ -269,9 +268,8 @@ class Placer {
       accesses.insert(accesses.end(), of_argument.begin(), of_argument.end());
     if (accesses.empty()) return {};
     Needs blocks = BlocksWith([&](const llvm::Instruction& instruction) {
-      return llvm::any_of(accesses, [&](const llvm::Instruction* access) {
-        return effects_->MayWrite(instruction, *access);
-      });
+      return llvm::any_of(accesses,
+                          [&](const llvm::Instruction* access) { return effects_->MayWrite(instruction, *access); });
     });
     for (const llvm::Argument& argument : function_.args()) {
       if (copied_[argument.getArgNo()].empty()) continue;

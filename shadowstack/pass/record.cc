@@ -35,9 +35,9 @@ struct Store {
   uint32_t record_offset = 0;
   uint32_t source_offset = 0;  // in what the argument points to, when `loaded`
   uint32_t size = 0;
-  bool loaded = false;                        // a copy of memory, not the argument itself
-  const llvm::Instruction* access = nullptr;  // whose source line a field's copy takes
-  llvm::LoadInst* load = nullptr;             // the function's own of the same bytes (Field::load)
+  bool loaded = false;                         // a copy of memory, not the argument itself
+  const llvm::Instruction* access = nullptr;   // whose source line a field's copy takes
+  llvm::LoadInst* load = nullptr;              // the function's own of the same bytes (Field::load)
   std::optional<uint32_t> via = std::nullopt;  // where in what the argument points to the pointer to the field lies
 };
 
@@ -47,7 +47,7 @@ struct Layout {
   std::vector<abi::MapWord> words;              // of the arguments
   std::vector<abi::MapWord> words_with_fields;  // each field after the last word of the argument it is read through
   uint32_t size = 0;
-  std::vector<ArgumentPlace> places;            // by argument
+  std::vector<ArgumentPlace> places;  // by argument
 };
 
 class LayoutBuilder {
@@ -165,7 +165,8 @@ class LayoutBuilder {
     for (const Field& field : fields_[argument.getArgNo()]) {
       if (!HasRoomFor(1, field.size)) return;
       const uint32_t offset = Allocate(field.size);
-      layout_.fields.push_back({&argument, offset, field.offset, field.size, true, field.access, field.load, field.via});
+      layout_.fields.push_back(
+          {&argument, offset, field.offset, field.size, true, field.access, field.load, field.via});
       abi::MapWord word{};
       word.kind = static_cast<uint8_t>(field.via ? abi::WordKind::kDeepField : abi::WordKind::kField);
       word.stack_offset = static_cast<uint16_t>(field.via.value_or(0));
@@ -244,8 +245,8 @@ class Emitter {
     builder_.SetInsertPoint(before);
     builder_.SetCurrentDebugLocation(llvm::DebugLoc());
     for (const Store* store : stores.arguments) Emit(*store, store->loaded ? Load(*store) : store->argument);
-    const bool only_here = llvm::any_of(
-        stores.arguments, [&](const Store* store) { return !PlaceOf(*store).followed; });
+    const bool only_here =
+        llvm::any_of(stores.arguments, [&](const Store* store) { return !PlaceOf(*store).followed; });
     if (!only_here && stores.fields.empty()) return false;
     Describe(layout_.words);
     if (stores.fields.empty()) return true;
@@ -331,8 +332,8 @@ class Emitter {
   llvm::IRBuilder<> builder_;
   llvm::StructType* type_ = nullptr;
   llvm::AllocaInst* record_ = nullptr;
-  llvm::MapVector<llvm::Instruction*, Stores> places_;  // what is stored before each
-  std::optional<llvm::DominatorTree> tree_;             // where fields are copied
+  llvm::MapVector<llvm::Instruction*, Stores> places_;                           // what is stored before each
+  std::optional<llvm::DominatorTree> tree_;                                      // where fields are copied
   std::map<std::pair<const llvm::Argument*, uint32_t>, llvm::Value*> pointers_;  // copied ones, by their offset
   std::vector<llvm::LoadInst*> replaced_;
 };

@@ -35,7 +35,8 @@ bool WritesOwnOnly(const llvm::CallBase& call) {
   return true;
 }
 
-// What it throws away, or ends in, is not seen by the frame any more; an allocator does not write the program's objects.
+// What it throws away, or ends in, is not seen by the frame any more; an allocator does not write the program's
+// objects.
 bool WritesNothing(const llvm::CallBase& call, const llvm::TargetLibraryInfo& library) {
   if (call.doesNotReturn() || llvm::isAllocationFn(&call, &library) || llvm::getFreedOperand(&call, &library))
     return true;
@@ -89,9 +90,8 @@ WriteEffects::Effects WriteEffects::Of(const llvm::Instruction& instruction) con
 void WriteEffects::Add(const Effects& more, Effects& effects) {
   effects.anything |= more.anything;
   for (const llvm::MemoryLocation& write : more.writes)
-    if (llvm::none_of(effects.writes, [&](const llvm::MemoryLocation& known) {
-          return known.AATags.TBAA == write.AATags.TBAA;
-        }))
+    if (llvm::none_of(effects.writes,
+                      [&](const llvm::MemoryLocation& known) { return known.AATags.TBAA == write.AATags.TBAA; }))
       effects.writes.push_back(write);
   if (effects.writes.size() > kMostWrites) effects.anything = true;
   if (effects.anything) effects.writes.clear();

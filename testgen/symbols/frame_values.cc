@@ -106,19 +106,19 @@ std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& 
   const bool followed = (word.flags & abi::kFollowed) != 0;
   const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
   if (followed)
-    if (auto bytes = Followed(index, code, live, word)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
+    if (auto bytes = Followed(index, code, live, word))
+      return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
   if (auto bytes = Stored(word, record)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
   if (!before_stores || is_field) return std::nullopt;
-  auto bytes =
-      AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
+  auto bytes = AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
   if (!bytes) return std::nullopt;
   return RecordedWord{word, std::move(*bytes), ValueSource::kRegister};
 }
 
-// Copies of fields that are not made at the entry stand beside the pointer that they were read through. Where the stores
-// have not run, the record has something else in its place than debug information says.
-bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                 const RecordEntry& entry, std::optional<uint64_t> record) {
+// Copies of fields that are not made at the entry stand beside the pointer that they were read through. Where the
+// stores have not run, the record has something else in its place than debug information says.
+bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
+                                 std::optional<uint64_t> record) {
   const abi::MapWord* pointer = nullptr;
   for (const abi::MapWord& word : entry.words) {
     if (word.kind == static_cast<uint8_t>(abi::WordKind::kArgument)) {
@@ -160,9 +160,10 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
       result.words.push_back(std::move(*read));
     } else if (!is_field) {
       result.complete = false;
-      result.why_not = word.record_offset == abi::kNotStored
-                           ? "debug information has lost an argument that is in no record"
-                           : "the part of the stack that holds its arguments was not kept";
+      result.why_not = word.record_offset != abi::kNotStored
+                           ? "the part of the stack that holds its arguments was not kept"
+                       : code.scopes ? "debug information has lost an argument that is in no record"
+                                     : "an argument is in debug information alone, and there is none";
     }
   }
   return result;

@@ -32,14 +32,17 @@ class StrippedProgram : public testing::TestWithParam<const char*> {
   Report report_;
 };
 
-// The map is in memory that is loaded, so it stays; names and types do not.
-TEST_P(StrippedProgram, HasRecordsButNoNames) {
+// strip leaves the map; names, types, and what they follow are gone.
+TEST_P(StrippedProgram, HasTheMapButNoNames) {
   const Backtrace backtrace = MustRead(report_);
   ASSERT_GE(backtrace.frames.size(), 3u);
   EXPECT_EQ(backtrace.frames[0].function, "");
   EXPECT_TRUE(backtrace.frames[0].monitored);
-  EXPECT_TRUE(backtrace.frames[0].candidate) << backtrace.frames[0].why_not;
-  EXPECT_EQ(backtrace.frames[0].words.size(), 2u);
+  // Without optimisation all arguments are stored.
+  const bool stored = std::string_view(GetParam()).starts_with("-O0");
+  EXPECT_EQ(backtrace.frames[0].candidate, stored);
+  if (stored) return;
+  EXPECT_EQ(backtrace.frames[0].why_not, "an argument is in debug information alone, and there is none");
   EXPECT_THAT(backtrace.notes, testing::Contains(HasSubstr("no debug information found")));
 }
 
@@ -53,6 +56,17 @@ TEST_P(StrippedProgram, FindsItsTwinByBuildId) {
   EXPECT_EQ(ValueOf(ParameterOf(insert, "key")), 10u);
   EXPECT_EQ(ParameterOf(insert, "tree").rendered, "Tree {root = nullptr, size = 3}");
   EXPECT_THAT(backtrace.notes, Not(testing::Contains(HasSubstr("no debug information"))));
+}
+
+// eu-strip and llvm-strip take the map as well: it is in the twin.
+TEST_P(StrippedProgram, FindsTheMapInItsTwin) {
+  fixture_.Run("objcopy --remove-section .recrash_map program");
+  SymbolOptions options;
+  options.search_paths = {fixture_.path("twins")};
+  const Backtrace backtrace = MustRead(report_, options);
+  ASSERT_THAT(FunctionNames(backtrace), ElementsAre("Insert", "Fill", "main"));
+  EXPECT_TRUE(backtrace.frames[0].monitored);
+  EXPECT_TRUE(backtrace.frames[1].candidate) << backtrace.frames[1].why_not;
 }
 
 TEST_P(StrippedProgram, FindsTheDebugHalf) {

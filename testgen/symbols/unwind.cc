@@ -33,6 +33,9 @@ std::optional<CfaRule> AsBaseAndOffset(const Dwarf_Op* ops, size_t count) {
   return std::nullopt;
 }
 
+// rbx, rbp, r12 to r15.
+bool IsPreservedByCalls(int number) { return number == 3 || number == 6 || (number >= 12 && number <= 15); }
+
 }  // namespace
 
 Unwinder::Rule Unwinder::ReadRule(Dwarf_Frame* frame, int number) {
@@ -42,7 +45,8 @@ Unwinder::Rule Unwinder::ReadRule(Dwarf_Frame* frame, int number) {
   size_t count = 0;
   if (dwarf_frame_register(frame, number, storage, &ops, &count) != 0) return rule;
   if (count == 0) {
-    rule.kind = ops == nullptr ? Rule::Kind::kSame : Rule::Kind::kUndefined;
+    // libdw calls undefined also what the function does not mention. It leaves those that calls preserve alone.
+    rule.kind = ops == nullptr || IsPreservedByCalls(number) ? Rule::Kind::kSame : Rule::Kind::kUndefined;
     return rule;
   }
   const bool is_value = ops[count - 1].atom == DW_OP_stack_value;

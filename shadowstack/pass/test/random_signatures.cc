@@ -4,20 +4,22 @@
 #include "shadowstack/pass/test/random_signatures.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unwind.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include "shadowstack/abi.h"
 
 extern "C" {
-extern const char __start_recrash_map[];
-extern const char __stop_recrash_map[];
 
 struct CallState {
   uint64_t integers[7];  // rdi rsi rdx rcx r8 r9 r10
@@ -132,12 +134,42 @@ _Unwind_Reason_Code Visit(_Unwind_Context* context, void* data) {
   return _URC_NO_REASON;
 }
 
+// The section is not loaded.
+std::vector<char> ReadMap() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  const std::vector<char> elf((std::istreambuf_iterator<char>(file)), {});
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(elf.data());
+  const auto* sections = reinterpret_cast<const Elf64_Shdr*>(elf.data() + header->e_shoff);
+  const char* names = elf.data() + sections[header->e_shstrndx].sh_offset;
+  for (int i = 0; i < header->e_shnum; ++i)
+    if (!strcmp(names + sections[i].sh_name, abi::kMapSection))
+      return {elf.data() + sections[i].sh_offset, elf.data() + sections[i].sh_offset + sections[i].sh_size};
+  return {};
+}
+
+uintptr_t LoadBias() {
+  uintptr_t bias = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* program, size_t, void* data) {
+        *static_cast<uintptr_t*>(data) = program->dlpi_addr;
+        return 1;  // the program is the first
+      },
+      &bias);
+  return bias;
+}
+
+const abi::MapWord* WordsOf(const abi::MapEntry& entry) {
+  return reinterpret_cast<const abi::MapWord*>(reinterpret_cast<const char*>(&entry) + abi::kMapEntrySize);
+}
+
 const abi::MapEntry* FindEntry(const Caller& caller) {
+  static const std::vector<char> map = ReadMap();
+  static const uintptr_t bias = LoadBias();
   const abi::MapEntry* best = nullptr;
   uintptr_t best_label = 0;
-  for (const char* at = __start_recrash_map; at < __stop_recrash_map;) {
-    const auto* entry = reinterpret_cast<const abi::MapEntry*>(at);
-    const uintptr_t label = reinterpret_cast<uintptr_t>(at) + static_cast<intptr_t>(entry->label);
+  for (size_t at = 0; at + abi::kMapEntrySize <= map.size();) {
+    const auto* entry = reinterpret_cast<const abi::MapEntry*>(map.data() + at);
+    const uintptr_t label = bias + entry->label;
     if (label >= caller.start && label <= caller.pc && label >= best_label) {
       best = entry;
       best_label = label;
@@ -148,7 +180,7 @@ const abi::MapEntry* FindEntry(const Caller& caller) {
 }
 
 const unsigned char* FindRecord(const abi::MapEntry& entry, const Caller& caller) {
-  const char* text = reinterpret_cast<const char*>(&entry + 1) + entry.word_count * sizeof(abi::MapWord);
+  const char* text = reinterpret_cast<const char*>(WordsOf(entry) + entry.word_count);
   char* end = nullptr;
   const long offset = strtol(text, &end, 0);
   uintptr_t base = 0;
@@ -166,6 +198,8 @@ const unsigned char* FindRecord(const abi::MapEntry& entry, const Caller& caller
 // A word that the optimiser could not trace to a parameter still has to be right; the second call shows it.
 void Compare(const abi::MapWord& word, const unsigned char* record, bool is_sret) {
   ++totals.words;
+  // The probe comes behind every use.
+  if (word.record_offset == abi::kNotStored) return Fail("a word of parameter %u is not stored", unsigned{word.parameter});
   if (word.parameter == 0) {
     if (is_sret) return;
     ++totals.words_without_parameter;
@@ -300,7 +334,7 @@ void Probe() {
       symbol.dli_saddr == reinterpret_cast<void*>(caller.start) &&
       entry->function_hash != abi::HashLinkageName(symbol.dli_sname, strlen(symbol.dli_sname)))
     Fail("the descriptor is not of %s", symbol.dli_sname);
-  const auto* words = reinterpret_cast<const abi::MapWord*>(entry + 1);
+  const abi::MapWord* words = WordsOf(*entry);
   const unsigned char* record = FindRecord(*entry, caller);
   if (!record) return;
   for (int i = 0; i < entry->word_count; ++i)

@@ -1,10 +1,11 @@
-// threads N [throw]: starts N threads that wait, and prints what memory the process has while all are alive. throw: each
-// throws and catches once first, since memory that the first throw of a thread needs is not there before.
+// threads N [throw]: starts N threads that wait, and prints what memory the process has while all are alive. throw:
+// each throws and catches once first, since memory that the first throw of a thread needs is not there before.
+#include <pthread.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <pthread.h>
 #include <stdexcept>
 #include <string>
 #include <vector>

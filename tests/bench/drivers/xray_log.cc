@@ -1,10 +1,10 @@
-// Patches an XRay program at its start, when BENCH_XRAY_PATCH is set, with a handler that keeps each call's function and
-// first argument in a ring of the thread: the nearest that XRay has to a record of arguments.
+// Patches an XRay program at its start, when BENCH_XRAY_PATCH is set, with a handler that keeps each call's function
+// and first argument in a ring of the thread: the nearest that XRay has to a record of arguments.
+#include <xray/xray_interface.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-
-#include <xray/xray_interface.h>
 
 namespace {
 
@@ -36,7 +36,8 @@ thread_local Ring ring __attribute__((tls_model("initial-exec")));
 
 // How many calls the main thread made: shows that the handler was really called.
 [[gnu::destructor]] void Report() {
-  if (std::getenv("BENCH_XRAY_COUNT")) std::fprintf(stderr, "xray_log: %llu calls\n", static_cast<unsigned long long>(ring.next));
+  if (std::getenv("BENCH_XRAY_COUNT"))
+    std::fprintf(stderr, "xray_log: %llu calls\n", static_cast<unsigned long long>(ring.next));
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 // yaml_work FILE OUT: parses a file of documents one after the other, walks each, looks keys up and emits it again.
+#include <yaml-cpp/yaml.h>
+
 #include <fstream>
 #include <iostream>
 #include <string>
-
-#include <yaml-cpp/yaml.h>
 
 namespace {
 
