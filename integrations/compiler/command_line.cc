@@ -125,16 +125,21 @@ struct Scan {
   bool fat_objects = false;         // machine code beside the bitcode: no link step may come
   bool records_at_compile = false;  // -recrash-lto=compile
   std::string_view linker;          // of -fuse-ld= or --ld-path=; empty: none is named
+  bool drops_sections = false;      // --gc-sections
 };
 
-bool LinkerIsToldNoProgram(std::string_view words) {  // of -Wl,a,b
+void ReadLinkerWord(std::string_view word, Scan& scan) {
+  if (Contains(kNoProgramForLinker, word)) scan.no_program = true;
+  if (word == "--gc-sections") scan.drops_sections = true;
+}
+
+void ReadLinkerWords(std::string_view words, Scan& scan) {  // of -Wl,a,b
   while (!words.empty()) {
     const size_t comma = words.find(',');
-    if (Contains(kNoProgramForLinker, words.substr(0, comma))) return true;
+    ReadLinkerWord(words.substr(0, comma), scan);
     if (comma == std::string_view::npos) break;
     words.remove_prefix(comma + 1);
   }
-  return false;
 }
 
 Scan Read(const std::vector<std::string>& words) {
@@ -162,11 +167,11 @@ Scan Read(const std::vector<std::string>& words) {
     } else if (word == "-o") {
       if (i + 1 < words.size()) scan.output = words[++i];
     } else if (word == "-Xlinker") {
-      if (i + 1 < words.size() && Contains(kNoProgramForLinker, words[++i])) scan.no_program = true;
+      if (i + 1 < words.size()) ReadLinkerWord(words[++i], scan);
     } else if (Contains(kTakesValue, word)) {
       ++i;
     } else if (word.starts_with("-Wl,")) {
-      if (LinkerIsToldNoProgram(word.substr(4))) scan.no_program = true;
+      ReadLinkerWords(word.substr(4), scan);
     } else if (word.starts_with("-l")) {
       scan.has_input = true;
     } else if (word == "-m32" || word == "-mx32") {
@@ -255,11 +260,16 @@ std::string ReportBeside(const Scan& scan) {
 bool DefersRecords(const Scan& scan) { return scan.lto && !scan.fat_objects && !scan.records_at_compile; }
 
 // The link step that makes the records of an LTO build is lld's; no other linker loads a pass.
-bool IsLld(std::string_view linker) {
-  return linker.substr(linker.rfind('/') + 1).find("lld") != std::string_view::npos;
+bool IsNamed(std::string_view linker, std::string_view name) {
+  return linker.substr(linker.rfind('/') + 1).find(name) != std::string_view::npos;
 }
 
+bool IsLld(std::string_view linker) { return IsNamed(linker, "lld"); }
+
 std::string LinkerComplaint(const Scan& scan) {
+  if (IsNamed(scan.linker, "gold") && scan.drops_sections)
+    return "--gc-sections with gold: it cannot drop recrash's map of a function together with the function; give "
+           "-fuse-ld=lld or -fuse-ld=bfd, or link without --gc-sections";
   if (!DefersRecords(scan) || scan.linker.empty() || IsLld(scan.linker)) return "";
   return "-flto with " + std::string(scan.linker) +
          ": under link-time optimisation records are made in the link step, by lld; give -fuse-ld=lld, or "

@@ -149,6 +149,20 @@ TEST(CommandLine, RefusesALinkThatWouldHaveNoRecords) {
   EXPECT_TRUE(Rewrite({"-flto", "-fuse-ld=gold", "-fno-recrash", "x.o"}, kPaths));
 }
 
+TEST(CommandLine, RefusesGoldWithGcSections) {
+  for (const std::vector<std::string>& told :
+       {std::vector<std::string>{"-Wl,-O1,--gc-sections"}, {"-Xlinker", "--gc-sections"}}) {
+    std::vector<std::string> words = {"-fuse-ld=gold", "x.o"};
+    words.insert(words.end(), told.begin(), told.end());
+    const Result<CommandLine> result = Rewrite(words, kPaths);
+    ASSERT_FALSE(result);
+    EXPECT_THAT(result.error().message, HasSubstr("--gc-sections with gold: "));
+    words[0] = "-fuse-ld=bfd";
+    EXPECT_TRUE(Rewrite(words, kPaths));
+  }
+  EXPECT_TRUE(Rewrite({"-fuse-ld=gold", "x.o"}, kPaths));
+}
+
 TEST(CommandLine, RefusesOptionsThatItDoesNotUnderstand) {
   for (const char* word : {"-recrash-mode=all", "-recrash-mode", "-recrash-depth=3", "-recrash-version", "-recrash-x=1",
                            "-recrash-list", "-recrash-list=", "-recrash-report=", "-recrash-lto=never"}) {
