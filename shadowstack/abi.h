@@ -2,7 +2,7 @@
 // process or a build boundary inside recrash.
 //
 // The pass stores the argument words of a function in an alloca of its frame (the *record*) and describes that record
-// in one *descriptor* in the section `recrash_map` of the program: where the record lies, relative to which register,
+// in one *descriptor* in the section `.recrash_map` of the program: where the record lies, relative to which register,
 // and which word is which parameter. Nothing reads the section in the process; the developer's tools read it from the
 // ELF file. Layouts are packed by hand, little-endian, x86-64; offsets are asserted because they are a file format.
 #ifndef RECRASH_SHADOWSTACK_ABI_H_
