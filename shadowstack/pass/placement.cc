@@ -98,7 +98,7 @@ bool BecomesTailCall(const llvm::CallInst& call) {
   if (!call.isTailCall() || call.isInlineAsm() || llvm::isa<llvm::IntrinsicInst>(call) ||
       function.getFnAttribute("disable-tail-calls").getValueAsBool() || function.hasStructRetAttr())
     return false;
-  const llvm::Instruction* next = call.getNextNonDebugInstruction();
+  const llvm::Instruction* next = call.getNextNode();
   const auto* end = llvm::dyn_cast_or_null<llvm::ReturnInst>(next);
   if (!end || (end->getReturnValue() && end->getReturnValue() != &call)) return false;
   if (call.hasStructRetAttr() || call.getFunctionType()->isVarArg()) return false;
@@ -130,7 +130,7 @@ class PointFinder {
     if (!CanFail(instruction, layout_)) return Point::kNone;
     // Behind a call that does not return.
     if (llvm::isa<llvm::UnreachableInst>(instruction) &&
-        llvm::isa_and_nonnull<llvm::CallBase>(instruction.getPrevNonDebugInstruction()))
+        llvm::isa_and_nonnull<llvm::CallBase>(instruction.getPrevNode()))
       return Point::kNone;
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (!call || IsInlineMemoryOperation(*call)) return Point::kFault;

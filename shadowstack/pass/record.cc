@@ -275,12 +275,13 @@ class Emitter {
     builder_.SetCurrentDebugLocation(llvm::DebugLoc());
   }
 
-  // One load for the function and for us, wherever that is possible.
+  // One load for the function and for us, wherever that is possible; without optimisation each line loads for itself.
   llvm::Value* Load(const Store& store) {
-    if (store.load && tree_->dominates(store.load, &*builder_.GetInsertPoint())) return store.load;
+    const bool shared = store.load && !function_.hasOptNone();
+    if (shared && tree_->dominates(store.load, &*builder_.GetInsertPoint())) return store.load;
     builder_.SetCurrentDebugLocation(store.access ? store.access->getDebugLoc() : llvm::DebugLoc());
     llvm::Value* address = At(store.via ? PointerAt(store) : store.argument, store.source_offset);
-    if (!store.load) return builder_.CreateAlignedLoad(TypeOfSize(store.size), address, llvm::Align(1));
+    if (!shared) return builder_.CreateAlignedLoad(TypeOfSize(store.size), address, llvm::Align(1));
     auto* load = builder_.CreateAlignedLoad(store.load->getType(), address, store.load->getAlign());
     load->setAAMetadata(store.load->getAAMetadata());
     store.load->replaceAllUsesWith(load);

@@ -36,13 +36,20 @@ llvm::AllocaInst* HomeOf(llvm::StoreInst& store) {
   return home;
 }
 
+// Not locals of the function's own: what a parameter pointed to on entry is none of them.
+bool MayWriteObjects(const llvm::Instruction& instruction) {
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
+    return !llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(store->getPointerOperand()));
+  return instruction.mayWriteToMemory() && !instruction.isLifetimeStartOrEnd();
+}
+
 // What runs for certain once the function was entered: a copy there faults only where the function would.
 class CertainCode {
  public:
   explicit CertainCode(const llvm::Function& function) {
     for (const llvm::Instruction& instruction : function.getEntryBlock()) {
       certain_.insert(&instruction);
-      if (instruction.mayWriteToMemory() && !instruction.isLifetimeStartOrEnd()) written_ = true;
+      if (MayWriteObjects(instruction)) written_ = true;
       if (!written_) before_writes_.insert(&instruction);
       if (!llvm::isGuaranteedToTransferExecutionToSuccessor(&instruction)) break;
     }

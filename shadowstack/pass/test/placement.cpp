@@ -80,7 +80,7 @@ int TailCall(int* p, int n) { return Get(*p + n); }
 // MAP-NEXT: rdi: parameter 1+0, 8 bytes at 0{{$}}
 long Assigned(const char* text) {
   long count = 0;
-  for (; *text; ++text) ++count;
+  for (; *text; ++text) count += *text == 'x';
   return count;
 }
 

@@ -84,7 +84,7 @@ void FindGotPlt(LiveModule* module, const ElfW(Dyn) * dynamic) {
 
 bool IsOpaqueSection(const char* name) {
   static const char* const kNames[] = {
-      ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".dynsym",      ".dynstr",        ".gnu.hash",
+      ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".dynsym",      ".dynstr",       ".gnu.hash",
       ".hash",     ".rela.dyn",     ".rela.plt",         ".gnu.version", ".gnu.version_r"};
   for (const char* opaque : kNames) {
     if (strcmp(name, opaque) == 0) return true;
