@@ -46,6 +46,15 @@ def after_prologue(entry):
         return entry
 
 
+def select_called_function():
+    """Its first line may be of a function that is inlined there."""
+    if gdb.selected_frame().type() != gdb.INLINE_FRAME:
+        return
+    while gdb.selected_frame().type() == gdb.INLINE_FRAME:
+        gdb.selected_frame().older().select()
+    gdb.execute("frame")
+
+
 def main():
     for setting in SETTINGS:
         gdb.execute(f"set {setting}", to_string=True)
@@ -58,6 +67,7 @@ def main():
     place = after_prologue(called_function())
     gdb.execute(f"tbreak *{place:#x}", to_string=True)
     gdb.execute("continue", to_string=True)
+    select_called_function()
     print(gdb.execute("info args", to_string=True), end="")
 
 
