@@ -2,8 +2,8 @@
 //
 // An argument that the function still uses afterwards is alive in a register or a stack slot wherever the function can
 // fail or be waited for, and debug information says in which: it has a word in the descriptor and no store. What dies
-// earlier is stored, once on each path and as late as the paths allow, so that a path that returns at once, or fails in
-// its own loads with its arguments still at hand, pays nothing.
+// earlier is stored on the paths where it does, as late as they allow, so that a path that returns at once, or fails in
+// its own loads with its arguments still at hand, pays nothing. (Stored twice on a path it is the same value.)
 #ifndef RECRASH_SHADOWSTACK_PASS_PLACEMENT_H_
 #define RECRASH_SHADOWSTACK_PASS_PLACEMENT_H_
 

@@ -69,6 +69,13 @@ TEST_P(StrippedProgram, FindsTheMapInItsTwin) {
   EXPECT_TRUE(backtrace.frames[1].candidate) << backtrace.frames[1].why_not;
 }
 
+TEST_P(StrippedProgram, SaysThatAnOlderRecrashBuiltIt) {
+  fixture_.Run("objcopy --rename-section .recrash_map=recrash_map program");
+  const Backtrace backtrace = MustRead(report_);
+  EXPECT_THAT(backtrace.notes, testing::Contains(HasSubstr("built by an older recrash")));
+  EXPECT_FALSE(backtrace.frames[0].monitored);
+}
+
 TEST_P(StrippedProgram, FindsTheDebugHalf) {
   fixture_.Run("objcopy --only-keep-debug twins/deep/unrelated-name half.debug && rm -r twins && mkdir twins");
   fixture_.Run(
