@@ -1,36 +1,15 @@
 #include "shadowstack/pass/build_report.h"
 
-#include <algorithm>
-#include <cstdint>
-
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
-#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/InlineAsm.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include "shadowstack/abi.h"
 
 namespace recrash::pass {
 namespace {
-
-// What the record takes of the frame: the size of the descriptor's operand.
-uint64_t RecordBytes(const llvm::Function& function) {
-  uint64_t bytes = 0;
-  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    const auto* assembly = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
-    if (!assembly || !llvm::StringRef(assembly->getAsmString()).contains(abi::kMapSection)) continue;
-    llvm::Type* record = call->arg_empty() ? nullptr : call->getParamElementType(0);
-    if (record) bytes = std::max<uint64_t>(bytes, function.getParent()->getDataLayout().getTypeAllocSize(record));
-  }
-  return bytes;
-}
 
 std::string Place(const llvm::Function& function) {
   const llvm::DISubprogram* subprogram = function.getSubprogram();
@@ -54,7 +33,7 @@ llvm::Error Failure(llvm::StringRef path, std::error_code code) {
 
 void BuildReport::Add(const llvm::Function& function, const Choice& choice) {
   llvm::raw_string_ostream out(lines_);
-  out << (choice.monitored ? "monitored" : "left out") << '\t' << RecordBytes(function) << '\t' << choice.depth << '\t'
+  out << (choice.monitored ? "monitored" : "left out") << '\t' << choice.record_bytes << '\t' << choice.depth << '\t'
       << Place(function) << '\t' << ReasonText(choice.reason);
   if (!choice.by.empty()) out << " (" << choice.by << ')';
   out << '\t' << llvm::demangle(llvm::GlobalValue::dropLLVMManglingEscape(function.getName()).str()) << '\n';

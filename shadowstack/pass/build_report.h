@@ -18,7 +18,6 @@ llvm::Expected<std::string> ReportPath(const llvm::Module& module, const Options
 
 class BuildReport {
  public:
-  // After the function was instrumented: the record is measured in it.
   void Add(const llvm::Function& function, const Choice& choice);
 
   // To a file or to "-", standard error.

@@ -84,15 +84,16 @@ bool HasBodyHere(const llvm::Function& function) {
 
 // Gives what came of it: a function may turn out to have nothing to keep.
 Choice Instrument(llvm::Function& function, const Options& options, const Wish& wish, LazyEffects& effects) {
-  const Choice choice = Choose(function, options, wish);
+  Choice choice = Choose(function, options, wish);
   if (!choice.monitored) return choice;
   Options own = options;
   own.depth = choice.depth;
   Recorded recorded;
   if (KeepsArguments(own.mode) && !function.arg_empty()) recorded = AddRecord(function, own, effects.For(own));
+  choice.record_bytes = recorded.bytes;
   const bool is_patchable = HasPatchableEntries(own.mode) && MakeEntryPatchable(function, recorded.stores_at_entry);
   if (recorded.described || is_patchable) return choice;
-  return {false, HasPatchableEntries(own.mode) ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0};
+  return {false, HasPatchableEntries(own.mode) ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0, 0};
 }
 
 }  // namespace

@@ -50,6 +50,8 @@ struct Layout {
   std::vector<ArgumentPlace> places;  // by argument
 };
 
+uint32_t Words(const Layout& layout) { return (layout.size + 7) / 8; }
+
 class LayoutBuilder {
  public:
   LayoutBuilder(llvm::Function& function, const Options& options, WriteEffects* effects)
@@ -234,7 +236,7 @@ class Emitter {
     builder_.SetCurrentDebugLocation(llvm::DebugLoc());
     // A structure of integers: -fstack-protector counts arrays. Alignment 8 keeps frames small.
     llvm::Type* word = builder_.getInt64Ty();
-    type_ = llvm::StructType::get(context_, std::vector<llvm::Type*>((layout_.size + 7) / 8, word));
+    type_ = llvm::StructType::get(context_, std::vector<llvm::Type*>(Words(layout_), word));
     record_ = builder_.CreateAlloca(type_, nullptr, "recrash.record");
     record_->setAlignment(llvm::Align(8));
   }
@@ -344,7 +346,7 @@ class Emitter {
 Recorded AddRecord(llvm::Function& function, const Options& options, WriteEffects* effects) {
   const Layout layout = LayoutBuilder(function, options, effects).Run();
   if (layout.words.empty()) return {};
-  Recorded recorded{.described = true};
+  Recorded recorded{.described = true, .stores_at_entry = false, .bytes = Words(layout) * 8};
   for (const ArgumentPlace& place : layout.places) {
     recorded.stores_at_entry |= place.copies_before && place.copies_before->getParent()->isEntryBlock();
     for (const llvm::Instruction* before : place.before)

@@ -2,6 +2,8 @@
 #ifndef RECRASH_SHADOWSTACK_PASS_RECORD_H_
 #define RECRASH_SHADOWSTACK_PASS_RECORD_H_
 
+#include <cstdint>
+
 #include "llvm/IR/Function.h"
 #include "shadowstack/pass/options.h"
 #include "shadowstack/pass/write_effects.h"
@@ -11,6 +13,7 @@ namespace recrash::pass {
 struct Recorded {
   bool described = false;        // it uses an argument, so there is a descriptor
   bool stores_at_entry = false;  // in its first block
+  uint32_t bytes = 0;            // of the frame
 };
 
 // `effects` are asked in mode full.

@@ -3,6 +3,7 @@
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_H_
 
+#include <cstdint>
 #include <string>
 
 #include "llvm/ADT/StringRef.h"
@@ -38,6 +39,7 @@ struct Choice {
   Reason reason = Reason::kCanFail;
   std::string by;  // kAlways, kNever: who asks
   int depth = 0;   // of its copies; 0 in every mode but full
+  uint32_t record_bytes = 0;  // set when the record has been made
 };
 
 // The function has a body that goes into this object.
