@@ -346,6 +346,7 @@ void serialize(Archive& ar, ReplayWord& w, unsigned) {
 template <typename Archive>
 void serialize(Archive& ar, ReplayField& f, unsigned) {
   ar & f.address & f.bytes;
+  if (ar.version() >= 3) ar & f.depth;
 }
 template <typename Archive>
 void serialize(Archive& ar, ReplayStream& s, unsigned) {

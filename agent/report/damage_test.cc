@@ -55,11 +55,11 @@ TEST_F(Damage, IsAnotherKindOfFile) {
 
 TEST_F(Damage, IsToldFromANewerVersion) {
   Bytes bytes = SmallFile();
-  bytes[offsetof(format::Header, version)] = 3;
+  bytes[offsetof(format::Header, version)] = 4;
   Result<Report> report = Read(bytes);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Errc::kUnsupportedVersion);
-  EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 3, newest understood is 2\n"));
+  EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 4, newest understood is 3\n"));
 }
 
 TEST_F(Damage, IsNotAnOptionalSectionOfAnUnknownKind) {

@@ -221,10 +221,11 @@ struct ReplayWord {
   ValueSource source = ValueSource::kUnknown;
 };
 
-// Entry-time bytes that depth 1 writes back before the call.
+// Entry-time bytes that are written back before the call, at this depth and deeper ones.
 struct ReplayField {
   TargetAddress address;
   std::vector<uint8_t> bytes;
+  uint8_t depth = 1;  // 1: of what an argument points to; 2: of what such a field points to
 };
 
 enum class StreamKind : uint8_t { kIstream = 1, kFile = 2 };  // std::istream, FILE

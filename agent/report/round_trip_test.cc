@@ -54,8 +54,21 @@ TEST_F(RoundTrip, KeepsReplayDataWithoutImages) {
 }
 
 // Reports, and tests made from them, stay readable when records get fields.
+TEST(OlderVersions, HaveOneDepthOfFields) {
+  const ReplayData newest = *FullReport().replay;
+  ReplayData replay = newest;
+  for (ReplayFrame& frame : replay.frames)
+    for (ReplayField& field : frame.fields) field.depth = 1;
+  ASSERT_NE(*EncodeReplay(newest), *EncodeReplay(replay));
+  ReplayData back;
+  ASSERT_TRUE(DecodeReplay(*EncodeReplay(newest, 2), 2, &back));
+  EXPECT_EQ(*EncodeReplay(back), *EncodeReplay(replay));
+}
+
 TEST(OlderVersions, HaveTheirFields) {
   Report report = FullReport();
+  for (ReplayFrame& frame : report.replay->frames)
+    for (ReplayField& field : frame.fields) field.depth = 1;
   for (EntryState& state : report.replay->entry_states) {
     state.derived_from.reset();
     state.copied_depth = 0;

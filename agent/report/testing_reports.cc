@@ -67,7 +67,7 @@ ReplayData SomeReplay() {
   frame.entry = {0x401130};
   frame.entry_sp = {0x7ffe00001000};
   frame.words = {word, {.location = abi::Location::kRdi, .size = 8, .source = ValueSource::kRecord}};
-  frame.fields = {{{0x602000}, {9, 8, 7}}};
+  frame.fields = {{{0x602000}, {9, 8, 7}, 2}};
   frame.streams = {{.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 4, .offset = 16}};
   frame.depth = 1;
   frame.rewound = true;
@@ -139,7 +139,7 @@ class Dumper {
   void Fields(const ReplayWord& w) {
     *this << w.location << w.stack_offset << w.size << w.bytes << w.parameter << w.source_offset << w.source;
   }
-  void Fields(const ReplayField& f) { *this << f.address << f.bytes; }
+  void Fields(const ReplayField& f) { *this << f.address << f.bytes << f.depth; }
   void Fields(const ReplayStream& s) { *this << s.parameter << s.kind << s.offset; }
   void Fields(const ReplayFrame& f) {
     *this << f.index << f.linkage_name << f.function << f.file << f.line << f.entry << f.entry_sp << f.words << f.fields

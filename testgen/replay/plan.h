@@ -17,7 +17,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -164,11 +164,11 @@ struct Frame {
   int32_t rebuilt_module;  // index of the module that `entry` is an offset in, or -1
   Text problem;            // why it cannot be called, else empty
   Array words;
-  Array fields;  // of Patch
+  Array fields;  // of Patch; those of depth 1 come first
   Array streams;
   Array entry_state;  // of EntryState: one, or none
   uint32_t flags;
-  uint32_t reserved;
+  uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
 };
 
 enum SymbolFlags : uint32_t {
@@ -195,9 +195,9 @@ struct RuntimeSymbol {
   uint64_t offset;
 };
 
-// A frame to verify: at depth 0; where that does not reproduce at depth 1 if there are fields, then from its entry
-// state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces, the
-// outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
+// A frame to verify: at depth 0; where that does not reproduce at depth 1, then 2, if there are such fields, then from
+// its entry state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces,
+// the outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
 // something that may be there, the same again unsealed. With `from_entry`: from its entry state alone.
 //
 // Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer

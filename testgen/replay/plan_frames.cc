@@ -69,7 +69,11 @@ void PlanBuilder::AddFrames() {
       words_.push_back(out);
     }
     planned.fields = {fields_.size(), frame.fields.size()};
-    for (const ReplayField& field : frame.fields) AddPatch(&fields_, field.address, field.bytes);
+    for (const bool deep : {false, true}) {
+      if (deep) planned.shallow_fields = static_cast<uint32_t>(fields_.size() - planned.fields.offset);
+      for (const ReplayField& field : frame.fields)
+        if ((field.depth > 1) == deep) AddPatch(&fields_, field.address, field.bytes);
+    }
     planned.streams = {streams_.size(), frame.streams.size()};
     for (const ReplayStream& stream : frame.streams) {
       streams_.push_back({stream.parameter, static_cast<uint8_t>(stream.kind), stream.offset});

@@ -80,7 +80,7 @@ struct Frame {
   TargetAddress entry_sp;  // CFA - 8; 0 for inlined frames
   std::vector<Parameter> parameters;
   std::vector<ReplayWord> words;    // what a call needs; empty for inlined frames
-  std::vector<ReplayField> fields;  // depth 1
+  std::vector<ReplayField> fields;  // of depth 1 and 2
   // Parameters that point to streams, where words has the address.
   std::vector<ReplayStream> streams;
   bool candidate = false;        // every word that the call needs is known

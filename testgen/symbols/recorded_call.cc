@@ -139,12 +139,13 @@ std::vector<ReplayField> RecordedFields(std::span<const RecordedWord> words) {
   std::vector<ReplayField> fields;
   for (const RecordedWord& field : words) {
     const abi::MapWord& word = field.word;
-    std::optional<uint64_t> base;
-    if (word.kind == static_cast<uint8_t>(abi::WordKind::kField))
-      base = PointerIn(words, word.parameter, abi::WordKind::kArgument, 0);
-    else if (word.kind == static_cast<uint8_t>(abi::WordKind::kDeepField))
-      base = PointerIn(words, word.parameter, abi::WordKind::kField, word.stack_offset);
-    if (base) fields.push_back({{*base + word.source_offset}, field.bytes});
+    const bool is_deep = word.kind == static_cast<uint8_t>(abi::WordKind::kDeepField);
+    if (!is_deep && word.kind != static_cast<uint8_t>(abi::WordKind::kField)) continue;
+    const std::optional<uint64_t> base =
+        is_deep ? PointerIn(words, word.parameter, abi::WordKind::kField, word.stack_offset)
+                : PointerIn(words, word.parameter, abi::WordKind::kArgument, 0);
+    const uint8_t depth = is_deep ? 2 : 1;
+    if (base) fields.push_back({{*base + word.source_offset}, field.bytes, depth});
   }
   return fields;
 }

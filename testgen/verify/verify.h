@@ -41,7 +41,7 @@ struct FrameVerdict {
   std::string note;  // what happened instead, one line
 };
 
-// Tries depth 0, then depth 1 where depth 0 does not reproduce and the frame has fields, then the frame's entry state,
+// Tries depth 0, then each deeper one that the frame has fields of, until one reproduces, then the frame's entry state,
 // where there is one, then depth 0 with the frame's streams rewound, where it has any; if that does not reproduce, the
 // verdict is the one before. All that in an empty folder without the inputs that the report does not hold; where a
 // frame does not reproduce there and has looked for something, again with the files that are there now. report.replay

@@ -23,7 +23,7 @@ struct PreparedCall {
   } stack[64];
   int stack_count;
   const plan::EntryState* entry_state;  // null: memory is as at the crash
-  const plan::Patch* fields;            // of depth 1
+  const plan::Patch* fields;            // of the depth that is tried
   uint64_t field_count;
   StreamPlace streams[kMostStreams];  // to rewind
   int stream_count;

@@ -73,7 +73,7 @@ void Prepare(const plan::Frame& frame, const Start& start) {
   prepared.held = start.held;
   if (start.depth > 0) {
     prepared.fields = TableOf<plan::Patch>(frame.fields).first;
-    prepared.field_count = frame.fields.count;
+    prepared.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
   }
   for (int i = 0; i < to_rewind_count; ++i) prepared.streams[i] = to_rewind[i];
   prepared.stream_count = to_rewind_count;
@@ -247,6 +247,11 @@ bool RewindAll(const plan::Frame& frame) {
   return any;
 }
 
+uint32_t Deepest(const plan::Frame& frame) {
+  if (frame.fields.count == 0) return 0;
+  return frame.fields.count > frame.shallow_fields ? 2 : 1;
+}
+
 bool MayTryAgain(const plan::FrameResult& result) {
   return result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay;
 }
@@ -262,9 +267,9 @@ bool Try(const plan::Frame& frame, bool sealed, bool only_from_entry, plan::Fram
   result->entry_state = 0;
   result->verdict = RunFrame(frame, {0, false, sealed}, result->text, sizeof result->text);
   bool missed = observed->missed;
-  if (MayTryAgain(*result) && frame.fields.count) {
-    result->depth = 1;
-    result->verdict = RunFrame(frame, {1, false, sealed}, result->text, sizeof result->text);
+  for (uint32_t depth = 1; depth <= Deepest(frame) && MayTryAgain(*result); ++depth) {
+    result->depth = depth;
+    result->verdict = RunFrame(frame, {depth, false, sealed}, result->text, sizeof result->text);
     missed |= observed->missed;
   }
   if (MayTryAgain(*result) && EntryStateOf(frame)) {
