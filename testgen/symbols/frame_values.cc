@@ -38,11 +38,18 @@ bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, uint64_t function, c
   return !here || !there || here->base != there->base || here->offset != there->offset;
 }
 
+// While a frame waits for a call, what is dead there is stored, and that is better than its caller's word: an indirect
+// call may have come here by a tail call, which had other arguments. Where it faulted, the stores may lie on other paths.
+ValueReader::Callers ValueReader::AskedFirst(size_t index) const {
+  return stack_.frames[index].exact ? Callers::kAsked : Callers::kNotAsked;
+}
+
 std::optional<std::vector<uint8_t>> ValueReader::Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                                          const abi::MapWord& word) {
+                                                          const abi::MapWord& word, Callers callers) {
+  if ((word.flags & abi::kFollowed) == 0) return std::nullopt;
   for (const ParameterInfo& info : live.parameters) {
     if (info.described.number != word.parameter || !info.has_die) continue;
-    auto bytes = AtPc(index, code, info.die, info.described.type.size);
+    auto bytes = AtPc(index, code, info.die, info.described.type.size, callers);
     if (!bytes || word.source_offset >= bytes->size()) return std::nullopt;
     // In its register a bool or a short is as wide as here.
     bytes->erase(bytes->begin(), bytes->begin() + word.source_offset);
@@ -103,12 +110,11 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
 std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                   const abi::MapWord& word, std::optional<uint64_t> record,
                                                   bool before_stores) {
-  const bool followed = (word.flags & abi::kFollowed) != 0;
   const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
-  if (followed)
-    if (auto bytes = Followed(index, code, live, word))
-      return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
-  if (auto bytes = Stored(word, record)) return RecordedWord{word, std::move(*bytes), ValueSource::kRecord};
+  auto known = Followed(index, code, live, word, AskedFirst(index));
+  if (!known) known = Stored(word, record);
+  if (!known) known = Followed(index, code, live, word, Callers::kAsked);
+  if (known) return RecordedWord{word, std::move(*known), ValueSource::kRecord};
   if (!before_stores || is_field) return std::nullopt;
   auto bytes = AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
   if (!bytes) return std::nullopt;
@@ -127,7 +133,7 @@ bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveF
     }
     if (pointer == nullptr || (pointer->flags & abi::kFollowed) == 0 || pointer->record_offset == abi::kNotStored)
       continue;
-    const auto followed = Followed(index, code, live, *pointer);
+    const auto followed = Followed(index, code, live, *pointer, AskedFirst(index));
     if (followed && followed != Stored(*pointer, record)) return false;
   }
   return record.has_value();
@@ -238,19 +244,21 @@ bool ValueReader::CallReturns(size_t index, const CodeInfo& code) {
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable,
-                                                      uint64_t size) {
+                                                      uint64_t size, Callers callers) {
   Dwarf_Attribute attribute;
   if (code.module == nullptr || size == 0 || size > kMaxValue) return std::nullopt;
   if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
   const UnwoundFrame& frame = stack_.frames[index];
   const ExpressionContext context = Context(index, code, 0);
-  if (const auto location = LocationAt(index, code, variable, frame.lookup_pc() - context.bias))
-    if (auto bytes = ReadLocation(*location, size, context)) return bytes;
+  const auto read = [&](const std::optional<Location>& location) -> std::optional<std::vector<uint8_t>> {
+    if (!location || (location->used_entry_value && callers == Callers::kNotAsked)) return std::nullopt;
+    return ReadLocation(*location, size, context);
+  };
+  if (auto bytes = read(LocationAt(index, code, variable, frame.lookup_pc() - context.bias))) return bytes;
   // Up to the call the argument was in a register that the call may change; from its return on the compiler knows it
   // in one that calls preserve, and that is what the unwinder has.
   if (!CallReturns(index, code)) return std::nullopt;
-  const auto location = LocationAt(index, code, variable, frame.pc - context.bias, true);
-  return location ? ReadLocation(*location, size, context) : std::nullopt;
+  return read(LocationAt(index, code, variable, frame.pc - context.bias, true));
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {

@@ -46,8 +46,12 @@ class ValueReader {
   // where the descriptor says that this follows them.
   Recorded ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live);
 
+  // Whether what the caller passed will do, where the frame itself has a value no more.
+  enum class Callers { kAsked, kNotAsked };
+
   // A parameter's value at the frame's pc, as DWARF's location has it.
-  std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size);
+  std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size,
+                                           Callers callers = Callers::kAsked);
 
   // Where it lies in memory at the frame's pc, as the eight bytes of an address.
   std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
@@ -69,9 +73,10 @@ class ValueReader {
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
   bool IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry, uint64_t bias);
-  // A word of the descriptor, as debug information has it at the frame's pc.
+  Callers AskedFirst(size_t index) const;
+  // A word of the descriptor that is followed, as debug information has it at the frame's pc.
   std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                               const abi::MapWord& word);
+                                               const abi::MapWord& word, Callers callers);
   // The word in the record.
   std::optional<std::vector<uint8_t>> Stored(const abi::MapWord& word, std::optional<uint64_t> record);
   std::optional<RecordedWord> ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,

@@ -45,8 +45,9 @@ Unwinder::Rule Unwinder::ReadRule(Dwarf_Frame* frame, int number) {
   size_t count = 0;
   if (dwarf_frame_register(frame, number, storage, &ops, &count) != 0) return rule;
   if (count == 0) {
-    // libdw calls undefined also what the function does not mention. It leaves those that calls preserve alone.
-    rule.kind = ops == nullptr || IsPreservedByCalls(number) ? Rule::Kind::kSame : Rule::Kind::kUndefined;
+    // What the function does not mention it leaves alone if calls preserve it; what they do not may be anything by now.
+    // libdw has it the other way round for rbx and rax.
+    rule.kind = IsPreservedByCalls(number) ? Rule::Kind::kSame : Rule::Kind::kUndefined;
     return rule;
   }
   const bool is_value = ops[count - 1].atom == DW_OP_stack_value;

@@ -75,6 +75,15 @@ class Code(Situation):
                    'Arrive(number = 42, name = "arriving")', 'Start(number = 1000, name = "starting")',
                    reproduced=("Last", "Work", "Arrive"))
 
+    # Debug information has the node from the caller's call site alone, and that call was of another function.
+    def test_double_dispatch(self):
+        self.builds = OPTIMISED
+        self.build("tail_calls")
+        self.fails("visited", SEGV, *failed_work(8000, "after double dispatch"),
+                   'Look(node = Leaf {number = 8000}, name = "looking")',
+                   'Visit(this = Counter {seen = 0}, node = Leaf {number = 8000})', 'Walk(number = 8000, name = "walking")',
+                   reproduced=("Last", "Work", "Look", "Visit", "Walk"))
+
 
 if __name__ == "__main__":
     harness.main()

@@ -1,5 +1,6 @@
 // A million tail calls in a row, through a pointer and a vtable in turn: any frame that stayed would overflow the
-// stack.
+// stack. And double dispatch: the caller's call is of a function that is gone, which had the arguments the other way
+// round.
 #include "situation.h"
 
 using situation::Add;
@@ -45,8 +46,53 @@ struct Ring final : Machine {
   return Add(Hidden<Machine*>(&ring)->Step(Hidden(kSteps), Hidden("stepping")));
 }
 
+struct Visitor;
+
+struct Node {
+  virtual ~Node() = default;
+  virtual int Accept(Visitor& visitor) = 0;
+  int number = 0;
+};
+
+struct Visitor {
+  virtual ~Visitor() = default;
+  virtual int Visit(Node* node) = 0;
+  int seen = 0;
+};
+
+struct Leaf final : Node {
+  int Accept(Visitor& visitor) override;
+};
+
+[[gnu::noinline]] int Leaf::Accept(Visitor& visitor) { return visitor.Visit(this); }
+
+[[gnu::noinline]] int Look(Node* node, const char* name) {
+  Use(name);
+  FailIf("visited");
+  return Add(Work(Hidden(node->number), Hidden("after double dispatch")));
+}
+
+struct Counter final : Visitor {
+  int Visit(Node* node) override;
+};
+
+// The node is in no register by the time that `Look` fails; the visitor is wanted behind it.
+[[gnu::noinline]] int Counter::Visit(Node* node) {
+  seen += Look(node, Hidden("looking"));
+  return seen;
+}
+
+[[gnu::noinline]] int Walk(int number, const char* name) {
+  Use(name);
+  Leaf leaf;
+  leaf.number = number;
+  Counter counter;
+  return Add(Hidden<Node*>(&leaf)->Accept(counter) + counter.seen);
+}
+
 int main(int count, char** words) {
   situation::Begin(count, words);
+  Add(Walk(Hidden(8000), Hidden("walking")));
   Add(Start(Hidden(1000), Hidden("starting")));
   return situation::End();
 }
