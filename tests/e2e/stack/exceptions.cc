@@ -4,18 +4,13 @@
 #include <string>
 
 #include "situation.h"
+#include "throw.h"
 
 using situation::Add;
 using situation::FailIf;
 using situation::Fails;
 using situation::Hidden;
 using situation::Use;
-
-[[gnu::noinline]] int Throw(int number, const char* why) {
-  Use(number);
-  if (number > 0) throw std::range_error(why);
-  return Add(number);
-}
 
 // Passes on what it caught.
 [[gnu::noinline]] int Pass(int number, const char* name) {

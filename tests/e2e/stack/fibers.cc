@@ -4,18 +4,13 @@
 #include <utility>
 
 #include "situation.h"
+#include "throw.h"
 
 using boost::context::fiber;
 using situation::Add;
 using situation::FailIf;
 using situation::Hidden;
 using situation::Use;
-
-[[gnu::noinline]] int Throw(int number, const char* why) {
-  Use(number);
-  if (number > 0) throw std::range_error(why);
-  return Add(number);
-}
 
 fiber g_starter;  // who resumed the fibre that runs
 
