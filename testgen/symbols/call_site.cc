@@ -45,32 +45,39 @@ std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_addres
   return Search(function, return_address, 0);
 }
 
-bool Calls(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context) {
+namespace {
+
+bool IsNamed(Dwarf_Die& target, const CodeInfo& callee, const ExpressionContext& context) {
+  std::string name = LinkageName(target);
+  if (name.empty()) name = DieName(target);
+  if (!callee.live.empty() && callee.live.back().linkage_name == name) return true;
+  if (!callee.range) return false;
+  const auto& names = callee.range->names;
+  if (std::find(names.begin(), names.end(), name) != names.end()) return true;
+  // A constructor's DIE names one of its variants, the symbol another: the place tells.
+  Dwarf_Addr entry = 0;
+  return dwarf_entrypc(&target, &entry) == 0 && entry + context.bias == callee.entry;
+}
+
+}  // namespace
+
+Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context) {
   Dwarf_Attribute attribute;
   Dwarf_Die target;
   const bool standard = dwarf_tag(&site) == DW_TAG_call_site;
   if (dwarf_attr(&site, standard ? DW_AT_call_origin : DW_AT_abstract_origin, &attribute) != nullptr &&
-      dwarf_formref_die(&attribute, &target) != nullptr) {
-    std::string name = LinkageName(target);
-    if (name.empty()) name = DieName(target);
-    if (!callee.live.empty() && callee.live.back().linkage_name == name) return true;
-    if (!callee.range) return false;
-    const auto& names = callee.range->names;
-    if (std::find(names.begin(), names.end(), name) != names.end()) return true;
-    // A constructor's DIE names one of its variants, the symbol another: the place tells.
-    Dwarf_Addr entry = 0;
-    return dwarf_entrypc(&target, &entry) == 0 && entry + context.bias == callee.entry;
-  }
-  if (dwarf_attr(&site, standard ? DW_AT_call_target : DW_AT_GNU_call_site_target, &attribute) != nullptr) {
-    Dwarf_Op* ops = nullptr;
-    size_t count = 0;
-    ExpressionContext inner = context;
-    inner.attribute = &attribute;
-    if (dwarf_getlocation(&attribute, &ops, &count) != 0) return false;
-    const auto address = EvaluateNumber(ops, count, inner);
-    return !address || *address == callee.entry;
-  }
-  return true;
+      dwarf_formref_die(&attribute, &target) != nullptr)
+    return IsNamed(target, callee, context) ? Leads::kStraight : Leads::kElsewhere;
+  if (dwarf_attr(&site, standard ? DW_AT_call_target : DW_AT_GNU_call_site_target, &attribute) == nullptr)
+    return Leads::kPerhaps;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  ExpressionContext inner = context;
+  inner.attribute = &attribute;
+  if (dwarf_getlocation(&attribute, &ops, &count) != 0) return Leads::kElsewhere;
+  const auto address = EvaluateNumber(ops, count, inner);
+  if (!address) return Leads::kPerhaps;
+  return *address == callee.entry ? Leads::kStraight : Leads::kElsewhere;
 }
 
 std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& place) {

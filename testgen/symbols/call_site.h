@@ -16,8 +16,11 @@ namespace recrash {
 // The call in `function` that returns to `return_address` (of the file). DWARF 5 and GNU's DWARF 4 form.
 std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_address);
 
-// Does the call lead straight to `callee`? An indirect call whose target is not known any more is taken to.
-bool Calls(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context);
+enum class Leads { kElsewhere, kPerhaps, kStraight };
+
+// Whether the call leads straight to `callee`. Perhaps, where it is indirect and its target is not known any more: it
+// may have come there by a tail call.
+Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context);
 
 // The expression of the value passed in the register, or at the stack place, that `place` names.
 std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& place);

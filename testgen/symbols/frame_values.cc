@@ -38,12 +38,6 @@ bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, uint64_t function, c
   return !here || !there || here->base != there->base || here->offset != there->offset;
 }
 
-// While a frame waits for a call, what is dead there is stored, and that is better than its caller's word: an indirect
-// call may have come here by a tail call, which had other arguments. Where it faulted, the stores may lie on other paths.
-ValueReader::Callers ValueReader::AskedFirst(size_t index) const {
-  return stack_.frames[index].exact ? Callers::kAsked : Callers::kNotAsked;
-}
-
 std::optional<std::vector<uint8_t>> ValueReader::Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                           const abi::MapWord& word, Callers callers) {
   if ((word.flags & abi::kFollowed) == 0) return std::nullopt;
@@ -107,15 +101,18 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
   return bytes;
 }
 
+// What is followed is alive, or dead and stored. A caller's word comes before that only where it is sure: an indirect
+// call may have come here by a tail call, which had other arguments.
 std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                   const abi::MapWord& word, std::optional<uint64_t> record,
                                                   bool before_stores) {
   const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
-  auto known = Followed(index, code, live, word, AskedFirst(index));
-  if (!known) known = Stored(word, record);
-  if (!known) known = Followed(index, code, live, word, Callers::kAsked);
+  const bool is_followed = (word.flags & abi::kFollowed) != 0;
+  auto known = Followed(index, code, live, word, Callers::kSure);
+  if (!known && (is_followed || !before_stores)) known = Stored(word, record);
+  if (!known) known = Followed(index, code, live, word, Callers::kAny);
   if (known) return RecordedWord{word, std::move(*known), ValueSource::kRecord};
-  if (!before_stores || is_field) return std::nullopt;
+  if (!before_stores || is_field || !stack_.frames[index].exact) return std::nullopt;
   auto bytes = AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
   if (!bytes) return std::nullopt;
   return RecordedWord{word, std::move(*bytes), ValueSource::kRegister};
@@ -133,7 +130,7 @@ bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveF
     }
     if (pointer == nullptr || (pointer->flags & abi::kFollowed) == 0 || pointer->record_offset == abi::kNotStored)
       continue;
-    const auto followed = Followed(index, code, live, *pointer, AskedFirst(index));
+    const auto followed = Followed(index, code, live, *pointer, Callers::kSure);
     if (followed && followed != Stored(*pointer, record)) return false;
   }
   return record.has_value();
@@ -152,13 +149,9 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
   result.monitored = entry != nullptr;
   if (entry == nullptr) return result;
   const bool before_stores = IsBeforeStores(frame, code.entry, *entry, bias);
-  if (before_stores && !frame.exact) {
-    result.why_not = "it called before its arguments were kept";
-    return result;
-  }
-  const auto address = before_stores ? std::nullopt : RecordAddress(frame, *entry, bias);
+  const auto address = before_stores && frame.exact ? std::nullopt : RecordAddress(frame, *entry, bias);
   result.complete = true;
-  const bool copied = CopiesWereMade(index, code, live, *entry, address);
+  const bool copied = !before_stores && CopiesWereMade(index, code, live, *entry, address);
   for (const abi::MapWord& word : entry->words) {
     const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
     if (is_field && !copied) continue;
@@ -166,7 +159,8 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
       result.words.push_back(std::move(*read));
     } else if (!is_field) {
       result.complete = false;
-      result.why_not = word.record_offset != abi::kNotStored
+      result.why_not = before_stores && !frame.exact ? "it called before its arguments were kept"
+                       : word.record_offset != abi::kNotStored
                            ? "the part of the stack that holds its arguments was not kept"
                        : code.scopes ? "debug information has lost an argument that is in no record"
                                      : "an argument is in debug information alone, and there is none";
@@ -195,7 +189,7 @@ std::optional<uint64_t> ValueReader::FrameBase(const CodeInfo& code, uint64_t ad
   return std::nullopt;
 }
 
-ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, int depth) {
+ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, Callers callers, int depth) {
   const UnwoundFrame& frame = stack_.frames[index];
   ExpressionContext context;
   context.memory = &memory_;
@@ -203,19 +197,19 @@ ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, int d
   if (index == 0) context.fxsave = stack_.fxsave;
   context.bias = code.module->bias();
   if (frame.cfa != 0) context.cfa = frame.cfa;
-  context.entry_value = [this, index, depth](const Dwarf_Op* ops, size_t count) {
-    return AtEntry(index, ops, count, depth + 1);
+  context.entry_value = [this, index, callers, depth](const Dwarf_Op* ops, size_t count) {
+    return AtEntry(index, ops, count, callers, depth + 1);
   };
   if (code.scopes) context.frame_base = FrameBase(code, frame.lookup_pc() - context.bias, context);
   return context;
 }
 
 std::optional<Location> ValueReader::LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable,
-                                                uint64_t address, bool from_here) {
+                                                uint64_t address, Callers callers, bool from_here) {
   if (code.module == nullptr || !code.scopes) return std::nullopt;
   Dwarf_Attribute attribute;
   if (dwarf_attr(&variable, DW_AT_location, &attribute) == nullptr) return std::nullopt;
-  ExpressionContext context = Context(index, code, 0);
+  ExpressionContext context = Context(index, code, callers, 0);
   context.attribute = &attribute;
   Dwarf_Addr base = 0, start = 0, end = 0;
   Dwarf_Op* ops = nullptr;
@@ -249,29 +243,28 @@ std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeIn
   if (code.module == nullptr || size == 0 || size > kMaxValue) return std::nullopt;
   if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
   const UnwoundFrame& frame = stack_.frames[index];
-  const ExpressionContext context = Context(index, code, 0);
-  const auto read = [&](const std::optional<Location>& location) -> std::optional<std::vector<uint8_t>> {
-    if (!location || (location->used_entry_value && callers == Callers::kNotAsked)) return std::nullopt;
-    return ReadLocation(*location, size, context);
-  };
-  if (auto bytes = read(LocationAt(index, code, variable, frame.lookup_pc() - context.bias))) return bytes;
+  const ExpressionContext context = Context(index, code, callers, 0);
+  if (const auto location = LocationAt(index, code, variable, frame.lookup_pc() - context.bias, callers))
+    if (auto bytes = ReadLocation(*location, size, context)) return bytes;
   // Up to the call the argument was in a register that the call may change; from its return on the compiler knows it
   // in one that calls preserve, and that is what the unwinder has.
   if (!CallReturns(index, code)) return std::nullopt;
-  return read(LocationAt(index, code, variable, frame.pc - context.bias, true));
+  const auto location = LocationAt(index, code, variable, frame.pc - context.bias, callers, true);
+  return location ? ReadLocation(*location, size, context) : std::nullopt;
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
   if (code.module == nullptr) return std::nullopt;
   const uint64_t address = stack_.frames[index].lookup_pc() - code.module->bias();
-  const auto location = LocationAt(index, code, variable, address);
+  const auto location = LocationAt(index, code, variable, address, Callers::kAny);
   if (!location || location->pieces.size() != 1 || location->pieces[0].kind != Piece::Kind::kMemory)
     return std::nullopt;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&location->pieces[0].number);
   return std::vector<uint8_t>(bytes, bytes + 8);
 }
 
-std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth) {
+std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers,
+                                             int depth) {
   if (depth > kMaxEntryDepth || index + 1 >= stack_.frames.size() || count != 1) return std::nullopt;
   const UnwoundFrame& caller = stack_.frames[index + 1];
   if (caller.exact || caller.is_signal_frame) return std::nullopt;  // nobody called this frame
@@ -279,10 +272,11 @@ std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, 
   if (code.module == nullptr || !code.scopes) return std::nullopt;
   std::optional<Dwarf_Die> site = code_.CallSiteAt(caller.pc);
   if (!site) return std::nullopt;
-  ExpressionContext context = Context(index + 1, code, depth);
+  ExpressionContext context = Context(index + 1, code, callers, depth);
   const CodeInfo& callee = code_.At(stack_.frames[index].lookup_pc());
   // A tail call in between leaves this return address with another function's arguments.
-  if (!Calls(*site, callee, context)) return std::nullopt;
+  const Leads leads = LeadsTo(*site, callee, context);
+  if (leads == Leads::kElsewhere || (leads == Leads::kPerhaps && callers == Callers::kSure)) return std::nullopt;
   auto value = CallSiteValue(*site, ops[0]);
   if (!value) return std::nullopt;
   Dwarf_Op* value_ops = nullptr;

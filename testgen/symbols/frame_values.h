@@ -46,12 +46,13 @@ class ValueReader {
   // where the descriptor says that this follows them.
   Recorded ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live);
 
-  // Whether what the caller passed will do, where the frame itself has a value no more.
-  enum class Callers { kAsked, kNotAsked };
+  // Which callers' words for what they passed will do where the frame itself has a value no more: those whose call led
+  // straight to the frame's function for certain, or also those whose call was indirect and perhaps did.
+  enum class Callers { kSure, kAny };
 
   // A parameter's value at the frame's pc, as DWARF's location has it.
   std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size,
-                                           Callers callers = Callers::kAsked);
+                                           Callers callers = Callers::kAny);
 
   // Where it lies in memory at the frame's pc, as the eight bytes of an address.
   std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
@@ -60,20 +61,19 @@ class ValueReader {
 
   // What the caller put into a register (or at an offset from the stack pointer) for this call.
   std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count) {
-    return AtEntry(index, ops, count, 0);
+    return AtEntry(index, ops, count, Callers::kAny, 0);
   }
 
  private:
-  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, int depth);
+  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers, int depth);
   // The variable's location at `address` of the file. `from_here` asks for one that begins there.
   std::optional<Location> LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t address,
-                                     bool from_here = false);
+                                     Callers callers, bool from_here = false);
   bool CallReturns(size_t index, const CodeInfo& code);
-  ExpressionContext Context(size_t index, const CodeInfo& code, int depth);
+  ExpressionContext Context(size_t index, const CodeInfo& code, Callers callers, int depth);
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
   bool IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry, uint64_t bias);
-  Callers AskedFirst(size_t index) const;
   // A word of the descriptor that is followed, as debug information has it at the frame's pc.
   std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                const abi::MapWord& word, Callers callers);

@@ -83,6 +83,8 @@ class Code(Situation):
                    'Look(node = Leaf {number = 8000}, name = "looking")',
                    'Visit(this = Counter {seen = 0}, node = Leaf {number = 8000})', 'Walk(number = 8000, name = "walking")',
                    reproduced=("Last", "Work", "Look", "Visit", "Walk"))
+        self.fails("read", SEGV, 'Visit(this = Reader {seen = 0}, node = Leaf {number = 8000})',
+                   'Walk(number = 8000, name = "walking")', reproduced=("Visit",))
 
 
 if __name__ == "__main__":

@@ -84,6 +84,9 @@ class OddFunctions(Situation):
                    'Give(number = 3000, name = "given")', reproduced=("Last", "Work", "Die", "Give"))
         self.fails("varargs", SEGV, *failed_work(4023, "summed up"), 'Sum(count = 3, name = "three of them")',
                    'Many(number = 4000, name = "many", weight = 2.5)', reproduced=("Last", "Work", "Many"))
+        self.fails("pushed", SEGV, *failed_work(5001, "on eight arguments"),
+                   "Eight(a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 5000)", 'Push(name = "pushing", number = 6000)',
+                   reproduced=("Last", "Work", "Eight", "Push"))
 
 
 class Hardened(Situation):

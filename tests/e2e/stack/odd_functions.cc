@@ -57,6 +57,21 @@ extern "C" __attribute__((naked)) int Naked(int, const char*) {
   Die(Hidden(number + 1), Hidden("giving up"));
 }
 
+// Its own caller pushes for it.
+[[gnu::noinline]] int Eight(int a, int b, int c, int d, int e, int f, int g, int h) {
+  Use(a, b, c, d, e, f, g, h);
+  FailIf("pushed");
+  return Add(Work(Hidden(h + 1), Hidden("on eight arguments")));
+}
+// What is pushed makes the frame of the first call another one than that of the second, where the name is stored.
+[[gnu::noinline]] int Push(const char* name, int number) {
+  Use(number);
+  const int result = Eight(Hidden(1), 2, 3, 4, 5, 6, Hidden(7), Hidden(5000));
+  if (__builtin_expect(Hidden(result) != 0, 0)) return result;
+  Use(name);
+  return Add(result + Last(Hidden(1), &situation::g_one));
+}
+
 [[gnu::noinline]] int Sum(int count, const char* name, ...) {
   Use(name);
   va_list list;
@@ -80,5 +95,6 @@ int main(int count, char** words) {
   Add(Tail(Hidden(1000), Hidden("tail")));
   Add(AroundNaked(Hidden(2000), Hidden("around")));
   Add(Many(Hidden(4000), Hidden("many"), 2.5));
+  Add(Push(Hidden("pushing"), Hidden(6000)));
   return situation::End();
 }

@@ -1,6 +1,8 @@
 // A million tail calls in a row, through a pointer and a vtable in turn: any frame that stayed would overflow the
 // stack. And double dispatch: the caller's call is of a function that is gone, which had the arguments the other way
 // round.
+#include <new>
+
 #include "situation.h"
 
 using situation::Add;
@@ -82,12 +84,34 @@ struct Counter final : Visitor {
   return seen;
 }
 
+struct Reader final : Visitor {
+  int Visit(Node* node) override;
+};
+
+// Fails itself, where its visitor is gone.
+[[gnu::noinline]] int Reader::Visit(Node* node) {
+  Use(this);
+  asm volatile("" : : : "rdi");
+  return node->number + *Hidden<int*>(situation::g_place) + Add(Look(node, Hidden("read")));
+}
+
+[[gnu::noinline]] Node* Plant(void* place, int number) {
+  Node* node = new (place) Leaf;
+  node->number = number;
+  return node;
+}
+
+// Its call sites know where node and visitor are, but not what they call.
 [[gnu::noinline]] int Walk(int number, const char* name) {
   Use(name);
-  Leaf leaf;
-  leaf.number = number;
+  alignas(Leaf) char place[sizeof(Leaf)];
+  Plant(place, number);
+  Node* const node = std::launder(reinterpret_cast<Node*>(place));
   Counter counter;
-  return Add(Hidden<Node*>(&leaf)->Accept(counter) + counter.seen);
+  Reader reader;
+  const int visited = node->Accept(counter);
+  FailIf("read");
+  return Add(visited + node->Accept(reader) + counter.seen + reader.seen);
 }
 
 int main(int count, char** words) {
