@@ -64,8 +64,13 @@ constexpr size_t kAlwaysDescribed = 50;
 // Describes an unwound stack from both ends, until enough frames are candidates.
 class Describer {
  public:
-  Describer(const UnwoundStack& unwound, std::span<const uint8_t> fxsave, FrameBuilder& builder, CodeReader& code)
-      : unwound_(unwound), inner_{unwound.inner, fxsave}, outer_{unwound.outer, {}}, builder_(builder), code_(code) {}
+  Describer(const Report& report, const UnwoundStack& unwound, std::span<const uint8_t> fxsave, FrameBuilder& builder,
+            CodeReader& code)
+      : unwound_(unwound),
+        inner_{unwound.inner, fxsave, &report},
+        outer_{unwound.outer, {}, &report},
+        builder_(builder),
+        code_(code) {}
 
   void Describe(size_t max_candidates, Backtrace& backtrace);
 
@@ -147,7 +152,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
   CodeReader code(**modules);
   FrameBuilder builder(code, unwinder, memory, **modules);
   Backtrace backtrace;
-  Describer(unwound, start.fxsave, builder, code).Describe(options.max_candidates, backtrace);
+  Describer(report, unwound, start.fxsave, builder, code).Describe(options.max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, code);
   backtrace.notes = (*modules)->notes();

@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 
+#include "agent/report/entry_states.h"
 #include "testgen/symbols/call_site.h"
 
 namespace recrash {
@@ -75,8 +76,26 @@ std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t inde
   return bytes;
 }
 
+std::optional<std::vector<uint8_t>> ValueReader::AtRecordedEntry(size_t index, const CodeInfo& code,
+                                                                 abi::Location location, uint64_t size) {
+  const UnwoundFrame& frame = stack_.frames[index];
+  if (stack_.report == nullptr || frame.cfa == 0) return std::nullopt;
+  const EntrySnapshot* snapshot = FindSnapshot(*stack_.report, {code.entry}, {frame.cfa - 8});
+  if (snapshot == nullptr) return std::nullopt;
+  const auto bytes = [size](const auto& value) -> std::optional<std::vector<uint8_t>> {
+    if (size > sizeof value) return std::nullopt;
+    const auto* first = reinterpret_cast<const uint8_t*>(&value);
+    return std::vector<uint8_t>(first, first + size);
+  };
+  const auto integer = static_cast<size_t>(location);
+  if (integer < snapshot->integers.size()) return bytes(snapshot->integers[integer]);
+  const size_t vector = integer - static_cast<size_t>(abi::Location::kXmm0);
+  return vector < snapshot->vectors.size() ? bytes(snapshot->vectors[vector]) : std::nullopt;
+}
+
 std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, const CodeInfo& code,
                                                               const PlacedPiece& piece) {
+  if (auto recorded = AtRecordedEntry(index, code, piece.location, piece.size)) return recorded;
   const UnwoundFrame& frame = stack_.frames[index];
   const bool just_entered = frame.exact && frame.pc == code.entry;
   if (just_entered || piece.location == abi::Location::kStack)
@@ -101,14 +120,16 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
   return bytes;
 }
 
-// What is followed is alive, or dead and stored. A caller's word comes before that only where it is sure: an indirect
-// call may have come here by a tail call, which had other arguments.
+// What the recorder saw at the entry is certain. Else what is followed is alive, or dead and stored. A caller's word comes
+// before that only where it is sure: an indirect call may have come here by a tail call, which had other arguments.
 std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                   const abi::MapWord& word, std::optional<uint64_t> record,
                                                   bool before_stores) {
   const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
   const bool is_followed = (word.flags & abi::kFollowed) != 0;
-  auto known = Followed(index, code, live, word, Callers::kSure);
+  std::optional<std::vector<uint8_t>> known;
+  if (!is_field) known = AtRecordedEntry(index, code, static_cast<abi::Location>(word.location), word.size);
+  if (!known) known = Followed(index, code, live, word, Callers::kSure);
   if (!known && (is_followed || !before_stores)) known = Stored(word, record);
   if (!known) known = Followed(index, code, live, word, Callers::kAny);
   if (known) return RecordedWord{word, std::move(*known), ValueSource::kRecord};

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/calling_convention.h"
 #include "testgen/symbols/code_info.h"
@@ -21,6 +22,7 @@ namespace recrash {
 struct Stack {
   std::span<const UnwoundFrame> frames;
   std::span<const uint8_t> fxsave;  // of frames[0]; empty when it is not the innermost of all
+  const Report* report = nullptr;   // whose snapshots have the registers of entries
 };
 
 // A word of a record with its bytes; sizes beyond sixteen bytes are kept whole here.
@@ -74,6 +76,9 @@ class ValueReader {
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
   bool IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry, uint64_t bias);
+  // As the program recorded it when the function was entered.
+  std::optional<std::vector<uint8_t>> AtRecordedEntry(size_t index, const CodeInfo& code, abi::Location location,
+                                                      uint64_t size);
   // A word of the descriptor that is followed, as debug information has it at the frame's pc.
   std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                const abi::MapWord& word, Callers callers);
