@@ -3,7 +3,8 @@
 
   tests/real/evaluate.py [--quick] [PROGRAM…]       build, crash, reproduce; what is there already is kept
   tests/real/evaluate.py --again [PROGRAM…]         keep the builds, do the rest again
-  tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results of all
+  tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results; those that the work
+                                                    folder has not are taken from docs/evaluation/results.json
 
 Each program is built at -O2 by its own build system: in `references`, in `full`, `plain`, which has no instrumentation and
 whose crashes `recrash run` keeps, and in `references+second-chance`. A case is crashed once, and its report reproduced
@@ -31,6 +32,7 @@ import time
 import cases
 import debian
 import document
+import kept
 import product
 import programs
 from found import make_inputs
@@ -39,6 +41,7 @@ from found import programs as found_programs
 PROGRAMS = programs.PROGRAMS | found_programs.PROGRAMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+KEPT = ROOT / "docs/evaluation/results.json"
 QUICK = ("tetgen", "jsonnet", "swig")
 CRASH_SECONDS, MEMORY = 300, 8 << 30
 TRIES = 10  # a wild read hits something unmapped in most runs, not in all
@@ -339,8 +342,9 @@ def main():
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     if options.tables:
-        found = sorted((work / "results").glob("*/*.json"))
-        document.write(ROOT / "docs", [json.loads(file.read_text()) for file in found], list(PROGRAMS))
+        found = kept.gathered(KEPT, [json.loads(file.read_text()) for file in (work / "results").glob("*/*.json")])
+        kept.write(KEPT, found)
+        document.write(ROOT / "docs", found, list(PROGRAMS))
         return 0
     names = options.programs or (QUICK if options.quick else list(PROGRAMS))
     unknown = [name for name in names if name not in PROGRAMS]

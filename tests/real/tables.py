@@ -48,9 +48,14 @@ def median(values):
     return statistics.median(values) if values else 0
 
 
+def without_folders(text):
+    """Folders of this machine are nobody's business."""
+    return re.sub(r"(?<![\w.])/(?:[\w.+~-]+/)+", "", text)
+
+
 def escape(text):
-    """Names come from reports: they must not become markup, and folders of this machine are nobody's business."""
-    text = re.sub(r"(?<![\w.])/(?:[\w.+~-]+/)+", "", text)
+    """Names come from reports: they must not become markup."""
+    text = without_folders(text)
     for character in "\\`|*_<>[]":
         text = text.replace(character, "\\" + character)
     return " ".join(text.split())
