@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "agent/collector/proc_files.h"
 #include "testgen/rerun/auxiliary.h"
 #include "testgen/rerun/loader_break.h"
 
@@ -353,9 +354,23 @@ void TracedProgram::LetGo() {
     return;
   }
   for (const auto& [entry, original] : armed_) Write(entry, original.data(), 1);
-  for (const pid_t thread : threads_) Detach(thread);
+  DetachAll();
   armed_.clear();
   gone_ = true;
+}
+
+// Also those that are new and not known yet: of a process that has a traced thread nobody is told that it has ended. A
+// thread that is detached makes no more of them.
+void TracedProgram::DetachAll() const {
+  std::set<pid_t> detached;
+  for (bool more = true; more;) {
+    more = false;
+    for (const pid_t thread : ThreadIds(pid_)) {
+      if (!detached.insert(thread).second) continue;
+      Detach(thread);
+      more = true;
+    }
+  }
 }
 
 // From whatever it does: running, or stopped by something that we have not been told yet.

@@ -71,6 +71,7 @@ class TracedProgram {
   void StepOver(pid_t who, uint64_t entry);
   void DisarmIn(pid_t child) const;
   void LetGo();
+  void DetachAll() const;
   void Detach(pid_t thread) const;
   void Continue(pid_t who, int signal = 0);
   bool Write(uint64_t address, const void* bytes, size_t size) const;

@@ -48,6 +48,10 @@ __attribute__((noinline)) int Load(const std::string& name) {
 int main(int, char** argv) { BODY }
 """
 PLAIN = "return Load(argv[1]) + 1;"
+IN_A_CROWD = """
+  for (int i = 0; i < 3; ++i) std::thread([] { for (;;) std::thread([] {}).join(); }).detach();
+  return Load(argv[1]) + 1;
+"""
 IN_A_THREAD = "std::thread worker([&] { Load(argv[1]); }); worker.join(); return 1;"
 
 # A plugin that the program loads after it was entered. It counts, and its initialiser makes itself known to the program.
@@ -117,6 +121,14 @@ class Rerun(harness.Workspace):
         program = self.compile_source(body=IN_A_THREAD)
         report = self.crash_on(program, "1 2 3 0 4")
         self.assert_reproduced(self.reproduce(program, "--rerun", report=report), *self.ALL)
+
+    # A thread that is new when the program has failed is not known yet, and must be let go as well: a process whose thread
+    # is traced does not end.
+    def test_among_threads_that_come_and_go(self):
+        program = self.compile_source(body=IN_A_CROWD)
+        report = self.crash_on(program, "1 2 3 0 4")
+        for _ in range(4):
+            self.reproduce(program, "--rerun", report=report)
 
     def test_an_uncaught_exception(self):
         program = self.compile_source(source=SOURCE.replace("GUARD", 'if (!item) throw 5;'))
