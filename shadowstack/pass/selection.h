@@ -37,8 +37,8 @@ const char* ReasonText(Reason reason);
 struct Choice {
   bool monitored = false;
   Reason reason = Reason::kCanFail;
-  std::string by;  // kAlways, kNever: who asks
-  int depth = 0;   // of its copies; 0 in every mode but full
+  std::string by;             // kAlways, kNever: who asks
+  int depth = 0;              // of its copies; 0 in every mode but full
   uint32_t record_bytes = 0;  // set when the record has been made
 };
 

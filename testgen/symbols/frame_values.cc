@@ -120,8 +120,9 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
   return bytes;
 }
 
-// What the recorder saw at the entry is certain. Else what is followed is alive, or dead and stored. A caller's word comes
-// before that only where it is sure: an indirect call may have come here by a tail call, which had other arguments.
+// What the recorder saw at the entry is certain. Else what is followed is alive, or dead and stored. A caller's word
+// comes before that only where it is sure: an indirect call may have come here by a tail call, which had other
+// arguments.
 std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                   const abi::MapWord& word, std::optional<uint64_t> record,
                                                   bool before_stores) {
