@@ -24,15 +24,17 @@ ReplayWord MakeWord(const PlacedPiece& piece, const Parameter& parameter, uint64
 
 // The parameter's value on entry, pieces in order; nothing when one is not known.
 std::optional<std::vector<uint8_t>> EntryValue(ValueReader& values, size_t index, const CodeInfo& code,
-                                               const ParameterInfo& info, const PlacedParameter& placed) {
+                                               const ParameterInfo& info, const PlacedParameter& placed,
+                                               ValueReader::Callers callers) {
   const uint64_t size = placed.indirect ? 8 : info.described.type.size;
   std::vector<uint8_t> bytes(size);
   std::optional<std::vector<uint8_t>> at_pc;
   if (info.has_die)
-    at_pc = placed.indirect ? values.AddressAtPc(index, code, info.die) : values.AtPc(index, code, info.die, size);
+    at_pc =
+        placed.indirect ? values.AddressAtPc(index, code, info.die) : values.AtPc(index, code, info.die, size, callers);
   for (const PlacedPiece& piece : placed.pieces) {
     if (piece.offset + piece.size > size) return std::nullopt;
-    auto part = values.PieceAtEntry(index, code, piece);
+    auto part = values.PieceAtEntry(index, code, piece, callers);
     if (!part && at_pc)
       part.emplace(at_pc->begin() + static_cast<ptrdiff_t>(piece.offset),
                    at_pc->begin() + static_cast<ptrdiff_t>(piece.offset + piece.size));
@@ -89,7 +91,7 @@ DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code,
   call.complete = true;
   if (places->result_in_memory) {
     const PlacedPiece piece{0, 8, abi::Location::kRdi, 0};
-    const auto bytes = values.PieceAtEntry(index, code, piece);
+    const auto bytes = values.PieceAtEntry(index, code, piece, ValueReader::Callers::kAny);
     if (bytes) call.words.push_back(MakeWord(piece, {}, 0, *bytes));
     if (!bytes) call.why_not = "it has no record, and where its result goes is not known";
     call.complete = bytes.has_value();
@@ -98,7 +100,9 @@ DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code,
     Parameter& parameter = parameters[i];
     const PlacedParameter& placed = places->parameters[i];
     if (IsUnused(function.parameters[i])) continue;
-    if (const auto bytes = EntryValue(values, index, code, function.parameters[i], placed)) {
+    auto bytes = EntryValue(values, index, code, function.parameters[i], placed, ValueReader::Callers::kSure);
+    if (!bytes) bytes = EntryValue(values, index, code, function.parameters[i], placed, ValueReader::Callers::kAny);
+    if (bytes) {
       parameter.bytes = *bytes;
       parameter.indirect = placed.indirect;
       parameter.complete = true;

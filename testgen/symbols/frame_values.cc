@@ -94,7 +94,7 @@ std::optional<std::vector<uint8_t>> ValueReader::AtRecordedEntry(size_t index, c
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, const CodeInfo& code,
-                                                              const PlacedPiece& piece) {
+                                                              const PlacedPiece& piece, Callers callers) {
   if (auto recorded = AtRecordedEntry(index, code, piece.location, piece.size)) return recorded;
   const UnwoundFrame& frame = stack_.frames[index];
   const bool just_entered = frame.exact && frame.pc == code.entry;
@@ -107,7 +107,7 @@ std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, cons
     place.atom = DW_OP_reg0 + kDwarfNumber[number];
   else
     place.atom = DW_OP_reg0 + kFirstXmm + (number - static_cast<uint8_t>(abi::Location::kXmm0));
-  const auto value = AtEntry(index, &place, 1);
+  const auto value = AtEntry(index, &place, 1, callers, 0);
   if (!value || piece.size > sizeof(*value)) return std::nullopt;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&*value);
   return std::vector<uint8_t>(bytes, bytes + piece.size);

@@ -59,12 +59,8 @@ class ValueReader {
   // Where it lies in memory at the frame's pc, as the eight bytes of an address.
   std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
   // What lay at an argument's place when the function was entered: from the caller's call site, or the stack.
-  std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece);
-
-  // What the caller put into a register (or at an offset from the stack pointer) for this call.
-  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count) {
-    return AtEntry(index, ops, count, Callers::kAny, 0);
-  }
+  std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece,
+                                                   Callers callers);
 
  private:
   std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers, int depth);

@@ -4,6 +4,7 @@ import json
 import signal
 
 import harness
+import situation
 
 
 def many_files(path):
@@ -274,6 +275,15 @@ int main(void) {
 
     def test_clang_without_optimisation(self):
         self.check(("clang-19", "-O0"))
+
+    # The call site that the frame of Visit returns to is of Leaf::Accept, whose last deed was a jump to it.
+    def test_double_dispatch(self):
+        self.run_command("clang++-19", "-std=c++20", "-O2", "-g", situation.FOLDER / "tail_calls.cc", "-o", "plain")
+        self.run_command("recrash", "run", "--", "./plain", "visited", expect=139)
+        (report,) = self.reports.glob("*.rcr")
+        shown = json.loads(self.run_command("recrash", "show", report, "--json", "-").stdout)
+        visit = next(frame for frame in shown["frames"] if harness.short_name(frame["function"]) == "Visit")
+        self.assertEqual([each["value"] for each in visit["parameters"] if each["name"] == "this"], ["Counter {seen = 0}"])
 
 
 class C(harness.Workspace):
