@@ -58,7 +58,8 @@ class ValueReader {
 
   // Where it lies in memory at the frame's pc, as the eight bytes of an address.
   std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
-  // What lay at an argument's place when the function was entered: from the caller's call site, or the stack.
+  // What lay at an argument's place when the function was entered: from the recorder, the caller's call site, or the
+  // stack.
   std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece,
                                                    Callers callers);
 
