@@ -1,7 +1,11 @@
 #include "testgen/rerun/rerun.h"
 
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -55,6 +59,20 @@ std::optional<Error> Compare(const Report& first, const Report& again) {
   return std::nullopt;
 }
 
+// What a thread that stands at a function's entry is about to hand to it.
+EntrySnapshot ArgumentsAt(pid_t thread, const FrameEntry& frame) {
+  EntrySnapshot snapshot;
+  user_regs_struct registers{};
+  user_fpregs_struct vectors{};
+  ptrace(PTRACE_GETREGS, thread, nullptr, &registers);
+  ptrace(PTRACE_GETFPREGS, thread, nullptr, &vectors);
+  snapshot.entry = {frame.entry};
+  snapshot.sp = {frame.sp};
+  snapshot.integers = {registers.rdi, registers.rsi, registers.rdx, registers.rcx, registers.r8, registers.r9};
+  std::memcpy(snapshot.vectors.data(), vectors.xmm_space, sizeof snapshot.vectors);
+  return snapshot;
+}
+
 std::vector<FrameEntry> EntriesOf(const Report& report) {
   std::vector<FrameEntry> entries;
   for (const ReplayFrame& frame : report.replay->frames)
@@ -72,6 +90,7 @@ class Runner {
 
  private:
   Result<LoadedReport> RunOnce(const Round& round);
+  Status ReadFrames(LoadedReport* loaded) const;
   Result<LoadedReport> CountAll(HitCounts* counts);
   Status CountBehindGates(std::vector<FrameEntry>* frames);
   Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
@@ -82,6 +101,7 @@ class Runner {
   const RerunOptions& options_;
   Workspace workspace_;
   std::vector<Snapshot> snapshots_;
+  std::vector<EntrySnapshot> arguments_;  // of the frames whose snapshots are taken
   int round_ = 0;
 };
 
@@ -133,14 +153,24 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
   if (!report) return report.error();
   LoadedReport loaded{*std::move(report), {}};
   GoBackToFault(options_.symbols, &loaded.report);
-  Result<Backtrace> backtrace = ReadBacktrace(loaded.report, options_.symbols);
-  if (!backtrace) return backtrace.error();
-  loaded.backtrace = *std::move(backtrace);
-  Result<ReplayData> replay = MakeReplayData(loaded.report, loaded.backtrace, options_.symbols);
-  if (!replay) return replay.error();
-  loaded.report.replay = *std::move(replay);
-  std::ranges::sort(loaded.report.replay->frames, {}, &ReplayFrame::index);
+  if (const Status status = ReadFrames(&loaded); !status) return status.error();
   return loaded;
+}
+
+// With the arguments that were seen at the entries, as if the program had recorded them itself.
+Status Runner::ReadFrames(LoadedReport* loaded) const {
+  std::optional<SnapshotLog> seen;
+  if (!arguments_.empty()) seen = SnapshotLog{{}, arguments_, {}};
+  std::swap(loaded->report.snapshots, seen);
+  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, options_.symbols);
+  std::swap(loaded->report.snapshots, seen);
+  if (!backtrace) return backtrace.error();
+  loaded->backtrace = *std::move(backtrace);
+  Result<ReplayData> replay = MakeReplayData(loaded->report, loaded->backtrace, options_.symbols);
+  if (!replay) return replay.error();
+  loaded->report.replay = *std::move(replay);
+  std::ranges::sort(loaded->report.replay->frames, {}, &ReplayFrame::index);
+  return Ok{};
 }
 
 Result<LoadedReport> Runner::CountAll(HitCounts* counts) {
@@ -162,6 +192,7 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
     Result<Snapshot> snapshot = TakeSnapshot(program.pid(), frames[i].frame);
     if (!snapshot) problem = snapshot.error();
     if (problem) return false;
+    arguments_.push_back(ArgumentsAt(program.stopped(), frames[i]));
     size += snapshot->size();
     if (size <= kMostSnapshots) snapshots_.push_back(*std::move(snapshot));
     return true;

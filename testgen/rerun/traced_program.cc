@@ -292,6 +292,7 @@ void TracedProgram::Trapped(pid_t who) {
     StepOver(who, entry);
     return;
   }
+  stopped_ = who;
   const AtEntry then = threads_.contains(who) ? on_entry_(*this, entry, registers.rsp) : AtEntry::kGoOn;
   if (then == AtEntry::kGoOn && EmulatePush(&registers, entry)) {
     ptrace(PTRACE_SETREGS, who, nullptr, &registers);

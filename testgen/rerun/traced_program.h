@@ -55,6 +55,8 @@ class TracedProgram {
   void Arm(uint64_t entry);
   void Disarm(uint64_t entry);
   pid_t pid() const { return pid_; }
+  // The thread that stands at an entry, within OnEntry.
+  pid_t stopped() const { return stopped_; }
 
  private:
   Result<int> Start(const TracedStart& start);
@@ -79,6 +81,7 @@ class TracedProgram {
   OnLoaded on_loaded_;
   OnEntry on_entry_;
   pid_t pid_ = 0;
+  pid_t stopped_ = 0;
   Fd memory_;
   uint64_t program_entry_ = 0;                      // AT_ENTRY, while it has not been reached
   uint64_t loader_break_ = 0;                       // reached when a library has been loaded; 0: there is no loader
