@@ -73,7 +73,7 @@ class WithoutRecords(Situation):
         self.run_command("recrash", "run", "--once", "--", program, "landed", expect=128 + SEGV)
         (report,) = self.reports.glob("*.rcr")
         frames = {harness.short_name(frame["function"]): call(frame) for frame in self.frames(report)}
-        self.assertEqual(frames["Work"], "Work(number = ?, name = ?)")
+        self.assertIn("name = ?)", frames["Work"])  # its number LLVM 22 still has, in a register of the caller
         self.assertEqual(frames["Land"], "Land(number = ?, name = ?)")
 
 
