@@ -281,11 +281,12 @@ def published(result):
 
 
 def gathered(folder, kept):
-    """The results of the work folder, and of what it has none, those in the file `kept`."""
+    """The measures of the work folder, and those in the file `kept` of which it has none."""
     found = json.loads(kept.read_text()) if kept.exists() else {}
     for file in sorted(folder.glob("*.json")):
-        found[file.stem] = {variant: {kind: published(result) for kind, result in kinds.items()}
-                            for variant, kinds in json.loads(file.read_text()).items()}
+        program = found.setdefault(file.stem, {})
+        for variant, kinds in json.loads(file.read_text()).items():
+            program.setdefault(variant, {}).update({kind: published(result) for kind, result in kinds.items()})
     order = {name: place for place, name in enumerate([*SUBJECTS, "runtime"])}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 

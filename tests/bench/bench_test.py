@@ -241,11 +241,13 @@ class Published(unittest.TestCase):
     def test_results_without_the_machine_and_those_that_are_known_elsewhere(self):
         with tempfile.TemporaryDirectory() as place:
             folder = pathlib.Path(place)
-            (folder / "kept").write_text(json.dumps({"pugixml": {"plain": {}}, "cppcheck": {"plain": {"sizes": {"text": 2}}}}))
+            (folder / "kept").write_text(json.dumps({
+                "pugixml": {"plain": {"sizes": {"text": 5}, "compile": {"rounds": []}}}, "cppcheck": {"plain": {"sizes": {"text": 2}}}}))
             (folder / "pugixml.json").write_text(json.dumps(
                 {"plain": {"sizes": {"key": ["-I/home/me/a"], "text": 1}, "time": {"key": [], "words": "no /home/me/b there"}}}))
             self.assertEqual(bench.gathered(folder, folder / "kept"), {
-                "pugixml": {"plain": {"sizes": {"text": 1}, "time": {"words": "no b there"}}}, "cppcheck": {"plain": {"sizes": {"text": 2}}}})
+                "pugixml": {"plain": {"sizes": {"text": 1}, "compile": {"rounds": []}, "time": {"words": "no b there"}}},
+                "cppcheck": {"plain": {"sizes": {"text": 2}}}})
 
 
 class Ends(unittest.TestCase):
