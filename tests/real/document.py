@@ -9,7 +9,7 @@ from product import MODES
 PAGE = """# Evaluation
 
 Crashes of programs that nobody here wrote, each made into tests. This page and its plot are written by
-`./dev evaluate --tables` from the results of
+`./dev evaluate --tables` from `evaluation/results.json` and, where there are newer ones, the results of
 
 ```
 ./dev evaluate                # all programs, all modes; resumable, builds are kept
@@ -22,7 +22,8 @@ so that all arguments come from DWARF. `second-chance` is the second crash of a 
 first crash's own profile; `adaptive` its first, with no profile (`exact-entry-state.md`). The inputs are a table of real crashes ({cases} cases of {programs} programs), and crashes
 that we found ourselves (`tests/real/found`). Frames that are inlined, of a system library, or of code without records and
 debug information are not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows
-are counted apart. A frame counts as reproduced when it died of the same failure at the same place in every run.
+are counted apart; where an overflow ends, and with it how many of its frames still find what they consumed, is chance: the stack
+starts elsewhere in each run. A frame counts as reproduced when it died of the same failure at the same place in every run.
 Two cores that other work shared: times are as they came.
 
 ## In all
@@ -41,7 +42,7 @@ Frames that reproduced, of those tried; overflows aside where not said otherwise
 
 Reports with the memory of entries (`exact-entry-state.md`). "After work": the program had other inputs before the one that it fails on
 (`./dev evaluate --work-first --mode second-chance --mode adaptive`); what did not reproduce there are outer frames, of which a replay does the
-work again and did not always end within 10 s. Pauses of more than five milliseconds are from before the log had small pages.
+work again and did not always end within 10 s.
 
 {recorder}
 
