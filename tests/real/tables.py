@@ -162,7 +162,7 @@ def summary(results):
         line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
-        line("signal to report on disk, median / longest", lambda m: times(results.of(m), "report_ms")),
+        line("signal to report on disk, to a tick of its time stamp, median / longest", lambda m: times(results.of(m), "report_ms")),
         line("of these until it is packed and written, median / longest",
              lambda m: times(results.of(m), "collect_ms")),
         line("report to verdicts, tests not built, median", lambda m: f"{median([r['seconds'][-1] for r in results.of(m) if 'seconds' in r]):.1f} s"),
