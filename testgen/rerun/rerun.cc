@@ -59,13 +59,14 @@ std::optional<Error> Compare(const Report& first, const Report& again) {
   return std::nullopt;
 }
 
-// What a thread that stands at a function's entry is about to hand to it.
-EntrySnapshot ArgumentsAt(pid_t thread, const FrameEntry& frame) {
+// What a thread that stands at a function's entry hands to it.
+std::optional<EntrySnapshot> HandedOver(pid_t thread, const FrameEntry& frame) {
   EntrySnapshot snapshot;
   user_regs_struct registers{};
   user_fpregs_struct vectors{};
-  ptrace(PTRACE_GETREGS, thread, nullptr, &registers);
-  ptrace(PTRACE_GETFPREGS, thread, nullptr, &vectors);
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0 ||
+      ptrace(PTRACE_GETFPREGS, thread, nullptr, &vectors) != 0)
+    return std::nullopt;
   snapshot.entry = {frame.entry};
   snapshot.sp = {frame.sp};
   snapshot.integers = {registers.rdi, registers.rsi, registers.rdx, registers.rcx, registers.r8, registers.r9};
@@ -192,7 +193,7 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
     Result<Snapshot> snapshot = TakeSnapshot(program.pid(), frames[i].frame);
     if (!snapshot) problem = snapshot.error();
     if (problem) return false;
-    arguments_.push_back(ArgumentsAt(program.stopped(), frames[i]));
+    if (const auto arguments = HandedOver(program.stopped(), frames[i])) arguments_.push_back(*arguments);
     size += snapshot->size();
     if (size <= kMostSnapshots) snapshots_.push_back(*std::move(snapshot));
     return true;

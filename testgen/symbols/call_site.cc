@@ -39,14 +39,6 @@ bool SamePlace(const Dwarf_Op& a, const Dwarf_Op& b) {
   return a.atom == b.atom && a.number == b.number && a.number2 == b.number2;
 }
 
-}  // namespace
-
-std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_address) {
-  return Search(function, return_address, 0);
-}
-
-namespace {
-
 bool IsNamed(Dwarf_Die& target, const CodeInfo& callee, const ExpressionContext& context) {
   std::string name = LinkageName(target);
   if (name.empty()) name = DieName(target);
@@ -60,6 +52,10 @@ bool IsNamed(Dwarf_Die& target, const CodeInfo& callee, const ExpressionContext&
 }
 
 }  // namespace
+
+std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_address) {
+  return Search(function, return_address, 0);
+}
 
 Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context) {
   Dwarf_Attribute attribute;
