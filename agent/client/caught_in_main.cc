@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
-#include "agent/client/text.h"
 #include "agent/client/type_info.h"
 
 struct _Unwind_Context;

@@ -17,11 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/text.h"
+#include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
-#include "agent/client/snapshot/recorder.h"
-#include "agent/client/text.h"
+#include "agent/client/record/recorder.h"
 #include "agent/client/type_name.h"
-#include "agent/client/undisturbed.h"
 
 namespace recrash::client {
 

@@ -13,12 +13,12 @@
 
 #include <new>
 
+#include "agent/base/signal_safe/text.h"
+#include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
-#include "agent/client/snapshot/patcher.h"
-#include "agent/client/text.h"
-#include "agent/client/undisturbed.h"
+#include "agent/client/watch/patcher.h"
 #include "client/linux/handler/exception_handler.h"
 
 namespace recrash::client {

@@ -13,10 +13,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
-#include "agent/client/text.h"
 #include "agent/client/type_info.h"
 
 extern "C" {

@@ -16,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/memory_maps.h"
+#include "agent/base/signal_safe/page_scan.h"
+#include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
-#include "agent/client/memory_maps.h"
-#include "agent/client/page_scan.h"
-#include "agent/client/raw_format.h"
-#include "agent/client/text.h"
+#include "shadowstack/raw_format.h"
 
 namespace recrash::client {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
-#include "agent/client/snapshot/trampoline.h"
+#include "agent/client/watch/trampoline.h"
 
 extern "C" {
 __attribute__((weak)) int __interceptor_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);

@@ -2,7 +2,7 @@
 #ifndef RECRASH_AGENT_CLIENT_TYPE_NAME_H_
 #define RECRASH_AGENT_CLIENT_TYPE_NAME_H_
 
-#include "agent/client/text.h"
+#include "agent/base/signal_safe/text.h"
 
 namespace recrash::client {
 

@@ -8,11 +8,11 @@
 #include <cstring>
 
 #include "agent/collector/inputs.h"
-#include "agent/collector/memory_choice.h"
-#include "agent/collector/proc_files.h"
 #include "agent/collector/snapshots.h"
-#include "agent/collector/stopped_process.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/memory_choice.h"
+#include "agent/process/proc_files.h"
+#include "agent/process/stopped_process.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 #include "shadowstack/abi.h"
 
 namespace recrash {

@@ -1,5 +1,5 @@
 // Entry states where the kernel tracks no writes: the memory of the crash, with copies of what a frame's arguments
-// reached at its entry (agent/client/snapshot/entry_copies.h) laid over it.
+// reached at its entry (agent/client/record/entry_copies.h) laid over it.
 #ifndef RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
 #define RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
 
@@ -7,11 +7,11 @@
 #include <span>
 #include <vector>
 
-#include "agent/client/snapshot/log_format.h"
+#include "agent/base/result.h"
 #include "agent/collector/crash_heap.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
+#include "shadowstack/log_format.h"
 
 namespace recrash {
 

@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "agent/client/snapshot/log_format.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/report.h"
+#include "shadowstack/log_format.h"
 
 namespace recrash {
 

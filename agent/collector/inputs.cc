@@ -8,10 +8,10 @@
 
 #include <algorithm>
 
+#include "agent/base/fd.h"
+#include "agent/base/sha256.h"
 #include "agent/collector/collect.h"
-#include "agent/collector/proc_files.h"
-#include "agent/report/fd.h"
-#include "agent/report/sha256.h"
+#include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {

@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "agent/collector/proc_files.h"
+#include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "agent/client/snapshot/log_format.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/target_memory.h"
+#include "shadowstack/log_format.h"
 
 namespace recrash {
 

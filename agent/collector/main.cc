@@ -22,7 +22,7 @@
 #include "agent/collector/minidump.h"
 #include "agent/collector/profile_update.h"
 #include "agent/collector/report_name.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/writer.h"
 
 namespace recrash {

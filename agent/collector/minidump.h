@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "agent/report/result.h"
+#include "agent/base/result.h"
 #include "shadowstack/abi.h"
 
 namespace recrash {

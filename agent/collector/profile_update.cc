@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
-#include "agent/collector/code_image.h"
-#include "agent/report/elf_notes.h"
+#include "agent/elf/code_image.h"
+#include "agent/elf/elf_notes.h"
 
 namespace recrash {
 namespace {

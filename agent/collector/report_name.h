@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "agent/report/result.h"
+#include "agent/base/result.h"
 
 namespace recrash {
 

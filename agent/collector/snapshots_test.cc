@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "agent/client/snapshot/version_log.h"
+#include "agent/client/record/version_log.h"
 #include "agent/collector/testing_log.h"
 #include "agent/report/entry_states.h"
 

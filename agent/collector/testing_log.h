@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "agent/client/snapshot/log_format.h"
+#include "shadowstack/log_format.h"
 
 namespace recrash {
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/format.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

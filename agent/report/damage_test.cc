@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/report/archive.h"
-#include "agent/report/damaged_report.h"
+#include "agent/report/testing_damaged_report.h"
 
 namespace recrash {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/report/elf_notes.h"
+#include "agent/base/result.h"
+#include "agent/elf/elf_notes.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

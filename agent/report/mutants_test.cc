@@ -8,8 +8,8 @@
 #include <random>
 
 #include "agent/report/archive.h"
-#include "agent/report/damaged_report.h"
-#include "agent/report/memory_limit.h"
+#include "agent/report/testing_damaged_report.h"
+#include "agent/report/testing_memory_limit.h"
 
 namespace recrash {
 namespace {

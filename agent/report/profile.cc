@@ -12,9 +12,9 @@
 #include <map>
 #include <tuple>
 
-#include "agent/client/snapshot/profile_line.h"
-#include "agent/report/fd.h"
-#include "agent/report/file_io.h"
+#include "agent/base/fd.h"
+#include "agent/base/file_io.h"
+#include "agent/base/signal_safe/profile_line.h"
 
 namespace recrash {
 namespace {

@@ -1,5 +1,5 @@
 // A profile as a value: the functions that second chance watches. The file is text, described in
-// agent/client/snapshot/profile_line.h, and whoever reads it takes it for hostile.
+// agent/base/signal_safe/profile_line.h, and whoever reads it takes it for hostile.
 #ifndef RECRASH_AGENT_REPORT_PROFILE_H_
 #define RECRASH_AGENT_REPORT_PROFILE_H_
 
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "agent/report/result.h"
+#include "agent/base/result.h"
 
 namespace recrash {
 

@@ -10,10 +10,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include "agent/client/raw_format.h"
-#include "agent/report/elf_notes.h"
+#include "agent/elf/elf_notes.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
+#include "shadowstack/raw_format.h"
 
 namespace recrash {
 namespace {

@@ -1,11 +1,11 @@
-// The raw fallback that a client without a collector leaves (agent/client/raw_format.h), as a report.
+// The raw fallback that a client without a collector leaves (shadowstack/raw_format.h), as a report.
 #ifndef RECRASH_AGENT_REPORT_RAW_READER_H_
 #define RECRASH_AGENT_REPORT_RAW_READER_H_
 
-#include "agent/report/file_io.h"
+#include "agent/base/file_io.h"
+#include "agent/base/result.h"
 #include "agent/report/reader.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

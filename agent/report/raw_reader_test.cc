@@ -1,4 +1,4 @@
-// The raw fallback of a client that had no collector, made by hand as agent/client/raw_format.h says.
+// The raw fallback of a client that had no collector, made by hand as shadowstack/raw_format.h says.
 #include "agent/report/raw_reader.h"
 
 #include <gmock/gmock.h>
@@ -10,9 +10,9 @@
 #include <iterator>
 #include <random>
 
-#include "agent/client/raw_format.h"
 #include "agent/report/reader.h"
 #include "agent/report/testing_reports.h"
+#include "shadowstack/raw_format.h"
 
 namespace recrash {
 namespace {

@@ -5,14 +5,14 @@
 #include <new>
 #include <vector>
 
-#include "agent/client/raw_format.h"
+#include "agent/base/crc32c.h"
+#include "agent/base/file_io.h"
 #include "agent/report/archive.h"
-#include "agent/report/crc32c.h"
-#include "agent/report/file_io.h"
 #include "agent/report/format.h"
 #include "agent/report/raw_reader.h"
 #include "agent/report/section_io.h"
 #include "agent/report/word_packing.h"
+#include "shadowstack/raw_format.h"
 
 namespace recrash {
 namespace {

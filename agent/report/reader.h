@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

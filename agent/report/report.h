@@ -150,7 +150,7 @@ struct SnapshotFigures {
   uint64_t longest_pause_ns = 0;
   uint64_t pages_copied = 0;
   uint64_t log_bytes = 0;  // of page contents, at most at one time
-  // Estimated, at the costs of one that agent/client/snapshot/log_format.h gives.
+  // Estimated, at the costs of one that shadowstack/log_format.h gives.
   uint64_t entries = 0;     // of watched functions, as far as they were counted
   uint64_t entries_ns = 0;  // that these took beside snapshots
   uint64_t faults_ns = 0;   // that the program took to write to pages for the first time after a snapshot

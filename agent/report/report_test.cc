@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "agent/report/crc32c.h"
+#include "agent/base/crc32c.h"
 
 namespace recrash {
 namespace {

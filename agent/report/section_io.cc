@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "agent/report/crc32c.h"
+#include "agent/base/crc32c.h"
 
 namespace recrash {
 namespace {

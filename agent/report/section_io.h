@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/report/file_io.h"
+#include "agent/base/file_io.h"
+#include "agent/base/result.h"
 #include "agent/report/format.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

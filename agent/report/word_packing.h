@@ -17,8 +17,8 @@
 #include <span>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/format.h"
-#include "agent/report/result.h"
 #include "agent/report/section_io.h"
 
 namespace recrash {

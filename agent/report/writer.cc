@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "agent/base/crc32c.h"
+#include "agent/base/file_io.h"
 #include "agent/report/archive.h"
-#include "agent/report/crc32c.h"
-#include "agent/report/file_io.h"
 #include "agent/report/format.h"
 #include "agent/report/section_io.h"
 #include "agent/report/word_packing.h"

@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

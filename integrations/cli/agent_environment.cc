@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "agent/report/elf_notes.h"
+#include "agent/elf/elf_notes.h"
 #include "integrations/cli/support.h"
 
 namespace recrash::cli {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash::cli {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "agent/report/result.h"
+#include "agent/base/result.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/suite.h"
 #include "testgen/verify/verify.h"

@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/client/snapshot/profile_line.h"
+#include "agent/base/signal_safe/profile_line.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
-#include "testgen/symbols/names.h"
+#include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/profiled_functions.h"
 
 namespace recrash::cli {

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "agent/base/result.h"
 #include "agent/report/profile.h"
-#include "agent/report/result.h"
 #include "integrations/cli/material.h"
 
 namespace recrash::cli {

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "agent/report/result.h"
+#include "agent/base/result.h"
 
 namespace recrash::cli {
 

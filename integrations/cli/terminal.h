@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "agent/report/result.h"
+#include "agent/base/result.h"
 
 namespace recrash::cli {
 

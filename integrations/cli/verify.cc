@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "agent/report/elf_notes.h"
+#include "agent/elf/elf_notes.h"
 #include "integrations/cli/built_tests.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/pipeline.h"

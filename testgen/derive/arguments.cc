@@ -8,8 +8,8 @@
 #include <cstring>
 #include <optional>
 
-#include "agent/collector/proc_files.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/proc_files.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
 
 namespace recrash {

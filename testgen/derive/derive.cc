@@ -5,11 +5,11 @@
 #include <optional>
 #include <set>
 
+#include "agent/process/traced_program.h"
 #include "testgen/derive/arguments.h"
 #include "testgen/derive/replayed_memory.h"
 #include "testgen/rerun/hit_counts.h"
 #include "testgen/rerun/rounds.h"
-#include "testgen/rerun/traced_program.h"
 #include "testgen/verify/replays.h"
 
 namespace recrash {

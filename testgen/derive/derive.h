@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 #include "testgen/verify/verify.h"
 
 namespace recrash {

@@ -11,7 +11,7 @@
 
 #include "agent/report/entry_states.h"
 #include "agent/report/pages.h"
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

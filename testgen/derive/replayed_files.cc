@@ -7,7 +7,7 @@
 #include <iterator>
 #include <optional>
 
-#include "agent/collector/proc_files.h"
+#include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {

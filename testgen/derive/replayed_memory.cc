@@ -6,8 +6,8 @@
 #include <deque>
 #include <optional>
 
-#include "agent/collector/proc_files.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/proc_files.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
 #include "testgen/derive/replayed_files.h"
 

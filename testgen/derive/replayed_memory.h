@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/pages.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <span>
 
-#include "agent/collector/memory_choice.h"
-#include "agent/collector/proc_files.h"
-#include "agent/collector/target_memory.h"
+#include "agent/process/memory_choice.h"
+#include "agent/process/proc_files.h"
+#include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "agent/report/pages.h"

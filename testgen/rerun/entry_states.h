@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

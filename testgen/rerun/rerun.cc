@@ -10,7 +10,7 @@
 #include <optional>
 #include <set>
 
-#include "agent/collector/proc_files.h"
+#include "agent/process/proc_files.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "agent/report/reader.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {

@@ -9,8 +9,8 @@
 #include <functional>
 #include <vector>
 
+#include "agent/process/traced_program.h"
 #include "testgen/rerun/hit_counts.h"
-#include "testgen/rerun/traced_program.h"
 
 namespace recrash {
 

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
 
 namespace recrash {
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testgen/symbols/crashed_process.h"
+#include "testgen/symbols/testing_crashed_process.h"
 
 namespace recrash {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "testgen/symbols/dwarf_call.h"
-#include "testgen/symbols/recorded_call.h"
-#include "testgen/symbols/streams.h"
+#include "testgen/symbols/values/dwarf_call.h"
+#include "testgen/symbols/values/recorded_call.h"
+#include "testgen/symbols/values/streams.h"
 
 namespace recrash {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "testgen/symbols/backtrace.h"
-#include "testgen/symbols/code_info.h"
-#include "testgen/symbols/frame_values.h"
-#include "testgen/symbols/render.h"
+#include "testgen/symbols/stack/code_info.h"
+#include "testgen/symbols/text/render.h"
+#include "testgen/symbols/values/frame_values.h"
 
 namespace recrash {
 

@@ -8,10 +8,10 @@
 #include <cstddef>
 #include <optional>
 
-#include "testgen/symbols/code_info.h"
-#include "testgen/symbols/module_set.h"
-#include "testgen/symbols/target_memory.h"
-#include "testgen/symbols/unwind.h"
+#include "testgen/symbols/files/module_set.h"
+#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/stack/code_info.h"
+#include "testgen/symbols/stack/unwind.h"
 
 namespace recrash {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "shadowstack/abi.h"
-#include "testgen/symbols/module_set.h"
+#include "testgen/symbols/files/module_set.h"
 
 namespace recrash {
 namespace {

@@ -3,7 +3,7 @@
 #include <tuple>
 
 #include "testgen/symbols/backtrace.h"
-#include "testgen/symbols/module_set.h"
+#include "testgen/symbols/files/module_set.h"
 
 namespace recrash {
 namespace {

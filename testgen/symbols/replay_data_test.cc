@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "testgen/symbols/crashed_process.h"
+#include "testgen/symbols/testing_crashed_process.h"
 
 namespace recrash {
 namespace {

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "agent/report/entry_states.h"
-#include "testgen/verify/replayed_program.h"
-#include "testgen/verify/test_library.h"
+#include "testgen/verify/testing_replayed_program.h"
+#include "testgen/verify/testing_test_library.h"
 
 namespace recrash {
 namespace {

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

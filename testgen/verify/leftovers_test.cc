@@ -11,8 +11,8 @@
 #include <functional>
 #include <string>
 
-#include "testgen/verify/replayed_program.h"
-#include "testgen/verify/test_library.h"
+#include "testgen/verify/testing_replayed_program.h"
+#include "testgen/verify/testing_test_library.h"
 
 namespace recrash {
 namespace {

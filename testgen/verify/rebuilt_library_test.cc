@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <span>
 
-#include "testgen/replay/input_check.h"
+#include "testgen/replay/host/input_check.h"
 
 namespace recrash {
 namespace {

@@ -9,11 +9,11 @@
 #include <memory>
 #include <vector>
 
+#include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "agent/report/result.h"
-#include "testgen/replay/plan.h"
-#include "testgen/replay/plan_builder.h"
-#include "testgen/replay/subject.h"
+#include "testgen/replay/host/subject.h"
+#include "testgen/replay/plan/plan.h"
+#include "testgen/replay/plan/plan_builder.h"
 #include "testgen/verify/verify.h"
 
 namespace recrash {

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

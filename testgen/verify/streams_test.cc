@@ -1,7 +1,7 @@
 // Functions that were handed a stream: at the crash it has been read, so they are tried again with it rewound.
 #include <gtest/gtest.h>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

@@ -1,10 +1,9 @@
 // Generated tests as their reader runs them: a library of TESTs inside the program, started by its launcher.
-#include "testgen/verify/test_library.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
+#include "testgen/verify/testing_test_library.h"
 
 namespace recrash {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

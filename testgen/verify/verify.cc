@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 #include "testgen/verify/choose.h"
 #include "testgen/verify/replays.h"
 

@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "testgen/verify/replayed_program.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {

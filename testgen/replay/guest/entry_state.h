@@ -2,7 +2,7 @@
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_ENTRY_STATE_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_ENTRY_STATE_H_
 
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 

@@ -16,8 +16,8 @@
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/left_out.h"
-#include "testgen/replay/recorded_path.h"
+#include "testgen/replay/plan/left_out.h"
+#include "testgen/replay/plan/recorded_path.h"
 
 namespace recrash::replay {
 namespace {

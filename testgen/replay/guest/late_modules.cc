@@ -5,7 +5,7 @@
 
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/left_out.h"
+#include "testgen/replay/plan/left_out.h"
 
 extern "C" char** environ;
 

@@ -4,7 +4,7 @@
 #define RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 
 #include "testgen/replay/guest/modules.h"
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 

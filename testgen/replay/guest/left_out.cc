@@ -1,5 +1,5 @@
 // For the build for tests alone.
-#include "testgen/replay/left_out.h"
+#include "testgen/replay/plan/left_out.h"
 
 #include <stdlib.h>
 

@@ -25,7 +25,7 @@
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/left_out.h"
+#include "testgen/replay/plan/left_out.h"
 
 // gdb scripts break here: `function` is what will be called next.
 extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {

@@ -6,7 +6,7 @@
 
 #include "testgen/replay/guest/call.h"
 #include "testgen/replay/guest/rewind.h"
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "recrash/verdict.h"
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 

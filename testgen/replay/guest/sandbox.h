@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <ucontext.h>
 
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 

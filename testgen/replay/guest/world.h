@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "testgen/replay/plan.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 

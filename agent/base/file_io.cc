@@ -1,0 +1,90 @@
+#include "agent/base/file_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace recrash {
+namespace {
+
+Error NotWritten(const std::string& path, int problem) {
+  std::string message = path + ": report not written: " + std::strerror(problem);
+  if (problem == ENOSPC || problem == EDQUOT)
+    message += "\n  free some space there, or choose another place with RECRASH_DIR";
+  else if (problem == ENOENT || problem == EACCES || problem == EROFS)
+    message += "\n  choose a directory that exists and may be written, with RECRASH_DIR";
+  return Error{Errc::kRefused, message};
+}
+
+}  // namespace
+
+Result<OutputFile> OutputFile::Create(const std::string& path) {
+  std::string temporary = path + ".XXXXXX";
+  Fd fd(mkostemp(temporary.data(), O_CLOEXEC));  // 0600, whatever the umask
+  if (!fd) return NotWritten(path, errno);
+  return OutputFile(std::move(fd), path, std::move(temporary));
+}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+Status OutputFile::WriteAt(uint64_t offset, const void* data, size_t size) {
+  const char* bytes = static_cast<const char*>(data);
+  while (size > 0) {
+    const ssize_t written = pwrite(fd_.get(), bytes, size, static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return NotWritten(path_, written < 0 ? errno : ENOSPC);
+    bytes += written;
+    size -= written;
+    offset += written;
+  }
+  return Ok{};
+}
+
+Status OutputFile::Keep() {
+  // close() may report what write() could not yet know (NFS, quotas).
+  Fd closing = std::exchange(fd_, Fd());
+  if (close(closing.Release()) != 0 && errno != EINTR) return NotWritten(path_, errno);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) return NotWritten(path_, errno);
+  temporary_.clear();
+  return Ok{};
+}
+
+Result<InputFile> InputFile::Open(const std::string& path) {
+  // O_NONBLOCK: a FIFO of that name must not hold the tool up.
+  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR) return Error{Errc::kMissing, path + ": no such report"};
+    return Error{Errc::kRefused, path + ": cannot be read: " + std::strerror(errno)};
+  }
+  struct stat status;
+  if (fstat(fd.get(), &status) != 0) return Error{Errc::kRefused, path + ": cannot be read: " + std::strerror(errno)};
+  if (!S_ISREG(status.st_mode)) return Error{Errc::kRefused, path + ": is not a regular file, so not a report"};
+  return InputFile(std::move(fd), path, static_cast<uint64_t>(status.st_size));
+}
+
+Status InputFile::ReadAt(uint64_t offset, void* out, size_t size) const {
+  char* bytes = static_cast<char*>(out);
+  while (size > 0) {
+    const ssize_t got = pread(fd_.get(), bytes, size, static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Error{Errc::kRefused, path_ + ": cannot be read: " + std::strerror(errno)};
+    if (got == 0)
+      return Damaged("ends at byte " + std::to_string(offset) + ", " + std::to_string(size) + " more are needed");
+    bytes += got;
+    size -= got;
+    offset += got;
+  }
+  return Ok{};
+}
+
+Error InputFile::Damaged(const std::string& what) const {
+  return Error{Errc::kDamaged, path_ + ": damaged report: " + what};
+}
+
+}  // namespace recrash

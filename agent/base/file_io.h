@@ -1,0 +1,54 @@
+// The two ends of a report's file: one that appears only when it is complete, and one that is read at offsets.
+#ifndef RECRASH_AGENT_BASE_FILE_IO_H_
+#define RECRASH_AGENT_BASE_FILE_IO_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "agent/base/fd.h"
+#include "agent/base/result.h"
+
+namespace recrash {
+
+// A new file beside `path`, mode 0600, that takes its name when it is kept and is removed when it is not.
+class OutputFile {
+ public:
+  static Result<OutputFile> Create(const std::string& path);
+  OutputFile(OutputFile&&) = default;
+  ~OutputFile();
+
+  Status WriteAt(uint64_t offset, const void* data, size_t size);
+  Status Keep();
+
+ private:
+  OutputFile(Fd fd, std::string path, std::string temporary)
+      : fd_(std::move(fd)), path_(std::move(path)), temporary_(std::move(temporary)) {}
+
+  Fd fd_;
+  std::string path_;
+  std::string temporary_;  // empty after Keep, and in what was moved from
+};
+
+class InputFile {
+ public:
+  // kMissing when there is no such file, kRefused when it is not a regular file or may not be read.
+  static Result<InputFile> Open(const std::string& path);
+
+  const std::string& path() const { return path_; }
+  uint64_t size() const { return size_; }
+  Status ReadAt(uint64_t offset, void* out, size_t size) const;
+  // An Error that begins as all of them do: "<path>: damaged report: ".
+  Error Damaged(const std::string& what) const;
+
+ private:
+  InputFile(Fd fd, std::string path, uint64_t size) : fd_(std::move(fd)), path_(std::move(path)), size_(size) {}
+
+  Fd fd_;
+  std::string path_;
+  uint64_t size_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_BASE_FILE_IO_H_

@@ -1,0 +1,47 @@
+// A value or the reason why there is none, in the manner of std::expected (which comes with C++23).
+#ifndef RECRASH_AGENT_BASE_RESULT_H_
+#define RECRASH_AGENT_BASE_RESULT_H_
+
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace recrash {
+
+enum class Errc {
+  kUsage,               // exit code 2
+  kDamaged,             // exit code 3: a report that cannot be understood
+  kUnsupportedVersion,  // exit code 3
+  kMissing,             // exit code 4: a file that is needed is not there
+  kRefused,             // exit code 4: the machine or the file system said no
+};
+
+struct Error {
+  Errc code;
+  std::string message;  // names the file, what was found, what was expected; the way out on a second line
+};
+
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit on purpose
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit on purpose
+
+  explicit operator bool() const { return state_.index() == 0; }
+  T& operator*() & { return std::get<0>(state_); }
+  const T& operator*() const& { return std::get<0>(state_); }
+  T&& operator*() && { return std::get<0>(std::move(state_)); }
+  T* operator->() { return &std::get<0>(state_); }
+  const T* operator->() const { return &std::get<0>(state_); }
+  const Error& error() const { return std::get<1>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+struct Ok {};
+using Status = Result<Ok>;
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_BASE_RESULT_H_

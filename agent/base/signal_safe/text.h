@@ -1,0 +1,81 @@
+// Text without stdio, allocation or locale: a line is built in a buffer of the caller's and always ends in a NUL.
+//
+// Signal-safe throughout.
+#ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_TEXT_H_
+#define RECRASH_AGENT_BASE_SIGNAL_SAFE_TEXT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shadowstack/abi.h"
+
+namespace recrash::client {
+
+class Text {
+ public:
+  template <size_t N>
+  explicit Text(char (&buffer)[N]) : begin_(buffer), end_(buffer + N - 1), at_(buffer) {
+    *at_ = 0;
+  }
+
+  RECRASH_SIGNAL_SAFE Text& operator<<(const char* text) {
+    while (*text != 0 && at_ < end_) *at_++ = *text++;
+    *at_ = 0;
+    return *this;
+  }
+
+  RECRASH_SIGNAL_SAFE Text& Decimal(uint64_t value, unsigned width = 1) { return Number(value, 10, width); }
+  RECRASH_SIGNAL_SAFE Text& Hex(uint64_t value) { return Number(value, 16, 1); }
+
+  const char* c_str() const { return begin_; }
+  size_t size() const { return static_cast<size_t>(at_ - begin_); }
+  bool full() const { return at_ == end_; }
+
+ private:
+  RECRASH_SIGNAL_SAFE Text& Number(uint64_t value, unsigned base, unsigned width) {
+    char digits[24];
+    unsigned count = 0;
+    do {
+      digits[count++] = "0123456789abcdef"[value % base];
+      value /= base;
+    } while (value != 0);
+    while (count < width && count < sizeof digits) digits[count++] = '0';
+    while (count != 0 && at_ < end_) *at_++ = digits[--count];
+    *at_ = 0;
+    return *this;
+  }
+
+  char* begin_;
+  char* end_;
+  char* at_;
+};
+
+// Reads digits of the base at `text` and moves it past them; 0 when there are none.
+RECRASH_SIGNAL_SAFE inline uint64_t ReadNumber(const char*& text, unsigned base) {
+  uint64_t value = 0;
+  for (;; ++text) {
+    unsigned digit;
+    if (*text >= '0' && *text <= '9')
+      digit = static_cast<unsigned>(*text - '0');
+    else if (*text >= 'a' && *text <= 'f')
+      digit = static_cast<unsigned>(*text - 'a') + 10;
+    else
+      return value;
+    if (digit >= base) return value;
+    value = value * base + digit;
+  }
+}
+
+// Copies with truncation; `out` always ends in a NUL.
+template <size_t N>
+RECRASH_SIGNAL_SAFE void CopyText(char (&out)[N], const char* text) {
+  size_t i = 0;
+  if (text != nullptr) {
+    for (; i + 1 < N && text[i] != 0; ++i) out[i] = text[i];
+  }
+  out[i] = 0;
+}
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_TEXT_H_

@@ -1,0 +1,60 @@
+// Keeps a thread at its report: what would take it away is held back.
+//
+// Signal-safe.
+#ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_UNDISTURBED_H_
+#define RECRASH_AGENT_BASE_SIGNAL_SAFE_UNDISTURBED_H_
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "shadowstack/abi.h"
+
+namespace recrash::client {
+
+// Failures of a thread itself. In a crash they are blocked already; in a report of a process that goes on they must not
+// be: held back, they would end it without a report.
+RECRASH_SIGNAL_SAFE inline bool IsFailure(int signal) {
+  return signal == SIGSEGV || signal == SIGABRT || signal == SIGFPE || signal == SIGILL || signal == SIGBUS ||
+         signal == SIGTRAP;
+}
+
+// Signals that the program handles: the handler might jump away from here for good, and leave locks and a collector
+// behind.
+RECRASH_SIGNAL_SAFE inline void AddHandled(sigset_t& signals) {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    struct sigaction action = {};
+    if (IsFailure(signal) || sigaction(signal, nullptr, &action) != 0) continue;
+    if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
+  }
+}
+
+// Holds back, while it lives, what would take this thread away from its report. A closed pipe behind stderr, or a limit
+// on file sizes, would end the program by another signal than its own: those that came are taken away.
+class Undisturbed {
+ public:
+  RECRASH_SIGNAL_SAFE Undisturbed() {
+    // waitpid, open and write are where a pthread_cancel by another thread would end this one.
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_before_);
+    sigemptyset(&quiet_);
+    sigaddset(&quiet_, SIGPIPE);
+    sigaddset(&quiet_, SIGXFSZ);
+    sigset_t held = quiet_;
+    AddHandled(held);
+    sigprocmask(SIG_BLOCK, &held, &before_);
+  }
+  RECRASH_SIGNAL_SAFE ~Undisturbed() {
+    const timespec now = {};
+    while (sigtimedwait(&quiet_, nullptr, &now) > 0) continue;
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    pthread_setcancelstate(cancel_before_, nullptr);
+  }
+
+ private:
+  sigset_t quiet_;
+  sigset_t before_;
+  int cancel_before_ = PTHREAD_CANCEL_ENABLE;
+};
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_UNDISTURBED_H_

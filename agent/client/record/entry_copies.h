@@ -1,0 +1,63 @@
+// Where the kernel tracks no writes: copies of what the arguments of a function reach at its entry, to depth n.
+//
+// Nobody says what an argument is, so it is told conservatively: each aligned word that points into private memory that
+// the program can write is followed, from the six registers and the stack's argument area, through the copied bytes
+// themselves. What is copied is the allocator's block around the pointer (chunk.h), else the 256 bytes that the pointer
+// lies in and those after them. Nearest first: what a bound cuts off lies deepest.
+//
+// The copies go into pages of the version log, as a chain for each frame: frames that have returned give theirs back.
+//
+// Signal-safe. Nothing is read but by the kernel (own_memory.h): wild pointers do no harm.
+#ifndef RECRASH_AGENT_CLIENT_RECORD_ENTRY_COPIES_H_
+#define RECRASH_AGENT_CLIENT_RECORD_ENTRY_COPIES_H_
+
+#include "agent/client/record/chunk.h"
+#include "agent/client/record/page_copies.h"
+
+namespace recrash::snapshot {
+
+// Write tracking is refused (`log.stop`): let there be copies to `depth` instead, if memory can be read.
+RECRASH_SIGNAL_SAFE void FallBackToCopies(LogHeader& log, uint32_t depth);
+
+class EntryCopies {
+ public:
+  // To `frame`, of the entry `at`; kNoRoom: none of it. `deadline` by ThreadTime().
+  RECRASH_SIGNAL_SAFE Outcome Take(VersionLog& log, const LogMapList& mappings, const EntryRegisters& at,
+                                   uint64_t deadline, LogFrame& frame);
+
+ private:
+  static constexpr uint32_t kMostBlocks = 4096;
+  static constexpr uint32_t kSlots = 2 * kMostBlocks;
+
+  RECRASH_SIGNAL_SAFE const LogRange* FindRange(uint64_t address) const;
+  RECRASH_SIGNAL_SAFE void Follow(uint64_t word);
+  RECRASH_SIGNAL_SAFE void FollowGranules(uint64_t word, uint64_t low, uint64_t high);
+  RECRASH_SIGNAL_SAFE void Add(const Block& block);
+  RECRASH_SIGNAL_SAFE bool IsNew(uint64_t start);
+  RECRASH_SIGNAL_SAFE bool IsLate();
+  RECRASH_SIGNAL_SAFE Outcome CopyLevels();
+  RECRASH_SIGNAL_SAFE Outcome Copy(Block block, bool follow);
+  RECRASH_SIGNAL_SAFE bool Reserve(uint64_t size);
+  RECRASH_SIGNAL_SAFE uint64_t& At(uint64_t offset) const;
+
+  // Of the snapshot that is being taken.
+  VersionLog* log_;
+  const LogMapList* mappings_;
+  uint64_t sp_;
+  uint64_t number_;
+  uint64_t deadline_;
+  uint32_t is_late_;  // the deadline has passed
+  uint32_t looks_;
+  uint32_t cut_;
+  uint32_t most_pages_;
+  uint32_t page_count_;
+  uint32_t block_count_;
+  uint64_t size_;  // of what is in the pages
+  uint32_t pages_[kMostCopyPages];
+  Block blocks_[kMostBlocks];  // to copy, nearest first
+  uint64_t seen_[kSlots];      // their starts, hashed
+};
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_AGENT_CLIENT_RECORD_ENTRY_COPIES_H_

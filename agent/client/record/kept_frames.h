@@ -1,0 +1,42 @@
+// Has a kept frame returned? An entry of its function in its thread, at its place on the stack or above, says so, also
+// when that entry gets no snapshot: the frame that then lies there is another one, with the same return address.
+//
+// One look into a table an entry; functions that fall on one place share it, and then ask once too often. Signal-safe.
+#ifndef RECRASH_AGENT_CLIENT_RECORD_KEPT_FRAMES_H_
+#define RECRASH_AGENT_CLIENT_RECORD_KEPT_FRAMES_H_
+
+#include <stdint.h>
+
+#include "shadowstack/abi.h"
+#include "shadowstack/log_format.h"
+
+namespace recrash::snapshot {
+
+class KeptFrames {
+ public:
+  RECRASH_SIGNAL_SAFE bool MayEnd(uint64_t entry, uint64_t thread, uint64_t sp) const {
+    const uint64_t lowest = __atomic_load_n(&lowest_[Place(entry, thread)], __ATOMIC_RELAXED);
+    return lowest != 0 && sp >= lowest;
+  }
+
+  // After frames were added or dropped: what is kept at the function's place now.
+  RECRASH_SIGNAL_SAFE void Update(uint64_t entry, uint64_t thread, const LogFrame* frames, uint32_t count) {
+    const uint32_t place = Place(entry, thread);
+    uint64_t lowest = 0;
+    for (uint32_t i = 0; i < count; ++i) {
+      const uint64_t sp = frames[i].registers.sp;
+      if (Place(frames[i].registers.entry, frames[i].thread) == place && (lowest == 0 || sp < lowest)) lowest = sp;
+    }
+    __atomic_store_n(&lowest_[place], lowest, __ATOMIC_RELAXED);
+  }
+
+ private:
+  static constexpr uint32_t kPlaces = 4096;
+  static uint32_t Place(uint64_t entry, uint64_t thread) { return ((entry ^ thread) * 0x9e3779b97f4a7c15ull) >> 52; }
+
+  uint64_t lowest_[kPlaces];  // stack pointers; 0: none is kept
+};
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_AGENT_CLIENT_RECORD_KEPT_FRAMES_H_

@@ -1,0 +1,16 @@
+// The program's descriptors with their offsets, and its mappings, as lists that snapshots share while nothing changes.
+//
+// Signal-safe, by system_call.h alone.
+#ifndef RECRASH_AGENT_CLIENT_RECORD_OPEN_FILES_H_
+#define RECRASH_AGENT_CLIENT_RECORD_OPEN_FILES_H_
+
+#include "agent/client/record/version_log.h"
+
+namespace recrash::snapshot {
+
+// All but `own`, as far as there is room.
+RECRASH_SIGNAL_SAFE void ListOpenFiles(VersionLog& log, const int (&own)[3], LogFileList& list);
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_AGENT_CLIENT_RECORD_OPEN_FILES_H_

@@ -1,0 +1,28 @@
+// Memory of this process that may not be there: read by the kernel, which stops where a plain load would be a crash of
+// ours. Another thread may unmap it meanwhile, and what looks like a pointer may be none.
+//
+// Signal-safe, by system_call.h alone.
+#ifndef RECRASH_AGENT_CLIENT_RECORD_OWN_MEMORY_H_
+#define RECRASH_AGENT_CLIENT_RECORD_OWN_MEMORY_H_
+
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "agent/base/signal_safe/system_call.h"
+
+namespace recrash::snapshot {
+
+// How many bytes could be read from `address` on, into `to`; or a negative errno.
+RECRASH_SIGNAL_SAFE inline long ReadOwn(uint64_t address, uint64_t size, const iovec* to, uint32_t count) {
+  const iovec from = {reinterpret_cast<void*>(address), size};
+  return Call(SYS_process_vm_readv, Call(SYS_getpid), to, count, &from, 1, 0);
+}
+
+RECRASH_SIGNAL_SAFE inline bool ReadOwn(uint64_t address, void* to, uint64_t size) {
+  const iovec whole = {to, size};
+  return ReadOwn(address, size, &whole, 1) == static_cast<long>(size);
+}
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_AGENT_CLIENT_RECORD_OWN_MEMORY_H_

@@ -1,0 +1,413 @@
+// recrash_on_entry: what a patched function calls first.
+//
+// Runs in the middle of the program, on its stack, in any thread, in signal handlers, in children of fork: no lock that
+// is waited for, no allocation, no libc call that could be a cancellation point or set errno. Its memory is one
+// mapping that children do not get; a page that the kernel wipes at fork tells them that nothing is recorded there.
+#include "agent/client/record/recorder.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "agent/base/signal_safe/system_call.h"
+#include "agent/base/signal_safe/undisturbed.h"
+#include "agent/client/client.h"
+#include "agent/client/record/budget.h"
+#include "agent/client/record/entry_copies.h"
+#include "agent/client/record/kept_frames.h"
+#include "agent/client/record/left_out.h"
+#include "agent/client/record/open_files.h"
+#include "agent/client/record/page_copies.h"
+#include "agent/client/record/policy.h"
+#include "agent/client/record/sweep.h"
+#include "agent/client/record/visits.h"
+#include "agent/client/watch/patcher.h"
+#include "shadowstack/entry_hook.h"
+
+namespace recrash::client {
+namespace {
+
+using snapshot::Call;
+using snapshot::Interval;
+using snapshot::kPage;
+using snapshot::LogFrame;
+using snapshot::LogFunction;
+using snapshot::LogHeader;
+using snapshot::Outcome;
+using snapshot::StackAbove;
+using snapshot::Stop;
+using snapshot::ThreadTime;
+
+// Beside the log, in the same mapping.
+struct Recorder {
+  snapshot::VersionLog log;
+  snapshot::WriteTracking tracking;
+  snapshot::Visits visits;
+  snapshot::Policy policy;
+  snapshot::KeptFrames kept;
+  snapshot::CpuBudget budget;
+  snapshot::Sweep sweep;
+  snapshot::PageCopies copies;
+  snapshot::EntryCopies entry_copies;  // where the kernel tracks no writes
+  snapshot::LogMapList mappings;
+  snapshot::LogFileList files;
+  uint32_t busy;
+  uint32_t map_list;  // of the last snapshot
+  uint32_t file_list;
+  uint64_t snapshot_cost;  // a recent mean
+  bool unfinished;         // the last snapshot was broken off at the longest pause
+};
+
+// In a page that a child of fork finds as zeros.
+struct Alive {
+  uint32_t has_log;
+  uint32_t recording;
+};
+
+Alive* g_alive;
+Recorder* g_recorder;
+uint32_t g_beginning;
+
+RECRASH_SIGNAL_SAFE uint64_t Time(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * snapshot::kSecond + static_cast<uint64_t>(now.tv_nsec);
+}
+
+RECRASH_SIGNAL_SAFE void* Map(uint64_t size) {
+  const long address =
+      Call(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return address > 0 ? reinterpret_cast<void*>(address) : nullptr;
+}
+
+RECRASH_SIGNAL_SAFE bool MapRecorder() {
+  const uint64_t memory = uint64_t{g_state.options.snapshot_memory_mib} << 20;
+  constexpr uint32_t kFewest = 1024;
+  const auto functions = static_cast<uint32_t>(PatchedEntries()) + kFewest;
+  const uint64_t log_size = snapshot::VersionLog::SizeFor(memory, functions);
+  const uint64_t size = (log_size + sizeof(Recorder) + kPage - 1) & ~(kPage - 1);
+  auto* alive = static_cast<Alive*>(Map(kPage));
+  void* const mapping = Map(size);
+  if (alive == nullptr || mapping == nullptr) return false;
+  if (Call(SYS_madvise, mapping, size, MADV_DONTFORK) != 0) return false;
+  if (!snapshot::LeftOut("wipe_on_fork") && Call(SYS_madvise, alive, kPage, MADV_WIPEONFORK) != 0) return false;
+  auto* recorder = reinterpret_cast<Recorder*>(static_cast<char*>(mapping) + log_size);
+  recorder->log.Begin(mapping, memory, functions);
+  LogHeader& log = recorder->log.header();
+  log.size = size;
+  log.pid = static_cast<int32_t>(Call(SYS_getpid));
+  log.stop = recorder->tracking.Open(log.stop_error);
+  if (log.stop != Stop::kNone) snapshot::FallBackToCopies(log, g_state.options.snapshot_depth);
+  memcpy(log.descriptors, recorder->tracking.descriptors(), sizeof log.descriptors);
+  alive->has_log = 1;
+  alive->recording = log.stop == Stop::kNone;
+  g_recorder = recorder;
+  __atomic_store_n(&g_alive, alive, __ATOMIC_RELEASE);
+  return true;
+}
+
+RECRASH_SIGNAL_SAFE bool MayRecord() {
+  return g_state.options.snapshot_cpu != 0 && g_state.options.snapshot_memory_mib != 0;
+}
+
+// At the first entry. False: not in this process, or another thread is at it.
+RECRASH_SIGNAL_SAFE bool Begin() {
+  if (__atomic_exchange_n(&g_beginning, 1, __ATOMIC_ACQ_REL) != 0) return false;
+  return MapRecorder();
+}
+
+// A handler that came in the middle of a snapshot, and jumped out of it, would leave the recorder busy for ever.
+// Failures of the thread itself stay as they are: held back, they would end the program without a report.
+class SignalsHeldBack {
+ public:
+  RECRASH_SIGNAL_SAFE SignalsHeldBack() {
+    uint64_t held = ~uint64_t{0};
+    for (int number = 1; number < NSIG; ++number) {
+      if (IsFailure(number)) held &= ~(uint64_t{1} << (number - 1));
+    }
+    if (snapshot::LeftOut("hold_signals")) held = 0;
+    Call(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before_, sizeof before_);
+  }
+  RECRASH_SIGNAL_SAFE ~SignalsHeldBack() { Call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
+
+  // In a handler the signal itself is held back, but where SA_NODEFER says otherwise.
+  bool none_before() const { return before_ == 0; }
+
+ private:
+  uint64_t before_ = 0;
+};
+
+RECRASH_SIGNAL_SAFE uint64_t ThreadPointer() {
+  uint64_t pointer = 0;
+  asm("movq %%fs:0, %0" : "=r"(pointer));  // the thread control block begins with its own address
+  return pointer;
+}
+
+RECRASH_SIGNAL_SAFE bool HasOtherThreads() {
+  struct stat status = {};
+  return Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) == 0 && status.st_nlink > 3;
+}
+
+// The place of a list like `list` among `lists`: that of the last snapshot while nothing has changed, or a free one.
+template <typename List, typename Element>
+RECRASH_SIGNAL_SAFE bool Share(const List& list, const Element* elements, List* lists, uint32_t most, uint32_t& last,
+                               Element* (*elements_of)(List&)) {
+  const uint64_t size = list.count * sizeof(Element);
+  if (lists[last].count == list.count && memcmp(elements_of(lists[last]), elements, size) == 0) return true;
+  for (uint32_t i = 0; i < most; ++i) {
+    if (lists[i].references != 0) continue;
+    memcpy(elements_of(lists[i]), elements, size);
+    lists[i].count = list.count;
+    last = i;
+    return true;
+  }
+  return false;
+}
+
+RECRASH_SIGNAL_SAFE bool ShareLists(Recorder& recorder) {
+  return Share<snapshot::LogMapList, snapshot::LogRange>(
+             recorder.mappings, recorder.mappings.ranges, recorder.log.map_lists(), snapshot::kMostMapLists,
+             recorder.map_list, [](snapshot::LogMapList& list) { return list.ranges; }) &&
+         Share<snapshot::LogFileList, snapshot::LogFile>(
+             recorder.files, recorder.files.files, recorder.log.file_lists(), snapshot::kMostFileLists,
+             recorder.file_list, [](snapshot::LogFileList& list) { return list.files; });
+}
+
+// What an entry brings about.
+struct Due {
+  bool snapshot;
+  bool ended_frames;
+  bool sweep;
+};
+
+// One entry, and what is known of its function.
+struct Entry {
+  const EntryRegisters& at;
+  StackAbove stack;
+  LogFunction& function;
+  Interval interval;
+  bool nested;  // a call of the same function is live
+  uint64_t now;
+};
+
+RECRASH_SIGNAL_SAFE uint64_t ReturnAddress(const EntryRegisters& at) {
+  uint64_t word;
+  memcpy(&word, reinterpret_cast<const void*>(at.sp), sizeof word);
+  return word;
+}
+
+RECRASH_SIGNAL_SAFE StackAbove StackAt(uint64_t sp) {
+  StackAbove stack = {ThreadPointer(), sp, 0};
+  const ThreadBlock* const block = ExistingThreadBlock();
+  if (block != nullptr && sp >= block->stack_low && sp < block->stack_high) stack.high = block->stack_high;
+  return stack;
+}
+
+RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const Entry& entry, uint64_t deadline) {
+  const EntryRegisters& at = entry.at;
+  LogHeader& log = recorder.log.header();
+  LogFrame frame = {};
+  frame.thread = entry.stack.thread;
+  recorder.log.DropReturned(entry.stack);
+  if (!recorder.log.has_room_for_frame()) return Outcome::kNoRoom;
+  frame.number = ++log.number;
+  frame.others_ran = HasOtherThreads();
+  log.stop = recorder.tracking.ListMappings(log, recorder.mappings);
+  if (log.stop != Stop::kNone) return Outcome::kStopped;
+  const Outcome outcome =
+      log.copy_depth != 0
+          ? recorder.entry_copies.Take(recorder.log, recorder.mappings, at, deadline, frame)
+          : recorder.copies.Take(recorder.log, recorder.tracking, recorder.mappings, log.number, deadline);
+  if (outcome != Outcome::kTaken) return outcome;
+  snapshot::ListOpenFiles(recorder.log, recorder.tracking.descriptors(), recorder.files);
+  if (!ShareLists(recorder)) {
+    recorder.log.GivePages(frame.copies);
+    return Outcome::kNoRoom;
+  }
+  frame.map_list = recorder.map_list;
+  frame.file_list = recorder.file_list;
+  frame.brk_end = static_cast<uint64_t>(Call(SYS_brk, 0));
+  frame.return_address = ReturnAddress(at);
+  frame.function = static_cast<uint32_t>(&entry.function - recorder.log.functions());
+  frame.unseen = entry.function.entries - entry.function.reached;
+  frame.registers = at;
+  if (g_state.adaptive != 0) recorder.log.KeepFew(frame);
+  recorder.log.Add(frame);
+  return Outcome::kTaken;
+}
+
+RECRASH_SIGNAL_SAFE void Count(snapshot::LogFigures& figures, Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kTaken:
+      ++figures.taken;
+      break;
+    case Outcome::kPause:
+      ++figures.skipped_pause;
+      break;
+    case Outcome::kNoRoom:
+      ++figures.skipped_memory;
+      break;
+    case Outcome::kStopped:
+      break;
+  }
+}
+
+// Writes to pages that this one protects will cost a fault each. Of the first, pages were not protected before.
+RECRASH_SIGNAL_SAFE uint64_t FaultCost(const snapshot::LogFigures& figures, uint64_t pages_before) {
+  return figures.taken <= 1 ? 0 : (figures.pages_copied - pages_before) * snapshot::kFaultCost;
+}
+
+RECRASH_SIGNAL_SAFE void Pay(Recorder& recorder, LogFunction& function, uint64_t cost, uint64_t faults) {
+  snapshot::LogFigures& figures = recorder.log.header().figures;
+  figures.cpu_ns += cost;
+  figures.faults_ns += faults;
+  function.cpu_ns += cost;
+  if (cost > figures.longest_pause_ns) figures.longest_pause_ns = cost;
+  recorder.budget.Spend(cost + faults);
+  const uint64_t mean = recorder.snapshot_cost;
+  recorder.snapshot_cost = mean == 0 ? cost + faults : (15 * mean + cost + faults) / 16;
+}
+
+RECRASH_SIGNAL_SAFE snapshot::Purse PurseOf(const Recorder& recorder, int64_t level) {
+  return {level, recorder.budget.cap(), recorder.snapshot_cost, recorder.unfinished};
+}
+
+// An overdrawn bucket is no reason where all of the CPU time may be taken.
+RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
+  const uint32_t percent = g_state.options.snapshot_cpu;
+  recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), percent);
+  if (percent >= 100) return true;
+  const snapshot::CpuBudget& budget = recorder.budget;
+  if (g_state.adaptive == 0) return budget.level() > 0;
+  return budget.level() >
+         budget.cap() * snapshot::NeededPermille(entry.function.inclusive_ns, PurseOf(recorder, budget.level())) / 1000;
+}
+
+RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
+  snapshot::LogFigures& figures = recorder.log.header().figures;
+  const uint32_t percent = g_state.options.snapshot_cpu;
+  const uint64_t begun = ThreadTime();
+  if (!MayPay(recorder, entry)) {
+    ++figures.skipped_budget;
+    if (g_state.adaptive == 0) snapshot::Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
+    return;
+  }
+  const uint64_t longest = uint64_t{g_state.options.snapshot_pause_ms} * 1000000;
+  const uint64_t pages = figures.pages_copied;
+  const Outcome outcome = TakeSnapshot(recorder, entry, begun + longest);
+  Count(figures, outcome);
+  recorder.unfinished = outcome == Outcome::kPause;
+  entry.function.snapshots += outcome == Outcome::kTaken ? 1 : 0;
+  if (outcome == Outcome::kStopped) {
+    if (recorder.log.header().stop == Stop::kNone) recorder.log.header().stop = Stop::kDescriptorsGone;
+    __atomic_store_n(&g_alive->recording, 0, __ATOMIC_RELEASE);
+  }
+  const uint64_t cost = ThreadTime() - begun;
+  Pay(recorder, entry.function, cost, FaultCost(figures, pages));
+  // What was broken off goes on at the function's next entry.
+  if (outcome != Outcome::kPause && g_state.adaptive == 0)
+    snapshot::Policy::Delay(entry.function, entry.now, cost, percent);
+}
+
+// `alone`: no signal handler has interrupted anybody, as far as can be told.
+RECRASH_SIGNAL_SAFE void SweepFunctions(Recorder& recorder, uint64_t now, bool alone) {
+  LogHeader& log = recorder.log.header();
+  const uint64_t cost = recorder.sweep.Run(recorder.log, now, g_state.options.snapshot_cpu, alone && !HasOtherThreads(),
+                                           SwitchPatchedEntries);
+  log.figures.entries_ns += cost;
+  recorder.budget.SpendUpTo(cost);
+  recorder.policy.Adjust(cost, recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), g_state.options.snapshot_cpu));
+}
+
+// The place on the stack may be that of a frame that is kept, and whoever is busy moves frames about.
+RECRASH_SIGNAL_SAFE void GoWithout(Recorder& recorder, bool may_end_frames) {
+  ++recorder.log.header().figures.skipped_busy;
+  if (may_end_frames) __atomic_store_n(&recorder.log.header().unsure, 1, __ATOMIC_RELEASE);
+}
+
+// One thread at a time; a second one, or a handler, goes without.
+RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, Entry& entry, const Due& due) {
+  const SignalsHeldBack held_back;
+  if (__atomic_exchange_n(&recorder.busy, 1, __ATOMIC_ACQUIRE) != 0 && !snapshot::LeftOut("busy"))
+    return GoWithout(recorder, due.ended_frames);
+  snapshot::VersionLog& log = recorder.log;
+  if (__atomic_exchange_n(&log.header().unsure, 0, __ATOMIC_ACQ_REL) != 0) log.DropAllFrames();
+  if (due.ended_frames) log.DropReturned(entry.stack);
+  if (due.sweep) SweepFunctions(recorder, entry.now, held_back.none_before());
+  if (due.snapshot) Enter(recorder, entry);
+  recorder.kept.Update(entry.at.entry, entry.stack.thread, log.frames(), log.header().frame_count);
+  __atomic_store_n(&recorder.busy, 0, __ATOMIC_RELEASE);
+}
+
+// The function's entries are counted from now on, and nobody is called.
+RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
+  if (counter != nullptr) *counter = INT32_MAX;
+}
+
+// Without the clock of the process, which costs more than all the rest: what the bucket held a while ago.
+RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
+  if (g_state.options.snapshot_cpu >= 100) return true;
+  const snapshot::CpuBudget& budget = recorder.budget;
+  if (g_state.adaptive == 0) return budget.IsHalfFull() || snapshot::Policy::IsDue(entry.function, entry.now);
+  const snapshot::Purse purse =
+      PurseOf(recorder, budget.level() + recorder.sweep.IncomeSince(entry.now, g_state.options.snapshot_cpu));
+  return recorder.policy.WorthIt(entry.function, entry.interval, entry.nested, purse, entry.now);
+}
+
+RECRASH_SIGNAL_SAFE void Visit(Recorder& recorder, Entry& entry) {
+  recorder.visits.LearnEnded(entry.stack, entry.now);
+  entry.nested = recorder.visits.IsLive(entry.stack, &entry.function);
+  if (!entry.nested) snapshot::Policy::Learn(entry.function, entry.interval);
+  recorder.visits.Begin(entry.stack, ReturnAddress(entry.at), &entry.function, entry.now);
+}
+
+// While there is plenty, every entry of a profile's functions gets a snapshot.
+RECRASH_SIGNAL_SAFE bool MaySkip(const Recorder& recorder) {
+  if (g_state.options.snapshot_cpu >= 100) return false;
+  return g_state.adaptive != 0 || !recorder.budget.IsHalfFull();
+}
+
+RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, EntryCounter* counter,
+                                LogFunction& function) {
+  const uint64_t now = Time(CLOCK_MONOTONIC);
+  function.counter = reinterpret_cast<uint64_t>(counter);
+  const Interval interval = snapshot::Policy::Reach(function, counter != nullptr ? *counter : function.skip - 1, now);
+  Entry entry = {at, StackAt(at.sp), function, interval, false, now};
+  Visit(recorder, entry);
+  Due due = {};
+  due.snapshot = Wanted(recorder, entry);
+  due.ended_frames = recorder.kept.MayEnd(at.entry, entry.stack.thread, at.sp) && !snapshot::LeftOut("ended_frames");
+  recorder.sweep.Note(function, now);
+  due.sweep = recorder.sweep.IsDue(now);
+  if (!due.snapshot) ++recorder.log.header().figures.skipped_rate;
+  if (due.snapshot || due.ended_frames || due.sweep) EnterAlone(recorder, entry, due);
+  function.skip = MaySkip(recorder) ? snapshot::Policy::Skipped(function, interval, now) : 0;
+  if (counter != nullptr) *counter = function.skip;
+}
+
+RECRASH_SIGNAL_SAFE void OnEntry(const EntryRegisters& at, EntryCounter* counter) {
+  if (!MayRecord()) return Silence(counter);
+  if (__atomic_load_n(&g_alive, __ATOMIC_ACQUIRE) == nullptr && !Begin()) return;
+  // Stopped, or a child of fork, which has nothing of the recorder.
+  if (__atomic_load_n(&g_alive->recording, __ATOMIC_ACQUIRE) == 0) return Silence(counter);
+  LogFunction* const function = g_recorder->log.FunctionAt(at.entry);
+  if (function == nullptr) return Silence(counter);
+  Record(*g_recorder, at, counter, *function);
+}
+
+}  // namespace
+
+uint64_t SnapshotLogAddress() {
+  const Alive* alive = __atomic_load_n(&g_alive, __ATOMIC_ACQUIRE);
+  return alive != nullptr && alive->has_log != 0 ? g_recorder->log.header().start : 0;
+}
+
+}  // namespace recrash::client
+
+extern "C" void recrash_on_entry(const EntryRegisters* at, int32_t* counter) {
+  using namespace recrash::client;
+  if (g_state.mode != Mode::kLive) return;
+  OnEntry(*at, counter);
+}

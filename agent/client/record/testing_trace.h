@@ -1,0 +1,39 @@
+// Runs testdata/entries.cc under ptrace and keeps its memory at each entry that it tells of: what the recorder in the
+// program, and the collector after the crash, have to come to as well.
+#ifndef RECRASH_AGENT_CLIENT_RECORD_TESTING_TRACE_H_
+#define RECRASH_AGENT_CLIENT_RECORD_TESTING_TRACE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+
+namespace recrash {
+
+struct TracedEntry {
+  TargetAddress sp;
+  TargetAddress brk_end;
+  std::vector<Mapping> mappings;
+  std::vector<OpenFile> files;
+  std::vector<Region> memory;
+};
+
+struct TracedRun {
+  int status = 0;
+  std::string output;
+  std::vector<TracedEntry> entries;  // oldest first
+  std::vector<Report> reports;       // one, or none
+};
+
+// `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile
+// does, `tracking`, as a kernel before 6.7, or `copies`, userfaultfd and process_vm_readv.
+TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables = {}, bool trace = true);
+
+// How the report's state of an entry differs from what was traced there: a line a page, none when it is the same. Below
+// the entry's stack pointer nothing counts.
+std::vector<std::string> Compare(const Report& report, const TracedEntry& traced);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_CLIENT_RECORD_TESTING_TRACE_H_

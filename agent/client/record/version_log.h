@@ -1,0 +1,93 @@
+// Writes the version log (log_format.h): which content each page had at which snapshot, within a fixed number of
+// versions. Knows nothing of where pages come from; a test gives invented ones.
+//
+// Signal-safe. One thread at a time; a collector may read it between any two stores, so a version is whole before its
+// page leads to it.
+#ifndef RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_
+#define RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_
+
+#include "agent/client/record/stack_above.h"
+#include "shadowstack/abi.h"
+#include "shadowstack/log_format.h"
+
+namespace recrash::snapshot {
+
+class VersionLog {
+ public:
+  // Bytes that a log needs which holds `memory` bytes of pages, and counts `functions`.
+  static uint64_t SizeFor(uint64_t memory, uint32_t functions = 0);
+
+  // `at`: as many zero bytes.
+  void Begin(void* at, uint64_t memory, uint32_t functions = 0);
+  bool begun() const { return at_ != 0; }
+
+  LogHeader& header() const { return *At<LogHeader>(0); }
+
+  // Frames of the thread that have returned.
+  RECRASH_SIGNAL_SAFE void DropReturned(const StackAbove& stack);
+  RECRASH_SIGNAL_SAFE void DropAllFrames();
+
+  // Of a recursion the oldest frame and the two youngest, which is `frame`'s function and thread: one is where a replay
+  // may begin, the others are near to what fails.
+  RECRASH_SIGNAL_SAFE void KeepFew(const LogFrame& frame);
+
+  // The function's place; null: there is no more room. Any thread, at any time.
+  RECRASH_SIGNAL_SAFE LogFunction* FunctionAt(uint64_t entry);
+
+  // Pages that can be saved; looks for versions that nobody needs when there are fewer than `wanted`.
+  RECRASH_SIGNAL_SAFE uint32_t Room(uint32_t wanted);
+
+  // What `page` holds at snapshot `number`; null: nothing is there. Room for it must be known. False when the table of
+  // pages is full.
+  RECRASH_SIGNAL_SAFE bool Save(uint64_t page, uint64_t number, const void* content);
+
+  // All pages that have content, for those that a scan does not find any more.
+  template <typename Function>
+  RECRASH_SIGNAL_SAFE void ForEachPresent(Function function) const {
+    for (uint32_t slot = 0; slot < header().page_slots; ++slot) {
+      const LogPage& page = pages()[slot];
+      if (page.address != 0 && page.newest != 0 && versions()[page.newest].absent == 0) function(page.address);
+    }
+  }
+
+  // A page of copies for snapshot `number`; 0: none is left.
+  RECRASH_SIGNAL_SAFE uint32_t TakePage(uint64_t number);
+  // Those of a chain, back.
+  RECRASH_SIGNAL_SAFE void GivePages(uint32_t first);
+  void* Content(uint32_t version) const { return At<void>(header().contents + uint64_t{version} * kPage); }
+  LogVersion* versions() const { return At<LogVersion>(header().versions); }
+
+  bool has_room_for_frame() const { return header().frame_count < kMostFrames; }
+  // The newest frame: its snapshot is complete.
+  RECRASH_SIGNAL_SAFE void Add(const LogFrame& frame);
+
+  LogFrame* frames() const { return At<LogFrame>(header().frames); }
+  LogFunction* functions() const { return At<LogFunction>(header().functions); }
+  LogMapList* map_lists() const { return At<LogMapList>(header().map_lists); }
+  LogFileList* file_lists() const { return At<LogFileList>(header().file_lists); }
+  LogPath* paths() const { return At<LogPath>(header().paths); }
+
+ private:
+  template <typename T>
+  T* At(uint64_t offset) const {
+    return reinterpret_cast<T*>(at_ + offset);
+  }
+  LogPage* pages() const { return At<LogPage>(header().pages); }
+
+  RECRASH_SIGNAL_SAFE LogPage* FindOrAdd(uint64_t page);
+  RECRASH_SIGNAL_SAFE uint32_t Allocate();
+  RECRASH_SIGNAL_SAFE void Free(uint32_t version);
+  RECRASH_SIGNAL_SAFE bool IsNeeded(uint64_t from, uint64_t to) const;
+  RECRASH_SIGNAL_SAFE void Prune(const LogPage& page);
+  RECRASH_SIGNAL_SAFE void RemoveFrame(uint32_t index);
+
+  uint64_t at_;
+  uint32_t free_;  // first of the free versions
+  uint32_t free_count_;
+  uint32_t next_;  // the first that was never used
+  uint32_t used_slots_;
+};
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_

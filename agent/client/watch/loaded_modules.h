@@ -1,0 +1,54 @@
+// The ELF files of this process, as far as patching needs them: where their code lies, their build-ids, where their
+// functions begin, and the file itself.
+//
+// Normal context: start-up, or a call of the program's. OpenFile and CloseFile go by system_call.h alone.
+#ifndef RECRASH_AGENT_CLIENT_WATCH_LOADED_MODULES_H_
+#define RECRASH_AGENT_CLIENT_WATCH_LOADED_MODULES_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/base/signal_safe/profile_line.h"
+#include "agent/client/watch/text_writer.h"
+#include "shadowstack/frame_table.h"
+
+namespace recrash::client {
+
+constexpr size_t kMostModules = 512;
+constexpr size_t kMostCodeSegments = 4;
+
+struct LoadedModule {
+  const char* path = nullptr;  // "/proc/self/exe" for the program
+  uint64_t bias = 0;
+  uint64_t begin = 0;  // of its first segment
+  uint64_t end = 0;
+  const uint8_t* build_id = nullptr;  // in memory; null when it has none
+  size_t build_id_size = 0;
+  uint64_t build_id_file_offset = 0;
+  bool instrumented = false;  // the pass has left its note
+  bool adaptive = false;      // which says that all of its entries are to be watched
+  const uint8_t* frame_table = nullptr;
+  size_t frame_table_size = 0;
+  CodeSegment code[kMostCodeSegments];
+  size_t code_count = 0;
+
+  bool HasBuildId(Word hex) const;
+  const CodeSegment* SegmentOf(uint64_t address, size_t size) const;
+  FrameTable functions() const {
+    return FrameTable(frame_table, frame_table_size, reinterpret_cast<uint64_t>(frame_table));
+  }
+};
+
+// Their count; more than `room` are left out.
+size_t ListModules(LoadedModule* modules, size_t room);
+
+// Was the program itself built with -recrash-mode=adaptive?
+bool ProgramIsAdaptive();
+
+// Opens the module's file for its segments; false when it is not the one that is mapped.
+bool OpenFile(LoadedModule* module);
+void CloseFile(LoadedModule* module);
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_CLIENT_WATCH_LOADED_MODULES_H_

@@ -1,0 +1,155 @@
+#include "agent/client/watch/second_chance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/base/signal_safe/profile_line.h"
+#include "agent/base/signal_safe/text.h"
+#include "agent/client/client.h"
+#include "agent/client/watch/loaded_modules.h"
+#include "agent/client/watch/patcher.h"
+
+namespace recrash::client {
+namespace {
+
+using Path = char[1024];
+
+bool IsFolder(const char* path) {
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder >= 0) close(folder);
+  return folder >= 0;
+}
+
+// Absolute: the program may change its directory before a crash updates the profile.
+void SetProfile(const char* path) {
+  Text text(g_progress.profile);
+  if (path[0] != '/') {
+    Path directory;
+    if (getcwd(directory, sizeof directory) != nullptr) text << directory << "/";
+  }
+  text << path;
+  if (IsFolder(g_progress.profile)) {
+    const char* slash = strrchr(g_state.program, '/');
+    text << "/" << (slash != nullptr ? slash + 1 : g_state.program) << kProfileSuffix;
+  }
+  if (text.full()) g_progress.profile[0] = 0;
+}
+
+class Message {
+ public:
+  explicit Message(const PatchCounts& counts) : text_(line_) {
+    text_ << "recrash: profile " << g_progress.profile << ": ";
+    text_.Decimal(counts.wanted) << " functions, ";
+    text_.Decimal(counts.patched) << " entries watched";
+  }
+
+  void Add(uint32_t count, const char* what) {
+    if (count == 0) return;
+    (text_ << "; ").Decimal(count) << " " << what;
+    worth_saying_ = true;
+  }
+
+  void Say() {
+    if (!worth_saying_ || g_state.options.quiet != 0) return;
+    text_ << "\n";
+    if (write(STDERR_FILENO, text_.c_str(), text_.size()) < 0) return;
+  }
+
+ private:
+  char line_[1536];
+  Text text_;
+  bool worth_saying_ = false;
+};
+
+void Tell(const PatchCounts& counts) {
+  Message message(counts);
+  for (size_t i = 0; i < static_cast<size_t>(Refusal::kCount); ++i)
+    message.Add(counts.refused[i], RefusalText(static_cast<Refusal>(i)));
+  message.Add(counts.damaged, "lines not understood");
+  message.Add(counts.missing, "not in this build, or in a library that is loaded later");
+  message.Add(counts.without_symbols, "of another build, and this one has no symbol table to find them by name");
+  message.Say();
+}
+
+Refusal MostFrequent(const PatchCounts& counts) {
+  size_t most = 0;
+  for (size_t i = 0; i < static_cast<size_t>(Refusal::kCount); ++i)
+    if (counts.refused[i] > counts.refused[most]) most = i;
+  return static_cast<Refusal>(most);
+}
+
+void TellUnreadable() {
+  if (g_state.options.quiet != 0) return;
+  char line[1280];
+  Text text(line);
+  text << "recrash: profile " << g_progress.profile
+       << ": not a readable file of at most 16 MiB; no function is watched\n";
+  if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
+}
+
+// What cannot be patched is a few small functions, and nothing to be said about; that nothing can be is.
+void WatchAll() {
+  PatchCounts counts;
+  PatchAll(&counts);
+  if (counts.patched != 0 || g_state.options.quiet != 0) return;
+  char line[256];
+  Text text(line);
+  text << "recrash: adaptive: no entry is watched: "
+       << (counts.wanted == 0 ? "none was built for that (-recrash-mode=adaptive)" : RefusalText(MostFrequent(counts)))
+       << "\n";
+  if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
+}
+
+void Apply() {
+  PatchCounts counts;
+  switch (PatchProfiled(g_progress.profile, &counts)) {
+    case ProfileRead::kNone:
+      return;
+    case ProfileRead::kRead:
+      return Tell(counts);
+    case ProfileRead::kUnreadable:
+      return TellUnreadable();
+  }
+}
+
+void FindProfile() {
+  if (const char* given = getenv("RECRASH_PROFILE"); given != nullptr) {
+    if (*given == 0) return;
+    SetProfile(given);
+  } else {
+    Text text(g_progress.profile);
+    text << g_state.program << kProfileSuffix;
+    if (text.full() || g_state.program[0] == 0) g_progress.profile[0] = 0;
+  }
+}
+
+}  // namespace
+
+void StartSecondChance() {
+  FindProfile();
+  const uint32_t asked = g_state.options.adaptive;
+  g_state.adaptive = asked == 1 || (asked != 0 && ProgramIsAdaptive()) ? 1 : 0;
+  if (g_state.adaptive != 0)
+    WatchAll();
+  else if (g_progress.profile[0] != 0)
+    Apply();
+}
+
+}  // namespace recrash::client
+
+// Null takes everything back.
+extern "C" __attribute__((visibility("default"))) void __recrash_profiles(const char* folder) {
+  using namespace recrash::client;
+  if (g_state.mode != Mode::kLive) return;
+  const int saved_errno = errno;
+  if (folder == nullptr) {
+    UnpatchAll();
+  } else {
+    SetProfile(folder);
+    if (g_progress.profile[0] != 0) Apply();
+  }
+  errno = saved_errno;
+}

@@ -1,0 +1,206 @@
+#include "agent/client/watch/stub.h"
+
+#include <string.h>
+
+#include "agent/client/watch/instruction.h"
+#include "shadowstack/abi.h"
+
+namespace recrash::client {
+namespace {
+
+constexpr size_t kMostScanned = 1 << 20;
+
+bool Fits32(int64_t value) { return value == static_cast<int32_t>(value); }
+
+void Put32(uint8_t* at, int64_t value) {
+  const auto narrow = static_cast<int32_t>(value);
+  memcpy(at, &narrow, sizeof narrow);
+}
+
+class Builder {
+ public:
+  Builder(const Function& function, uint64_t stub_address, Stub* stub)
+      : function_(function), code_address_(stub_address + offsetof(Stub, code)), stub_(stub) {
+    stub->skipped = IsLandingPad(function.entry, function.size) ? 4 : 0;
+    begin_ = function.entry + stub->skipped;
+    available_ = function.size - stub->skipped;
+  }
+
+  // Displaces instructions until the short jump has room. (A push of one byte and another one at most.)
+  Refusal Displace() {
+    while (taken_ < kShortJumpSize) {
+      const uint8_t* at = begin_ + taken_;
+      const Instruction next = DecodeInstruction(at, available_ - taken_, Address(at));
+      if (next.size == 0) return Refusal::kUnknownInstruction;
+      const Refusal refusal = next.kind == InstructionKind::kPlain                 ? Copy(next)
+                              : next.kind == InstructionKind::kCall && taken_ != 0 ? EmulateCall(next)
+                                                                                   : Refusal::kLeavesAtOnce;
+      if (refusal != Refusal::kNone) return refusal;
+      taken_ += next.size;
+      ++instructions_;
+    }
+    stub_->displaced = static_cast<uint8_t>(taken_);
+    if (!left_ && !JumpTo(Address(begin_ + taken_))) return Refusal::kTooFar;
+    return Refusal::kNone;
+  }
+
+  // Only a second displaced instruction has bytes of its own that the short jump overwrites.
+  bool several() const { return instructions_ > 1; }
+
+  // Does a branch of the function's own lead between the displaced instructions? Instructions are read one by one; from
+  // one that is not known on, every byte is taken for the beginning of one.
+  bool HasBranchInside() const {
+    const uint8_t* end = function_.entry + (function_.size < kMostScanned ? function_.size : kMostScanned);
+    bool lost = function_.size > kMostScanned;
+    for (const uint8_t* at = function_.entry; at < end;) {
+      const Instruction next = DecodeInstruction(at, static_cast<size_t>(end - at), Address(at));
+      const bool jumps = next.kind == InstructionKind::kBranch || next.kind == InstructionKind::kCall;
+      if (next.size != 0 && jumps && next.target > Address(begin_) && next.target < Address(begin_ + taken_))
+        return true;
+      lost = lost || next.size == 0;
+      at += lost ? 1 : next.size;
+    }
+    return function_.size > kMostScanned;
+  }
+
+ private:
+  static uint64_t Address(const uint8_t* at) { return reinterpret_cast<uint64_t>(at); }
+
+  Refusal Copy(const Instruction& instruction) {
+    if (used_ + instruction.size + kJumpSize > kStubCodeSize) return Refusal::kUnknownInstruction;
+    memcpy(stub_->code + used_, begin_ + taken_, instruction.size);
+    if (instruction.displacement != 0) {
+      int32_t displacement = 0;
+      memcpy(&displacement, begin_ + taken_ + instruction.displacement, sizeof displacement);
+      const int64_t moved = displacement + static_cast<int64_t>(Address(begin_ + taken_) - (code_address_ + used_));
+      if (!Fits32(moved)) return Refusal::kTooFar;
+      Put32(stub_->code + used_ + instruction.displacement, moved);
+    }
+    used_ += instruction.size;
+    stub_->copied = static_cast<uint8_t>(used_);
+    return Refusal::kNone;
+  }
+
+  // `push rax; call f` begins functions that keep nothing of their arguments. The call must leave the address behind it
+  // in the function on the stack, or nothing could unwind through it; so that is stored below the stack pointer (the
+  // 128 bytes there are left alone by signals), and flags and registers stay as they are. Under CET the processor would
+  // notice that no call was made.
+  Refusal EmulateCall(const Instruction& call) {
+    if (stub_->skipped != 0) return Refusal::kLeavesAtOnce;
+    const uint64_t back = Address(begin_ + taken_ + call.size);
+    uint8_t code[21] = {0xc7, 0x44, 0x24, 0xf8, 0,   0, 0, 0,  // mov dword [rsp-8], low
+                        0xc7, 0x44, 0x24, 0xfc, 0,   0, 0, 0,  // mov dword [rsp-4], high
+                        0x48, 0x8d, 0x64, 0x24, 0xf8};         // lea rsp, [rsp-8]
+    Put32(code + 4, static_cast<int32_t>(back));
+    Put32(code + 12, static_cast<int32_t>(back >> 32));
+    memcpy(stub_->code + used_, code, sizeof code);
+    used_ += sizeof code;
+    left_ = true;
+    return JumpTo(call.target) ? Refusal::kNone : Refusal::kTooFar;
+  }
+
+  bool JumpTo(uint64_t target) {
+    const auto distance = static_cast<int64_t>(target - (code_address_ + used_ + kJumpSize));
+    if (!Fits32(distance)) return false;
+    stub_->code[used_] = 0xe9;
+    Put32(stub_->code + used_ + 1, distance);
+    used_ += kJumpSize;
+    return true;
+  }
+
+  const Function& function_;
+  uint64_t code_address_;
+  Stub* stub_;
+  const uint8_t* begin_ = nullptr;  // behind an endbr64
+  size_t available_ = 0;
+  size_t taken_ = 0;  // bytes of the function
+  size_t used_ = 0;   // bytes of the stub's code
+  int instructions_ = 0;
+  bool left_ = false;  // the code ends in a jump already
+};
+
+// The distance from behind the field to `target`.
+bool PutRelative(uint8_t* field, uint64_t behind, uint64_t target) {
+  const auto distance = static_cast<int64_t>(target - behind);
+  if (!Fits32(distance)) return false;
+  Put32(field, distance);
+  return true;
+}
+
+bool WriteHead(const StubPlace& place, Stub* stub) {
+  constexpr uint8_t kCount[] = {0xff, 0x0d, 0, 0, 0, 0, 0x79, sizeof stub->call};  // dec [rip + distance]; jns
+  constexpr uint8_t kCall[] = {0xff, 0x15, 0, 0, 0, 0};                            // call [rip + distance]
+  memcpy(stub->count, kCount, sizeof kCount);
+  memcpy(stub->call, kCall, sizeof kCall);
+  return PutRelative(stub->count + 2, place.stub + offsetof(Stub, count) + 6, place.counter) &&
+         PutRelative(stub->call + 2, place.stub + offsetof(Stub, code), place.slot);
+}
+
+}  // namespace
+
+const char* RefusalText(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kNoEntry:
+      return "no function begins there";
+    case Refusal::kNoPrefix:
+      return "not compiled with -recrash-mode=second-chance";
+    case Refusal::kUnknownInstruction:
+      return "begins with an unknown instruction";
+    case Refusal::kLeavesAtOnce:
+      return "jumps, calls or returns at once";
+    case Refusal::kBranchInside:
+      return "branches into its first instructions";
+    case Refusal::kTooFar:
+      return "reaches too far from its stub";
+    case Refusal::kOtherThreads:
+      return "other threads are running";
+    case Refusal::kNoFile:
+      return "the file of its module has gone";
+    case Refusal::kNoMemory:
+      return "no room near the module";
+    case Refusal::kForbidden:
+      return "the system does not let code be changed";
+    default:
+      return "";
+  }
+}
+
+Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub) {
+  const uint8_t* prefix = function.entry - abi::kEntryPrefixSize;
+  if (memcmp(prefix, abi::kEntryPrefix, sizeof abi::kEntryPrefix) != 0) return Refusal::kNoPrefix;
+  memset(stub, 0, sizeof *stub);
+  Builder builder(function, place.stub, stub);
+  if (const Refusal refusal = builder.Displace(); refusal != Refusal::kNone) return refusal;
+  if (builder.several()) {
+    if (function.other_threads) return Refusal::kOtherThreads;
+    const bool jump_table = (prefix[sizeof abi::kEntryPrefix] & abi::kMayHaveJumpTable) != 0;
+    if (jump_table || builder.HasBranchInside()) return Refusal::kBranchInside;
+  }
+  stub->entry = reinterpret_cast<uint64_t>(function.entry);
+  stub->several = builder.several();
+  if (!WriteHead(place, stub)) return Refusal::kTooFar;
+  const auto jump = static_cast<int64_t>(place.stub - reinterpret_cast<uint64_t>(prefix));
+  return Fits32(jump - 16) && Fits32(jump + 16) ? Refusal::kNone : Refusal::kTooFar;
+}
+
+void PrefixJump(const Function& function, uint64_t stub_address, uint8_t (&out)[kJumpSize]) {
+  const uint64_t behind = reinterpret_cast<uint64_t>(function.entry) - abi::kEntryPrefixSize + kJumpSize;
+  out[0] = 0xe9;
+  Put32(out + 1, static_cast<int64_t>(stub_address + offsetof(Stub, count) - behind));
+}
+
+void EntryJump(const Stub& stub, uint8_t (&out)[kShortJumpSize]) {
+  out[0] = 0xeb;
+  out[1] = static_cast<uint8_t>(-static_cast<int>(abi::kEntryPrefixSize + stub.skipped + kShortJumpSize));
+}
+
+uint64_t CompiledAddress(const Stub& stub, uint64_t pc) {
+  const uint64_t code = reinterpret_cast<uint64_t>(&stub) + offsetof(Stub, code);
+  const uint64_t displaced = stub.entry + stub.skipped;
+  if (pc < code) return stub.entry;
+  if (pc - code < stub.copied) return displaced + (pc - code);
+  // An emulated call, which is not done yet, or the jump back.
+  return displaced + (stub.copied < stub.displaced ? stub.copied : stub.displaced);
+}
+
+}  // namespace recrash::client

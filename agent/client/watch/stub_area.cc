@@ -1,0 +1,70 @@
+#include "agent/client/watch/stub_area.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/client/watch/trampoline.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000  // older kernels take the address as a wish, which will do
+#endif
+
+namespace recrash::client {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kStep = 1 << 20;
+constexpr uint64_t kReach = (2ull << 30) - (16 << 20);
+constexpr uint64_t kLowest = 64 << 10;
+
+size_t WholePages(size_t size) { return (size + kPage - 1) & ~(kPage - 1); }
+size_t StubBytes(size_t capacity) { return WholePages((capacity + 1) * sizeof(Stub)); }
+size_t CounterBytes(size_t capacity) { return WholePages(capacity * sizeof(EntryCounter)); }
+size_t BytesFor(size_t capacity) { return StubBytes(capacity) + CounterBytes(capacity) + kPage; }
+
+void* MapBelow(uint64_t begin, uint64_t end, size_t size) {
+  for (uint64_t at = begin - size; at < begin && at >= kLowest && end - at < kReach; at -= kStep) {
+    void* wish = reinterpret_cast<void*>(at);
+    void* got = mmap(wish, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    if (got == wish) return got;
+    if (got != MAP_FAILED) munmap(got, size);
+    if (at < kStep) break;
+  }
+  return nullptr;
+}
+
+void* Begin(const StubArea& area) { return reinterpret_cast<void*>(area.slot()); }
+
+}  // namespace
+
+EntryCounter* StubArea::counters() const { return reinterpret_cast<EntryCounter*>(slot() + StubBytes(capacity)); }
+uint64_t StubArea::end() const { return slot() + BytesFor(capacity); }
+
+Stub* StubArea::Holding(uint64_t address) const {
+  const auto first = reinterpret_cast<uint64_t>(stubs);
+  if (address < first || address >= reinterpret_cast<uint64_t>(stubs + count)) return nullptr;
+  return stubs + (address - first) / sizeof(Stub);
+}
+
+StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity) {
+  void* memory = MapBelow(begin, end, BytesFor(capacity));
+  if (memory == nullptr) return {};
+  mprotect(static_cast<char*>(memory) + BytesFor(capacity) - kPage, kPage, PROT_NONE);
+  PrepareTrampoline();
+  const TrampolineCode code = Trampoline();
+  memcpy(memory, &code, sizeof code);
+  return {static_cast<Stub*>(memory) + 1, 0, capacity};
+}
+
+bool SealStubs(StubArea* area) {
+  if (mprotect(Begin(*area), StubBytes(area->capacity), PROT_READ | PROT_EXEC) == 0) return true;
+  DropStubArea(area);
+  return false;
+}
+
+void DropStubArea(StubArea* area) {
+  if (area->capacity != 0) munmap(Begin(*area), BytesFor(area->capacity));
+  *area = StubArea();
+}
+
+}  // namespace recrash::client

@@ -1,0 +1,50 @@
+#include "agent/client/watch/text_writer.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "agent/base/signal_safe/system_call.h"
+
+namespace recrash::client {
+namespace {
+
+using snapshot::Call;
+
+constexpr uint64_t kPage = 4096;
+
+uint64_t RoundUp(uint64_t address) { return (address + kPage - 1) & ~(kPage - 1); }
+
+}  // namespace
+
+TextCopy::~TextCopy() {
+  if (copy_ != 0) Call(SYS_munmap, copy_, size_);
+}
+
+bool TextCopy::Begin(const CodeSegment& segment, uint64_t begin, uint64_t end) {
+  begin_ = begin & ~(kPage - 1);
+  size_ = RoundUp(end) - begin_;
+  if (begin_ < segment.begin || RoundUp(end) > RoundUp(segment.end) || begin >= end) return false;
+  // All of it is written: its pages at once, instead of a fault for each.
+  const long copy = Call(SYS_mmap, nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, segment.file,
+                         segment.file_offset + (begin_ - segment.begin));
+  if (copy < 0) return false;
+  copy_ = static_cast<uint64_t>(copy);
+  // From memory, not from the file: earlier edits are in it.
+  memcpy(reinterpret_cast<void*>(copy_), reinterpret_cast<const void*>(begin_), size_);
+  return true;
+}
+
+void TextCopy::Put(uint64_t address, const void* bytes, size_t size) {
+  if (copy_ == 0 || address < begin_ || address - begin_ > size_ - size) return;
+  memcpy(reinterpret_cast<void*>(copy_ + (address - begin_)), bytes, size);
+}
+
+bool TextCopy::Commit() {
+  if (copy_ == 0 || Call(SYS_mprotect, copy_, size_, PROT_READ | PROT_EXEC) != 0 ||
+      Call(SYS_mremap, copy_, size_, size_, MREMAP_MAYMOVE | MREMAP_FIXED, begin_) < 0)
+    return false;
+  copy_ = 0;
+  return true;
+}
+
+}  // namespace recrash::client

@@ -1,0 +1,49 @@
+// Changes bytes of a module's code while the process runs.
+//
+// The pages are never writable and executable at once, and never not executable: a private copy of the same pages of
+// the same file is made elsewhere, written, made read-only and executable, and moved over the old ones in one system
+// call. Another thread that runs there sees the old page or the new one. What forbids executable memory that was
+// written (W^X policies without mprotect, PR_SET_MDWE) refuses before anything has changed.
+//
+// By system_call.h alone: the recorder may come here in the middle of the program.
+#ifndef RECRASH_AGENT_CLIENT_WATCH_TEXT_WRITER_H_
+#define RECRASH_AGENT_CLIENT_WATCH_TEXT_WRITER_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shadowstack/abi.h"
+
+namespace recrash::client {
+
+// One executable segment, and the file behind it.
+struct CodeSegment {
+  uint64_t begin = 0;  // in the process
+  uint64_t end = 0;
+  uint64_t file_offset = 0;  // of `begin`
+  int file = -1;             // open for reading; the very file that is mapped
+};
+
+// A copy of some pages of a segment that will take their place; gone with it where it does not.
+class TextCopy {
+ public:
+  TextCopy() = default;
+  TextCopy(const TextCopy&) = delete;
+  TextCopy& operator=(const TextCopy&) = delete;
+  RECRASH_SIGNAL_SAFE ~TextCopy();
+
+  // The pages that hold [begin, end).
+  RECRASH_SIGNAL_SAFE bool Begin(const CodeSegment& segment, uint64_t begin, uint64_t end);
+  // At `address` in the old pages; what lies outside of them is not written.
+  RECRASH_SIGNAL_SAFE void Put(uint64_t address, const void* bytes, size_t size);
+  RECRASH_SIGNAL_SAFE bool Commit();
+
+ private:
+  uint64_t copy_ = 0;  // 0: there is none
+  uint64_t begin_ = 0;
+  uint64_t size_ = 0;
+};
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_CLIENT_WATCH_TEXT_WRITER_H_

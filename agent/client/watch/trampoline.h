@@ -1,0 +1,22 @@
+// What every stub calls: saves the whole register state, calls recrash_on_entry, puts the state back.
+#ifndef RECRASH_AGENT_CLIENT_WATCH_TRAMPOLINE_H_
+#define RECRASH_AGENT_CLIENT_WATCH_TRAMPOLINE_H_
+
+#include <stdint.h>
+
+namespace recrash::client {
+
+// Finds out which registers this processor and kernel have. Before the first stub runs.
+void PrepareTrampoline();
+
+// Where this thread's stack ends; 0: not known, and then the trampoline takes whatever it needs.
+void SetStackLow(uint64_t low);
+
+using TrampolineCode = void (*)();
+TrampolineCode Trampoline();  // not for calling from C++
+// It begins with so many pushes, an instruction of one byte each; behind them it has seen that there is room for more.
+constexpr unsigned kTrampolinePushes = 2;
+
+}  // namespace recrash::client
+
+#endif  // RECRASH_AGENT_CLIENT_WATCH_TRAMPOLINE_H_

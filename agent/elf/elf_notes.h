@@ -1,0 +1,47 @@
+// What an ELF file says of itself without its section headers: where it is loaded, its build-id, and the notes in which
+// recrash's builds keep mode and version. Reads the program headers only, so that a stripped file will do, and checks
+// each offset and count: files named by a report may be hostile.
+#ifndef RECRASH_AGENT_ELF_ELF_NOTES_H_
+#define RECRASH_AGENT_ELF_ELF_NOTES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+
+namespace recrash {
+
+// One PT_LOAD.
+struct ElfLoad {
+  uint64_t offset = 0;
+  uint64_t vaddr = 0;
+  uint64_t file_size = 0;
+  uint64_t memory_size = 0;
+  bool executable = false;
+};
+
+// One note of `.note.recrash`, which the pass leaves in what it has compiled.
+struct BuildNote {
+  std::string mode;     // references, full, second-chance, references+second-chance
+  std::string version;  // as -recrash-version= gave it; may be empty
+};
+
+struct ElfFacts {
+  std::vector<ElfLoad> loads;  // at least one, ascending, not overlapping
+  std::string build_id;        // lower-case hex; empty when it has none
+  std::vector<BuildNote> notes;
+};
+
+// kMissing when there is no such file, kDamaged when it is not a 64-bit little-endian ELF file that can be loaded.
+Result<ElfFacts> ReadElf(const std::string& path);
+// The same from the first bytes of a file, or of a module in memory; notes that lie beyond them are not seen.
+Result<ElfFacts> ParseElfHead(std::span<const uint8_t> bytes, const std::string& name);
+
+Result<std::string> ReadBuildId(const std::string& path);
+Result<std::vector<BuildNote>> ReadBuildNotes(const std::string& path);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_ELF_ELF_NOTES_H_

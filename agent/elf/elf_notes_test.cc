@@ -1,0 +1,167 @@
+#include "agent/elf/elf_notes.h"
+
+#include <elf.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "agent/report/testing_reports.h"
+#include "shadowstack/abi.h"
+
+namespace recrash {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string Note(const std::string& owner, uint32_t type, std::string text) {
+  const Elf64_Nhdr header{static_cast<uint32_t>(owner.size()), static_cast<uint32_t>(text.size()), type};
+  std::string note(reinterpret_cast<const char*>(&header), sizeof header);
+  note += owner;
+  note.resize((note.size() + 3) & ~size_t{3});
+  note += text;
+  note.resize((note.size() + 3) & ~size_t{3});
+  return note;
+}
+
+// A program of one segment of code and these notes, and nothing else.
+struct SmallElf {
+  Elf64_Ehdr header{};
+  Elf64_Phdr load{};
+  Elf64_Phdr note{};
+  std::string notes;
+
+  explicit SmallElf(std::string text = "") : notes(std::move(text)) {
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_type = ET_DYN;
+    header.e_phoff = sizeof header;
+    header.e_phentsize = sizeof(Elf64_Phdr);
+    header.e_phnum = 2;
+    load.p_type = PT_LOAD;
+    load.p_flags = PF_R | PF_X;
+    load.p_filesz = load.p_memsz = 0x200;
+    note.p_type = PT_NOTE;
+    note.p_offset = sizeof header + 2 * sizeof(Elf64_Phdr);
+    note.p_filesz = notes.size();
+    note.p_align = 4;
+  }
+  std::vector<uint8_t> bytes() const {
+    std::string all(reinterpret_cast<const char*>(&header), sizeof header);
+    all.append(reinterpret_cast<const char*>(&load), sizeof load);
+    all.append(reinterpret_cast<const char*>(&note), sizeof note);
+    all += notes;
+    return {all.begin(), all.end()};
+  }
+};
+
+Result<ElfFacts> Parse(const SmallElf& elf) { return ParseElfHead(elf.bytes(), "small"); }
+
+const std::string kBuildId = Note(std::string("GNU", 4), NT_GNU_BUILD_ID, std::string("\x3f\x2a\x00\xff", 4));
+
+std::string BuildText(const std::string& text) {
+  return Note(std::string(abi::kNoteOwner, sizeof abi::kNoteOwner), abi::kNoteBuild, text);
+}
+
+TEST(ElfNotes, GiveBuildIdAndWhatTheBuildSaysOfItself) {
+  // A program of objects of two modes, and a note of somebody else's between them.
+  Result<ElfFacts> facts = Parse(SmallElf(BuildText("mode=full;version=1.2;rc=3") + Note("Go", 4, "abc") + kBuildId +
+                                          BuildText(std::string("mode=references;version=\0", 25))));
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_EQ(facts->build_id, "3f2a00ff");
+  ASSERT_THAT(facts->notes, SizeIs(2));
+  EXPECT_EQ(facts->notes[0].mode, "full");
+  EXPECT_EQ(facts->notes[0].version, "1.2;rc=3");
+  EXPECT_EQ(facts->notes[1].mode, "references");
+  EXPECT_EQ(facts->notes[1].version, "");
+  ASSERT_THAT(facts->loads, SizeIs(1));
+  EXPECT_EQ(facts->loads[0].memory_size, 0x200u);
+  EXPECT_TRUE(facts->loads[0].executable);
+}
+
+TEST(ElfNotes, TakeNotesOfTheirOwnerOnly) {
+  Result<ElfFacts> facts = Parse(SmallElf(Note("recrash", abi::kNoteBuild, "mode=a;version=b") +  // no NUL
+                                          BuildText("version=1") + Note("GNU", NT_GNU_BUILD_ID, "abcd")));
+  ASSERT_TRUE(facts);
+  EXPECT_THAT(facts->notes, IsEmpty());
+  EXPECT_EQ(facts->build_id, "");
+}
+
+TEST(ElfNotes, ReadThisVeryProgram) {
+  Result<ElfFacts> facts = ReadElf("/proc/self/exe");
+  ASSERT_TRUE(facts) << facts.error().message;
+  EXPECT_GE(facts->loads.size(), 2u);
+  // Debian's libc has a build-id.
+  Result<std::string> id = ReadBuildId("/lib/x86_64-linux-gnu/libc.so.6");
+  ASSERT_TRUE(id) << id.error().message;
+  EXPECT_THAT(*id, SizeIs(40));
+}
+
+TEST(ElfNotes, SayWhyAFileIsNone) {
+  TemporaryDirectory directory;
+  WriteBytes(directory / "text", {'#', '!', '/', 'b', 'i', 'n'});
+  Result<ElfFacts> text = ReadElf(directory / "text");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, Errc::kDamaged);
+  EXPECT_THAT(text.error().message, HasSubstr("text: not an ELF file that can be loaded: shorter than an ELF header"));
+  EXPECT_EQ(ReadElf(directory / "none").error().code, Errc::kMissing);
+  EXPECT_EQ(ReadElf("/dev/zero").error().code, Errc::kDamaged);
+  EXPECT_EQ(ReadElf(directory.path()).error().code, Errc::kDamaged);
+}
+
+TEST(ElfNotes, RefuseWhatCannotBeLoaded) {
+  const auto changed = [](auto change) {
+    SmallElf elf;
+    change(elf);
+    return Parse(elf);
+  };
+  EXPECT_TRUE(changed([](SmallElf&) {}));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_ident[EI_CLASS] = ELFCLASS32; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_type = ET_CORE; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phentsize = 8; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phnum = PN_XNUM; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phnum = 60000; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phoff = UINT64_MAX - 8; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.load.p_type = PT_NULL; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.load.p_memsz = UINT64_MAX; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.load.p_vaddr = UINT64_MAX - 4; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.note = elf.load; }));  // the same segment twice
+}
+
+// A note that promises more than there is ends the search; what came before it stands.
+TEST(ElfNotes, StopAtANoteThatIsTooLong) {
+  for (const Elf64_Nhdr huge : {Elf64_Nhdr{UINT32_MAX, 0, 1}, Elf64_Nhdr{0, UINT32_MAX, 1}}) {
+    Result<ElfFacts> facts = Parse(SmallElf(kBuildId + std::string(reinterpret_cast<const char*>(&huge), sizeof huge) +
+                                            BuildText("mode=a;version=b")));
+    ASSERT_TRUE(facts);
+    EXPECT_EQ(facts->build_id, "3f2a00ff");
+    EXPECT_THAT(facts->notes, IsEmpty());
+  }
+  SmallElf far(kBuildId);
+  far.note.p_offset = UINT64_MAX - 2;
+  EXPECT_EQ(Parse(far)->build_id, "");
+  far.note.p_filesz = UINT64_MAX;
+  EXPECT_EQ(Parse(far)->build_id, "");
+}
+
+TEST(ElfNotes, SurviveAnyFile) {
+  const std::vector<uint8_t> good = SmallElf(kBuildId + BuildText("mode=full;version=1")).bytes();
+  std::mt19937 random(1);
+  size_t parsed = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<uint8_t> bytes = good;
+    for (unsigned flips = 1 + random() % 4; flips > 0; --flips) bytes[random() % bytes.size()] = random();
+    if (random() % 4 == 0) bytes.resize(random() % bytes.size());
+    Result<ElfFacts> facts = ParseElfHead(bytes, "mutant");
+    if (facts) ++parsed;
+  }
+  EXPECT_GT(parsed, 1000u);
+  EXPECT_LT(parsed, 19000u);
+}
+
+}  // namespace
+}  // namespace recrash

@@ -1,0 +1,35 @@
+// Which pages of the dying process a report keeps.
+//
+// All that are present in private writable mappings while they are within the limit. Beyond it: the failing stack and
+// the modules' data, whatever they take, and then pages nearest first, as words of kept pages lead to them; a quarter
+// of the limit is there for these in any case.
+#ifndef RECRASH_AGENT_PROCESS_MEMORY_CHOICE_H_
+#define RECRASH_AGENT_PROCESS_MEMORY_CHOICE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/process/target_memory.h"
+#include "agent/report/report.h"
+
+namespace recrash {
+
+struct MemoryRequest {
+  uint64_t limit = 64ull << 20;
+  std::vector<Registers> registers;  // of all threads, the failing one first
+  std::vector<Module> modules;       // their file-backed data is kept whole
+};
+
+struct KeptMemory {
+  std::vector<Region> regions;  // ascending
+  bool complete = true;
+  std::vector<std::string> losses;
+};
+
+KeptMemory KeepMemory(const PageSource& source, std::span<const Mapping> mappings, const MemoryRequest& request);
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_PROCESS_MEMORY_CHOICE_H_

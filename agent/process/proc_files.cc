@@ -1,0 +1,139 @@
+#include "agent/process/proc_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include "agent/base/fd.h"
+
+namespace recrash {
+namespace {
+
+// Numbers that are names in a folder of /proc, ascending.
+std::vector<int> NumbersIn(const std::string& folder) {
+  std::vector<int> numbers;
+  std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
+  while (dirent* entry = dir ? readdir(dir.get()) : nullptr) {
+    const std::string_view name = entry->d_name;
+    int number = 0;
+    const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (problem == std::errc() && end == name.data() + name.size()) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+// The number after `label` at the beginning of a line.
+uint64_t Field(std::string_view text, std::string_view label, int base) {
+  size_t at = 0;
+  while (at < text.size() && !text.substr(at).starts_with(label)) {
+    at = text.find('\n', at);
+    if (at == text.npos) return 0;
+    ++at;
+  }
+  if (at >= text.size()) return 0;
+  text.remove_prefix(at + label.size());
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return value;
+}
+
+}  // namespace
+
+std::string ProcPath(pid_t pid, std::string_view name) {
+  return "/proc/" + std::to_string(pid) + "/" + std::string(name);
+}
+
+std::string ReadProcFile(pid_t pid, std::string_view name) {
+  Fd fd(open(ProcPath(pid, name).c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char buffer[64 << 10];
+  ssize_t size;
+  while (fd && (size = read(fd.get(), buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(size));
+  return text;
+}
+
+std::string ReadProcLink(pid_t pid, std::string_view name) {
+  char buffer[4096];
+  const ssize_t size = readlink(ProcPath(pid, name).c_str(), buffer, sizeof buffer);
+  return size > 0 ? std::string(buffer, static_cast<size_t>(size)) : std::string();
+}
+
+std::vector<pid_t> ThreadIds(pid_t pid) { return NumbersIn(ProcPath(pid, "task")); }
+
+std::string ThreadName(pid_t pid, pid_t tid) {
+  std::string name = ReadProcFile(pid, "task/" + std::to_string(tid) + "/comm");
+  if (name.ends_with('\n')) name.pop_back();
+  return name;
+}
+
+void ParseFdInfo(std::string_view text, OpenFile* file) {
+  file->offset = Field(text, "pos:", 10);
+  file->flags = static_cast<int32_t>(Field(text, "flags:", 8));
+}
+
+std::vector<OpenFile> ReadOpenFiles(pid_t pid) {
+  std::vector<OpenFile> files;
+  for (const int descriptor : NumbersIn(ProcPath(pid, "fd"))) {
+    const std::string name = std::to_string(descriptor);
+    OpenFile file;
+    file.descriptor = descriptor;
+    file.path = ReadProcLink(pid, "fd/" + name);
+    if (file.path.empty()) continue;
+    ParseFdInfo(ReadProcFile(pid, "fdinfo/" + name), &file);
+    struct stat status;
+    if (stat(ProcPath(pid, "fd/" + name).c_str(), &status) == 0) {
+      file.mode = status.st_mode;
+      file.size = static_cast<uint64_t>(status.st_size);
+    }
+    files.push_back(std::move(file));
+  }
+  return files;
+}
+
+std::vector<std::string> SplitArguments(std::string_view command_line) {
+  std::vector<std::string> arguments;
+  while (!command_line.empty()) {
+    const size_t end = std::min(command_line.find('\0'), command_line.size());
+    arguments.emplace_back(command_line.substr(0, end));
+    command_line.remove_prefix(std::min(command_line.size(), end + 1));
+  }
+  return arguments;
+}
+
+namespace {
+
+uint64_t StatField(std::string_view stat, int number) {
+  // The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == stat.npos) return 0;
+  stat.remove_prefix(name_end + 1);
+  for (int field = 3; field < number; ++field) {
+    stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
+    stat.remove_prefix(std::min(stat.find(' '), stat.size()));
+  }
+  stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
+  uint64_t value = 0;
+  std::from_chars(stat.data(), stat.data() + stat.size(), value);
+  return value;
+}
+
+}  // namespace
+
+uint64_t BrkStart(std::string_view stat) { return StatField(stat, 47); }
+
+uint64_t CpuTime(pid_t pid) {
+  clockid_t clock = 0;
+  timespec used = {};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<uint64_t>(used.tv_sec) * 1000000000 + static_cast<uint64_t>(used.tv_nsec);
+}
+
+}  // namespace recrash

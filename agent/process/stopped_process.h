@@ -1,0 +1,42 @@
+// All threads of another process, held by ptrace until the object goes.
+#ifndef RECRASH_AGENT_PROCESS_STOPPED_PROCESS_H_
+#define RECRASH_AGENT_PROCESS_STOPPED_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+
+namespace recrash {
+
+class StoppedProcess {
+ public:
+  // Holds `failing` or fails with kRefused. A thread that cannot be held (it has exited and is not yet gone, or waits
+  // in the kernel) is left out with a sentence in `losses`.
+  static Result<StoppedProcess> Attach(pid_t pid, pid_t failing, std::vector<std::string>* losses);
+
+  StoppedProcess(StoppedProcess&& other) noexcept;
+  StoppedProcess(const StoppedProcess&) = delete;
+  ~StoppedProcess() { Detach(); }
+
+  void Detach();
+  // Of every thread that is held, in the order of their ids.
+  std::vector<Thread> ReadThreads() const;
+
+ private:
+  explicit StoppedProcess(pid_t pid) : pid_(pid) {}
+
+  enum class Held { kYes, kRefused, kGone, kBusy };
+  Held Hold(pid_t tid);
+
+  pid_t pid_;
+  std::map<pid_t, int> threads_;  // with the signal that was about to be delivered, or 0
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_PROCESS_STOPPED_PROCESS_H_

@@ -1,0 +1,112 @@
+#include "agent/process/target_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "agent/base/signal_safe/page_scan.h"
+#include "agent/process/proc_files.h"
+
+namespace recrash {
+namespace {
+
+using client::kPagemapScan;
+using client::kPagePresent;
+using client::kPageSwapped;
+using client::ScanArguments;
+using client::ScanRegion;
+
+// Without PAGEMAP_SCAN: pagemap has 8 bytes a page, so this is 128 MiB of it, 0.1 s.
+constexpr uint64_t kMostRead = uint64_t{1} << 36;
+
+void Append(TargetAddress start, uint64_t pages, std::vector<PageRun>* runs) {
+  if (!runs->empty() && runs->back().start + runs->back().pages * kPageSize == start)
+    runs->back().pages += pages;
+  else
+    runs->push_back({start, pages});
+}
+
+bool ScanPages(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs) {
+  ScanRegion regions[512];
+  uint64_t start = mapping.start.value;
+  while (start < mapping.end.value) {
+    ScanArguments arguments = {};
+    arguments.size = sizeof arguments;
+    arguments.start = start;
+    arguments.end = mapping.end.value;
+    arguments.regions = reinterpret_cast<uint64_t>(regions);
+    arguments.region_count = std::size(regions);
+    arguments.any_of = arguments.returned = kPagePresent | kPageSwapped;
+    const int found = ioctl(pagemap, kPagemapScan, &arguments);
+    if (found < 0) return false;
+    for (int i = 0; i < found; ++i) Append({regions[i].start}, (regions[i].end - regions[i].start) / kPageSize, runs);
+    if (arguments.walk_end <= start) return false;
+    start = arguments.walk_end;
+  }
+  return true;
+}
+
+bool ReadPagemap(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs) {
+  const uint64_t pages = (mapping.end - mapping.start) / kPageSize;
+  uint64_t entries[4096];
+  for (uint64_t first = 0; first < pages;) {
+    const uint64_t count = std::min<uint64_t>(std::size(entries), pages - first);
+    const ssize_t got = pread(pagemap, entries, count * sizeof entries[0],
+                              static_cast<off_t>((mapping.start.value / kPageSize + first) * sizeof entries[0]));
+    if (got <= 0) return false;
+    const uint64_t read = static_cast<uint64_t>(got) / sizeof entries[0];
+    for (uint64_t i = 0; i < read; ++i) {
+      if (entries[i] >> 62 != 0) Append(mapping.start + (first + i) * kPageSize, 1, runs);
+    }
+    first += read;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<TargetMemory> TargetMemory::Open(pid_t pid) {
+  const std::string path = ProcPath(pid, "mem");
+  Fd memory(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!memory) return Error{Errc::kRefused, path + ": " + std::strerror(errno)};
+  return TargetMemory(std::move(memory), Fd(open(ProcPath(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC)), pid);
+}
+
+size_t TargetMemory::Read(TargetAddress address, std::span<uint8_t> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got =
+        pread(memory_.get(), out.data() + done, out.size() - done, static_cast<off_t>(address.value + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+std::optional<std::vector<PageRun>> TargetMemory::Present(const Mapping& mapping) const {
+  std::vector<PageRun> runs;
+  if (ScanPages(pagemap_.get(), mapping, &runs)) return runs;
+  runs.clear();
+  if (mapping.end - mapping.start > kMostRead || !ReadPagemap(pagemap_.get(), mapping, &runs)) return std::nullopt;
+  return runs;
+}
+
+std::string TargetMemory::ReadText(TargetAddress address, size_t limit) const {
+  std::string text(limit, '\0');
+  text.resize(Read(address, {reinterpret_cast<uint8_t*>(text.data()), text.size()}));
+  return text.substr(0, text.find('\0'));
+}
+
+bool TargetMemory::Write(TargetAddress address, std::span<const uint8_t> bytes) const {
+  const iovec from = {const_cast<uint8_t*>(bytes.data()), bytes.size()};
+  const iovec to = {reinterpret_cast<void*>(address.value), bytes.size()};
+  return process_vm_writev(pid_, &from, 1, &to, 1, 0) == static_cast<ssize_t>(bytes.size());
+}
+
+}  // namespace recrash

@@ -1,0 +1,63 @@
+// The memory of the dying process, read from outside.
+#ifndef RECRASH_AGENT_PROCESS_TARGET_MEMORY_H_
+#define RECRASH_AGENT_PROCESS_TARGET_MEMORY_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/base/fd.h"
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+
+namespace recrash {
+
+constexpr uint64_t kPageSize = 4096;
+
+// Pages of a mapping, one after the other.
+struct PageRun {
+  TargetAddress start;
+  uint64_t pages = 0;
+};
+
+// Where the pages to keep come from; a test gives invented ones.
+class PageSource {
+ public:
+  virtual ~PageSource() = default;
+  // Bytes from `address` on that could be read into `out`; fewer where an unreadable page begins.
+  virtual size_t Read(TargetAddress address, std::span<uint8_t> out) const = 0;
+  // Pages that have content of their own, ascending; none when nobody can tell within reasonable time.
+  virtual std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const = 0;
+};
+
+class TargetMemory final : public PageSource {
+ public:
+  static Result<TargetMemory> Open(pid_t pid);
+
+  size_t Read(TargetAddress address, std::span<uint8_t> out) const override;
+  std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const override;
+  // Up to a NUL or the limit.
+  std::string ReadText(TargetAddress address, size_t limit) const;
+  bool Write(TargetAddress address, std::span<const uint8_t> bytes) const;
+
+  template <typename T>
+  bool ReadObject(TargetAddress address, T* out) const {
+    return Read(address, {reinterpret_cast<uint8_t*>(out), sizeof *out}) == sizeof *out;
+  }
+
+ private:
+  TargetMemory(Fd memory, Fd pagemap, pid_t pid)
+      : memory_(std::move(memory)), pagemap_(std::move(pagemap)), pid_(pid) {}
+
+  Fd memory_;
+  Fd pagemap_;
+  pid_t pid_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_PROCESS_TARGET_MEMORY_H_

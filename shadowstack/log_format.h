@@ -1,0 +1,199 @@
+// The version log: what the recorder keeps in the program's memory, and the collector reads out of it after a crash.
+//
+// A snapshot is taken at a function's entry. Its number orders all of them. The log has one LogPage for each page that
+// was ever written, and behind it a chain of LogVersions, the newest first: version n is the page's content from
+// snapshot n on, up to the next version's. So a page at snapshot k is its newest version whose number is at most k; a
+// page without one had not been touched. A version may say `absent`: nothing was there (unmapped, or given back to the
+// kernel), which reads as zeros.
+//
+// Where the kernel tracks no writes (`copy_depth` is not 0) there are no such pages. Versions are pages of copies then:
+// each frame leads to a chain of its own, by LogVersion::older, and their contents, one behind the other, are
+// LogCopies, each with the bytes behind it (entry_copies.h).
+//
+// Lies in one mapping of its own, which is no part of a report's memory. All positions in it are offsets from its
+// start. Whoever reads it from outside checks everything: the program may have written over it.
+#ifndef RECRASH_SHADOWSTACK_LOG_FORMAT_H_
+#define RECRASH_SHADOWSTACK_LOG_FORMAT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shadowstack/entry_hook.h"
+
+namespace recrash::snapshot {
+
+constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
+constexpr uint32_t kLogVersion = 4;
+constexpr uint64_t kPage = 4096;
+
+// What nobody can measure while it happens, in nanoseconds; estimates, by which the budget is kept.
+constexpr uint64_t kStubCost = 4;     // an entry that is only counted
+constexpr uint64_t kReachCost = 500;  // one that comes to the recorder
+constexpr uint64_t kFaultCost = 900;  // a write to a protected page
+
+constexpr uint32_t kMostFrames = 1024;
+constexpr uint32_t kMostMapLists = 256;
+constexpr uint32_t kMostRanges = 1024;  // of a map list
+constexpr uint32_t kMostFileLists = 256;
+constexpr uint32_t kMostFiles = 64;  // of a file list
+constexpr uint32_t kMostPaths = 512;
+constexpr uint32_t kMostCopyPages = 256;  // of one frame
+
+// Why there is no recording, or none any more.
+enum class Stop : uint32_t {
+  kNone = 0,
+  kNoUserfaultfd = 1,    // the system call is refused; `stop_error` says how
+  kNoWriteTracking = 2,  // there is no asynchronous write tracking: a kernel before 6.7
+  kNoMemory = 3,         // the log could not be mapped
+  kTooManyMappings = 4,  // more than kMostRanges writable ones
+  kNotTracked = 5,       // a mapping cannot be registered: somebody else watches it
+  kDescriptorsGone = 6,  // the program has closed the recorder's descriptors
+  kTooManyRuns = 7,      // memory is too scattered
+  kNoAddressSpace = 8,   // no room in the table of pages
+  kNoCopies = 9,         // nor can memory be read that may not be there: process_vm_readv is refused
+};
+
+// What recording came to; shown with the report.
+struct LogFigures {
+  uint64_t taken;
+  uint64_t skipped_rate;    // its function had one not long before
+  uint64_t skipped_budget;  // snapshot_cpu was spent
+  uint64_t skipped_memory;  // snapshot_memory was full
+  uint64_t skipped_pause;   // broken off at the longest pause; the next one goes on with what is left
+  uint64_t skipped_busy;    // another thread was taking one
+  uint64_t cpu_ns;          // that snapshots took
+  uint64_t faults_ns;       // that the program took to write to pages for the first time since, at kFaultCost each
+  uint64_t entries_ns;      // that entries took beside snapshots, at kStubCost and kReachCost each
+  uint64_t longest_pause_ns;
+  uint64_t pages_copied;
+  uint64_t most_versions;  // held at one time
+};
+
+struct LogHeader {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t header_size;
+  uint64_t start;  // of the mapping, its own address
+  uint64_t size;
+  int32_t pid;
+  Stop stop;
+  int32_t stop_error;
+  int32_t descriptors[3];  // the recorder's own
+  uint32_t copy_depth;     // 0: page versions; else copies to that depth,
+  Stop why_copies;         // because of this and `stop_error`
+  uint64_t number;         // of the last snapshot
+  uint32_t frame_count;
+  uint32_t page_slots;        // a power of two
+  uint32_t version_capacity;  // versions are numbered from 1
+  uint32_t path_count;
+  uint32_t unsure;  // a frame returned while another thread took a snapshot: which ones are left is not known
+  uint32_t function_count;
+  uint32_t function_capacity;
+  uint32_t reserved;
+  uint64_t frames, pages, versions, contents, map_lists, file_lists, paths, functions, places;  // offsets
+  LogFigures figures;
+};
+
+// A snapshot whose frame has not returned, as far as the recorder can tell; in the order of their numbers.
+struct LogFrame {
+  uint64_t number;
+  uint64_t return_address;  // the word at the stack pointer
+  uint64_t thread;          // its thread pointer
+  uint64_t brk_end;
+  uint32_t map_list;
+  uint32_t file_list;
+  uint32_t others_ran;  // there were other threads, which may have written while it was taken
+  uint32_t copies_cut;  // not all that was within reach was copied
+  uint32_t copies;      // its first version; 0 where there are none
+  uint32_t copy_bytes;
+  uint32_t function;  // index of a LogFunction
+  uint32_t reserved;
+  uint64_t unseen;  // entries of it, so far, that were counted alone
+  EntryRegisters registers;
+};
+
+// Where a function's entry leads.
+enum class Place : uint8_t {
+  kStub = 0,
+  kOut = 1,        // it is as it was compiled
+  kProbation = 2,  // to its stub again: if it comes too often, it goes back at once
+};
+
+// A function that was entered: in the order in which they came first.
+struct LogFunction {
+  uint64_t entry;
+  uint64_t counter;  // address of what its stub counts down; 0: it has none
+  uint64_t entries;  // when it came to the recorder last; those since are `skip` less the counter
+  uint64_t reached;  // of these, those that came to the recorder
+  uint64_t snapshots;
+  uint64_t cpu_ns;         // of its snapshots
+  uint64_t inclusive_ns;   // from entry to return, a recent mean; 0: not known
+  uint64_t last_ns;        // when it came last
+  uint64_t rest_until_ns;  // until then it is not asked
+  uint64_t swept;          // entries at the last sweep
+  int32_t skip;            // what the counter was set to
+  uint8_t quick;           // policy.cc's: came soon again, so often in a row
+  uint8_t brief;           // was over before two snapshots could have been taken, so often in a row
+  uint8_t back_off;        // how often it was left alone for longer than before
+  Place place;
+};
+
+struct LogPage {
+  uint64_t address;  // 0: a free slot
+  uint32_t newest;   // version, or 0
+  uint32_t reserved;
+};
+
+struct LogVersion {
+  uint64_t number;
+  uint32_t older;  // version, or 0; of a free one: the next free one; of copies: those that follow
+  uint32_t absent;
+};
+
+// A copy; its bytes follow. All are multiples of 8.
+struct LogCopy {
+  uint64_t address;
+  uint64_t size;
+};
+
+// A private mapping that could be written.
+struct LogRange {
+  uint64_t start;
+  uint64_t end;
+  uint64_t of_file;  // 1 when pages that were not written are a file's
+};
+
+struct LogMapList {
+  uint32_t references;
+  uint32_t count;
+  LogRange ranges[kMostRanges];
+};
+
+struct LogFile {
+  int32_t descriptor;
+  int32_t flags;  // of open(2)
+  uint64_t offset;
+  uint32_t mode;
+  uint32_t path;  // index of a LogPath
+  uint64_t size;
+};
+
+struct LogFileList {
+  uint32_t references;
+  uint32_t count;
+  LogFile files[kMostFiles];
+};
+
+struct LogPath {
+  uint64_t device;
+  uint64_t inode;
+  char text[496];  // cut, if it is longer
+};
+
+static_assert(sizeof(LogHeader) == 272 && sizeof(LogFrame) == 264 && sizeof(LogPage) == 16);
+static_assert(sizeof(LogFunction) == 88);
+static_assert(sizeof(LogVersion) == 16 && sizeof(LogRange) == 24 && sizeof(LogFile) == 32 && sizeof(LogPath) == 512);
+
+}  // namespace recrash::snapshot
+
+#endif  // RECRASH_SHADOWSTACK_LOG_FORMAT_H_

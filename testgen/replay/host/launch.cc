@@ -1,0 +1,62 @@
+#include "testgen/replay/host/launch.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "testgen/replay/host/input_check.h"
+#include "testgen/replay/host/subject.h"
+#include "testgen/replay/plan/plan.h"
+
+namespace recrash {
+namespace {
+
+// Names out of a report must not reach a terminal as they are.
+std::string Printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
+  return text;
+}
+
+bool IsDebugged() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with("TracerPid:")) return std::strtol(line.c_str() + 10, nullptr, 10) != 0;
+  }
+  return false;
+}
+
+// A test that reads what the report does not hold can only be red as recorded with the very files.
+void SayWhichInputsAreNotAsRecorded(const Report& report) {
+  if (std::ranges::all_of(report.replay->frames, &ReplayFrame::self_contained)) return;
+  for (const std::string& problem : InputProblems(report))
+    std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", Printable(problem).c_str());
+}
+
+}  // namespace
+
+Result<int> Launch(const Report& report, const LaunchOptions& options) {
+  Result<Subject> subject = PrepareSubject(report, options.program, options.replay_library);
+  if (!subject) return subject.error();
+  subject->allow_same_bases = options.allow_same_bases;
+  subject->arguments = options.arguments;
+  subject->argv0 = options.argv0;
+  SayWhichInputsAreNotAsRecorded(report);
+  const bool in_process = options.in_process || IsDebugged();
+  PlanOptions plan_options;
+  plan_options.program = subject->program.path;
+  plan_options.test_library = options.test_library;
+  plan_options.report_path = options.report_path;
+  plan_options.seconds_per_frame = options.seconds_per_frame;
+  plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : plan::kSandbox;
+  if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
+  Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
+  if (!plan) return plan.error();
+  if (in_process) return ExecSubject(*subject, *plan);
+  return RunSubject(report, *subject, *plan, nullptr);
+}
+
+}  // namespace recrash

@@ -1,0 +1,331 @@
+#include "testgen/replay/host/subject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "testgen/replay/host/same_bases.h"
+#include "testgen/replay/plan/left_out.h"
+#include "testgen/replay/plan/plan.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint32_t kMostAttempts = 50;
+constexpr int kTickMilliseconds = 30;
+constexpr int kCannotTrace = 125;
+constexpr int kCannotExec = 126;
+
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// Layout of static thread-local storage follows from the modules that are loaded at the start: the agent, where it was
+// preloaded, must be so again. It knows replay mode and stays idle.
+std::vector<std::string> RecordedPreload(const Report& report) {
+  std::vector<std::string> preload;
+  for (const Module& module : report.modules) {
+    const bool is_agent = BaseName(module.path).starts_with("librecrash_preload");
+    if (is_agent && access(module.path.c_str(), R_OK) == 0) preload.push_back(module.path);
+  }
+  return preload;
+}
+
+// What ld.so would load with the program at its start; nothing of it runs. Empty where that cannot be found out.
+std::vector<std::string> ListLibraries(const ProgramFile& program) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  const pid_t child = fork();
+  if (child == 0) {
+    unsetenv("LD_PRELOAD");
+    dup2(ends[1], STDOUT_FILENO);
+    execl(program.interpreter.c_str(), program.interpreter.c_str(), "--list", program.path.c_str(), nullptr);
+    _exit(kCannotExec);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t size; (size = read(ends[0], buffer, sizeof buffer)) != 0;) {
+    if (size < 0 && errno != EINTR) break;
+    if (size > 0) text.append(buffer, static_cast<size_t>(size));
+  }
+  close(ends[0]);
+  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  // A line is "\tlibwalk.so => /opt/app/lib/libwalk.so (0x00007f…)".
+  std::vector<std::string> libraries;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const size_t start = line.find(" => /");
+    const size_t end = line.rfind(" (0x");
+    if (start == std::string::npos || end == std::string::npos || end < start + 4) continue;
+    std::error_code error;
+    const std::string path = line.substr(start + 4, end - start - 4);
+    libraries.push_back(std::filesystem::canonical(path, error).string());
+  }
+  return libraries;
+}
+
+// The file that takes a library's place now: by path, else by name, as the replay pairs them.
+std::string FileNow(const Module& module, const std::vector<std::string>& loaded) {
+  if (std::ranges::find(loaded, module.path) != loaded.end()) return module.path;
+  const auto moved = std::ranges::find(loaded, BaseName(module.path), BaseName);
+  return moved == loaded.end() ? module.path : *moved;
+}
+
+// Of the libraries of the program's own those that are other builds than the report's.
+Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const Report& report, const ProgramFile& program) {
+  std::vector<RebuiltLibrary> rebuilt;
+  std::optional<std::vector<std::string>> loaded;
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program || !report.replay->FindImage(module)) continue;
+    if (!loaded) loaded = ListLibraries(program);
+    const std::string path = FileNow(module, *loaded);
+    if (access(path.c_str(), R_OK) != 0) continue;
+    Result<ProgramFile> file = ReadProgramFile(path, false);
+    if (!file) return file.error();
+    if (IsSameBuild(report, module, *file)) continue;
+    file = ReadProgramFile(path, true);
+    if (!file) return file.error();
+    rebuilt.push_back({i, std::move(*file)});
+  }
+  return rebuilt;
+}
+
+// Of all others only the build of the crash will do.
+Status CheckLibraries(const Report& report) {
+  for (const Module& module : report.modules) {
+    if (module.is_program || module.build_id.empty() || !module.path.starts_with('/')) continue;
+    if (report.replay->FindImage(module)) continue;
+    const int file = open(module.path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    const std::string found = ReadFileBuildId(file);
+    close(file);
+    if (found.empty() || found == module.build_id) continue;
+    return Error{Errc::kMissing, module.path + ": the report needs build-id " + module.build_id + ", found " + found +
+                                     "\n  replay where the libraries of the crash are installed (a container of that "
+                                     "system's image, for one)"};
+  }
+  return Ok{};
+}
+
+std::string Join(const std::vector<std::string>& parts, char separator) {
+  std::string joined;
+  for (const std::string& part : parts) {
+    if (!joined.empty()) joined += separator;
+    joined += part;
+  }
+  return joined;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string PreloadList(const Subject& subject) {
+  std::vector<std::string> all = {subject.replay_library};
+  all.insert(all.end(), subject.preload.begin(), subject.preload.end());
+  return Join(all, ':');
+}
+
+// Our own environment with what the subject needs; LD_PRELOAD only where ld.so is not called by name.
+std::vector<std::string> Environment(const Subject& subject, const PlanFile& plan, bool through_loader) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (text.starts_with("LD_PRELOAD=") || text.starts_with("LD_BIND_NOW=")) continue;
+    environment.push_back(text);
+  }
+  // The frames nearest to an overflow have no stack left for the loader to bind a function on its first call.
+  if (!LeftOut("bind_now")) environment.push_back("LD_BIND_NOW=1");
+  environment.push_back(std::string(plan::kReplayVariable) + "=1");
+  environment.push_back(std::string(plan::kPlanVariable) + "=" + std::to_string(plan.descriptor()));
+  if (!through_loader) environment.push_back("LD_PRELOAD=" + PreloadList(subject));
+  return environment;
+}
+
+struct CommandLine {
+  std::string file;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;
+};
+
+CommandLine MakeCommandLine(const Subject& subject, const PlanFile& plan, bool through_loader) {
+  CommandLine command;
+  const std::string argv0 = subject.argv0.empty() ? subject.program.path : subject.argv0;
+  if (through_loader) {
+    command.file = subject.program.interpreter;
+    command.arguments = {command.file, "--preload", PreloadList(subject), "--argv0", argv0, subject.program.path};
+  } else {
+    command.file = subject.program.path;
+    command.arguments = {argv0};
+  }
+  command.arguments.insert(command.arguments.end(), subject.arguments.begin(), subject.arguments.end());
+  command.environment = Environment(subject, plan, through_loader);
+  return command;
+}
+
+// With randomisation off the recorded addresses and ours would be the same ones, and collide at each start.
+void TurnRandomisationOn() {
+  if (LeftOut("randomisation")) return;
+  const int current = personality(0xffffffff);
+  if (current != -1) personality(static_cast<unsigned long>(current) & ~static_cast<unsigned long>(ADDR_NO_RANDOMIZE));
+}
+
+pid_t Spawn(const CommandLine& command, bool traced) {
+  const std::vector<char*> arguments = Pointers(command.arguments);
+  const std::vector<char*> environment = Pointers(command.environment);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child != 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(kCannotExec);
+  TurnRandomisationOn();
+  if (traced && ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(kCannotTrace);
+  execve(command.file.c_str(), arguments.data(), environment.data());
+  _exit(kCannotExec);
+}
+
+int WaitForEnd(pid_t child, const std::function<void()>& tick) {
+  int status = 0;
+  const int handle = tick ? static_cast<int>(syscall(SYS_pidfd_open, child, 0)) : -1;
+  while (handle >= 0) {
+    pollfd wait_on{handle, POLLIN, 0};
+    if (poll(&wait_on, 1, kTickMilliseconds) > 0) break;
+    tick();
+  }
+  if (handle >= 0) close(handle);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (tick) tick();
+  return status;
+}
+
+bool ExitedWith(int status, int code) { return WIFEXITED(status) && WEXITSTATUS(status) == code; }
+
+}  // namespace
+
+Result<std::string> FindSupportFile(const std::string& name, const std::string& directory) {
+  std::vector<std::string> places;
+  if (!directory.empty()) places.push_back(directory);
+  if (const char* from_environment = getenv("RECRASH_SUPPORT_DIR")) places.emplace_back(from_environment);
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  places.push_back(self.string());
+  places.push_back((self / "../lib/recrash").string());
+  for (const std::string& place : places) {
+    const std::string path = place + "/" + name;
+    if (access(path.c_str(), R_OK) == 0) return std::filesystem::canonical(path, error).string();
+  }
+  return Error{Errc::kMissing, name + " is not in " + Join(places, ',') +
+                                   "\n  set RECRASH_SUPPORT_DIR to the lib/recrash of the installation"};
+}
+
+Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library) {
+  char resolved[PATH_MAX];
+  struct stat status;
+  if (!realpath(program.c_str(), resolved) || stat(resolved, &status) != 0) {
+    return Error{Errc::kMissing, "the program " + program + " is not there: " + strerror(errno) +
+                                     "\n  name a build of it by --program PATH or RECRASH_PROGRAM"};
+  }
+  if (status.st_mode & (S_ISUID | S_ISGID)) {
+    return Error{Errc::kRefused, std::string(resolved) +
+                                     ": set-user-id programs cannot be replayed, since nothing can be "
+                                     "preloaded into them\n  give a copy without that bit"};
+  }
+  Result<ProgramFile> elf = ReadProgramFile(resolved, true);
+  if (!elf) return elf.error();
+  if (elf->interpreter.empty()) {
+    return Error{Errc::kRefused, std::string(resolved) +
+                                     ": a statically linked program cannot be replayed, since nothing "
+                                     "can be preloaded into it\n  link it dynamically (without "
+                                     "-static and -static-pie)"};
+  }
+  if (!BaseName(elf->interpreter).starts_with("ld-linux-x86-64.so")) {
+    return Error{Errc::kRefused, std::string(resolved) + ": needs the loader " + elf->interpreter +
+                                     ", replays need glibc's ld-linux-x86-64.so.2"};
+  }
+  if (!report.replay || report.replay->frames.empty()) {
+    return Error{Errc::kMissing, "the report has no frames to replay\n  run recrash generate on it first"};
+  }
+  const Status libraries = CheckLibraries(report);
+  if (!libraries) return libraries.error();
+  Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, *elf);
+  if (!rebuilt) return rebuilt.error();
+  Subject subject;
+  subject.program = std::move(*elf);
+  subject.rebuilt_libraries = std::move(*rebuilt);
+  if (replay_library.empty()) {
+    Result<std::string> found = FindSupportFile("librecrash_replay.so");
+    if (!found) return found.error();
+    subject.replay_library = *found;
+  } else {
+    subject.replay_library = replay_library;
+  }
+  subject.preload = RecordedPreload(report);
+  return subject;
+}
+
+Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
+                       const std::function<void()>& tick) {
+  std::vector<size_t> rebuilt;
+  for (const RebuiltLibrary& library : subject.rebuilt_libraries) rebuilt.push_back(library.module);
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program && !IsSameBuild(report, module, subject.program)) rebuilt.push_back(i);
+  }
+  bool traced = subject.allow_same_bases;
+  for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
+    plan.SetAttempt(attempt);
+    plan.ChangeFlags(traced ? plan::kTraced : 0, traced ? 0 : plan::kTraced);
+    const pid_t child = Spawn(MakeCommandLine(subject, plan, traced), traced);
+    if (child < 0) return Error{Errc::kRefused, std::string("cannot start a process: ") + strerror(errno)};
+    int status = 0;
+    if (traced) {
+      const ForcedBases forced = ForceBases(child, report, subject.program.path, rebuilt);
+      if (forced.outcome == Forced::kOccupied) continue;
+      if (forced.outcome == Forced::kRefused || ExitedWith(forced.status, kCannotTrace)) {
+        traced = false;
+        continue;
+      }
+      if (forced.outcome == Forced::kEnded) return forced.status;
+    }
+    status = WaitForEnd(child, tick);
+    if (ExitedWith(status, plan::kCollisionStatus)) continue;
+    return status;
+  }
+  return Error{Errc::kRefused,
+               "the recorded addresses are occupied at each of " + std::to_string(kMostAttempts) +
+                   " starts\n  turn address space randomisation on (sysctl kernel.randomize_va_space=2)"};
+}
+
+Error ExecSubject(const Subject& subject, const PlanFile& plan) {
+  plan.SetAttempt(0);
+  const CommandLine command = MakeCommandLine(subject, plan, false);
+  TurnRandomisationOn();
+  const std::vector<char*> arguments = Pointers(command.arguments);
+  const std::vector<char*> environment = Pointers(command.environment);
+  execve(command.file.c_str(), arguments.data(), environment.data());
+  return Error{Errc::kRefused, command.file + ": " + strerror(errno)};
+}
+
+}  // namespace recrash

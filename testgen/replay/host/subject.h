@@ -1,0 +1,43 @@
+// Starts the subject on a plan and waits for it; for tests and for verification.
+#ifndef RECRASH_TESTGEN_REPLAY_HOST_SUBJECT_H_
+#define RECRASH_TESTGEN_REPLAY_HOST_SUBJECT_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+#include "testgen/replay/plan/plan_builder.h"
+#include "testgen/replay/plan/program_file.h"
+
+namespace recrash {
+
+struct Subject {
+  ProgramFile program;  // path resolved
+  std::vector<RebuiltLibrary> rebuilt_libraries;
+  std::string replay_library;
+  std::vector<std::string> preload;  // beside the replay library: what was preloaded into the recorded process
+  bool allow_same_bases = true;
+  std::vector<std::string> arguments;
+  std::string argv0;
+};
+
+// Checks that the program is one that can be replayed, and that the libraries are those of the report, but for the
+// program's own: of these it says which are other builds.
+Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library);
+
+// Runs it to its end, again where addresses collide; gives its wait status. `tick` is called every few hundredths of a
+// second meanwhile.
+Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
+                       const std::function<void()>& tick);
+
+// Takes the place of this process; comes back only when that fails.
+Error ExecSubject(const Subject& subject, const PlanFile& plan);
+
+// In RECRASH_SUPPORT_DIR, beside this executable, or in ../lib/recrash from it.
+Result<std::string> FindSupportFile(const std::string& name, const std::string& directory = "");
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_REPLAY_HOST_SUBJECT_H_

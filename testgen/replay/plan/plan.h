@@ -1,0 +1,297 @@
+// The plan: all that the library in the subject needs of a report, as one flat file of plain structs.
+//
+// The launcher builds it from the Report into an anonymous file; the subject inherits the descriptor (its number stands
+// in the environment as RECRASH_PLAN_FD) and maps it privately. Contents of memory lie at page-aligned offsets, so that
+// heaps and stacks are mapped straight from the file: nothing is copied that a replay does not touch, and each child
+// starts from the same bytes. Both ends come from one build; kVersion catches a stale installation.
+//
+// Addresses are recorded ones unless a name says live. Texts are offsets into one table of NUL-terminated strings; 0 is
+// the empty string.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_H_
+
+#include <cstdint>
+
+#include "recrash/verdict.h"
+
+namespace recrash::plan {
+
+constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
+constexpr uint32_t kVersion = 6;
+constexpr uint64_t kPageSize = 4096;
+
+constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
+constexpr char kReplayVariable[] = "RECRASH_REPLAY";  // set in the subject: the agent linked into it stays idle
+
+// The subject says by this system call that all modules are loaded; the launcher lets go of it then.
+constexpr uint64_t kMarkerWhich = 0x5243;
+
+// The subject ends so when a recorded range is occupied: start again, the kernel draws other addresses.
+constexpr int kCollisionStatus = 113;
+// It could not go on and has said why in SharedResults::problem.
+constexpr int kProblemStatus = 114;
+
+using Text = uint32_t;
+
+struct Array {
+  uint64_t offset;
+  uint64_t count;
+};
+
+enum Flags : uint32_t {
+  kRebuilt = 1,         // the program, or a library of its own, is another build than the one that crashed
+  kInProcess = 2,       // no fork: under a debugger
+  kVerify = 4,          // run the requests, write SharedResults; no test library
+  kTraced = 8,          // the launcher forces bases and waits for the marker
+  kShowOutput = 16,     // descriptors 1 and 2 stay as they are
+  kStackOverflow = 32,  // the failing access was just below the failing thread's stack
+  kSandbox = 64,        // no network, no writing to files that are there
+};
+
+enum ModuleFlags : uint32_t {
+  kProgram = 1,
+  kLoader = 2,  // ld.so: its data stays live
+  kVdso = 4,
+  kOtherBuild = 8,  // the file is another build now; set only with Flags::kRebuilt
+};
+
+struct Module {
+  uint64_t base;
+  uint64_t size;
+  uint64_t tls_size;  // of the recorded build's thread-local segment; kOtherBuild only
+  uint32_t flags;
+  Text path;
+  Array symbols;  // of Symbol; of the program, and where kOtherBuild
+};
+
+enum class MappingKind : uint32_t {
+  kMemory = 1,    // private writable: zero pages with runs in them
+  kReserved = 2,  // no access
+  kFile = 3,      // contents of a file
+  kEntry = 4,     // was there at a frame's entry, not at the crash: no access but in replays of that entry state
+};
+
+struct Mapping {
+  uint64_t start;
+  uint64_t end;
+  MappingKind kind;
+  uint32_t protection;  // PROT_*
+  uint64_t file_offset;
+  Text path;
+  int32_t input;  // kFile: index of the input that it maps, or -1
+};
+
+// Bytes of recorded memory, page-aligned in address, size and file offset.
+struct Run {
+  uint64_t address;
+  uint64_t size;
+  uint64_t offset;  // in the plan
+  int32_t module;   // index of the module whose data this is, or -1
+  uint32_t reserved;
+};
+
+struct Range {
+  uint64_t start;
+  uint64_t end;
+};
+
+// What was other at a frame's entry than at the crash.
+struct EntryState {
+  uint64_t brk_end;
+  Array mappings;      // of Range, inside mappings of kEntry
+  Array runs;          // of Run, each inside one module or one mapping
+  Array files;         // of OpenFile; take the place of Header::files
+  Array late;          // of uint32_t, indexes of modules that were loaded later
+  uint64_t is_copies;  // of some of it; the rest is as at the crash
+};
+
+// Bytes that are written over recorded memory when it is back, of any size and alignment.
+struct Patch {
+  uint64_t address;
+  uint64_t size;
+  uint64_t offset;
+};
+
+struct OpenFile {
+  int32_t descriptor;
+  int32_t flags;  // to open it with
+  uint64_t offset;
+  Text path;      // empty: /dev/null in its place
+  int32_t input;  // index of the input that it is, or -1; one that is held comes before `path`
+};
+
+// A regular file that the dead process was given.
+struct Input {
+  uint64_t size;
+  uint64_t offset;  // of its content in the plan
+  Text path;        // absolute
+  uint32_t held;    // 0: no content
+};
+constexpr uint64_t kMostInputs = 256;
+
+// A name by which the dead process may have known it, as NormalizePath makes it.
+struct InputName {
+  Text path;
+  uint32_t input;
+};
+
+struct Word {
+  uint8_t location;  // abi::Location
+  uint8_t parameter;
+  uint16_t stack_offset;
+  uint16_t size;
+  uint16_t source_offset;
+  uint8_t bytes[16];
+};
+
+// A parameter that points to a stream.
+struct Stream {
+  uint8_t parameter;
+  uint8_t kind;  // StreamKind of report.h
+  uint16_t offset;
+};
+
+enum FrameFlags : uint32_t {
+  kSealed = 1,     // called in an empty folder, with no inputs but those that are held
+  kFromEntry = 2,  // tests start from its entry state
+};
+
+struct Frame {
+  uint32_t index;
+  Text name;
+  uint64_t entry;  // recorded; in a rebuilt module an offset from the new one's base
+  uint64_t entry_sp;
+  int32_t rebuilt_module;  // index of the module that `entry` is an offset in, or -1
+  Text problem;            // why it cannot be called, else empty
+  Array words;
+  Array fields;  // of Patch; those of depth 1 come first
+  Array streams;
+  Array entry_state;  // of EntryState: one, or none
+  uint32_t flags;
+  uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
+};
+
+enum SymbolFlags : uint32_t {
+  kFunction = 1,
+  kTranslated = 2,  // the new build has it too
+  kCopied = 4,      // an object of equal size: its contents move to the new build
+  kTool = 8,        // recrash's own code in the program: no place of a failure
+};
+
+// A symbol of a recorded module, by offset from its base, and where the file under test has it.
+struct Symbol {
+  uint64_t offset;
+  uint64_t size;
+  uint64_t new_offset;
+  uint64_t new_size;
+  Text name;  // demangled
+  uint32_t flags;
+};
+
+// A function of the C++ runtime inside the program itself (-static-libstdc++), by offset from the program's base.
+struct RuntimeSymbol {
+  Text name;
+  uint32_t reserved;
+  uint64_t offset;
+};
+
+// A frame to verify: at depth 0; where that does not reproduce at depth 1, then 2, if there are such fields, then from
+// its entry state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces,
+// the outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
+// something that may be there, the same again unsealed. With `from_entry`: from its entry state alone.
+//
+// Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer
+// before the call (FrameResult::held).
+struct Request {
+  uint32_t frame;  // index in Header::frames
+  uint32_t again;
+  uint32_t depth;  // this, `rewound` and `sealed`: of `again`
+  uint32_t rewound;
+  uint32_t from_entry;
+  uint32_t sealed;
+  uint32_t held;
+};
+
+struct Header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t flags;
+  uint64_t size;
+
+  uint32_t failure_kind;  // FailureKind of report.h
+  int32_t signal;
+  int32_t code;
+  Text failure_text;  // for people
+  uint64_t failure_address;
+  uint64_t failure_pc;
+  Text abort_message;
+  Text exception_type;
+  Text exception_what;
+  Text reason;
+
+  // The failing place. place_start and place_end in a rebuilt module: offsets from the new one's base.
+  uint64_t place_pc;
+  uint64_t place_start;
+  uint64_t place_end;
+  Text place_function;  // demangled
+  Text report_path;
+
+  uint64_t brk_start;
+  uint64_t brk_end;
+  uint64_t fs_base;
+  uint64_t stack_start;  // of the failing thread, as mapped for the replay
+  uint64_t stack_end;
+  uint32_t mxcsr;  // 0: not known
+  uint32_t fcw;
+  uint64_t main_arena;  // recorded address of glibc's main_arena, or 0
+
+  Text working_directory;
+  Text test_library;
+  double seconds_per_frame;
+  uint64_t memory_limit;
+  int32_t results_fd;  // kVerify
+  uint32_t workers;    // kVerify: replays at a time
+  uint32_t reserved;
+  uint32_t attempt;  // how many collisions came before
+
+  Array modules;
+  Array mappings;
+  Array runs;
+  Array patches;
+  Array unlocks;  // of Patch: mutexes of malloc's arenas, which no thread holds here
+  Array files;
+  Array inputs;
+  Array input_names;
+  Array frames;
+  Array runtime_symbols;
+  Array requests;
+  Array text;
+};
+
+// What the subject writes for the tool that verifies; shared memory.
+struct FrameResult {
+  uint32_t done;
+  Verdict verdict;
+  uint32_t depth;  // tried last
+  uint32_t rewound;
+  uint32_t entry_state;  // tried last
+  uint32_t reserved;
+  uint32_t self_contained;  // reproduced when sealed
+  uint32_t unsealed;        // the outcome is one with the files that are there now
+  int32_t held;             // process that waits before its call, with Request::held
+  uint32_t go;              // its futex: the call may begin; set by the tool
+  double seconds;
+  char text[1000];
+};
+
+struct SharedResults {
+  uint32_t taken;    // requests that a worker has begun
+  uint32_t done;     // requests finished
+  uint32_t started;  // the subject reached the replay at all
+  char problem[1000];
+  FrameResult results[];
+};
+
+}  // namespace recrash::plan
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_PLAN_H_

@@ -1,0 +1,252 @@
+#include "testgen/replay/plan/plan_builder.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+
+#include <algorithm>
+#include <span>
+
+#include "testgen/replay/plan/failure_line.h"
+#include "testgen/replay/plan/glibc_state.h"
+#include "testgen/replay/plan/left_out.h"
+#include "testgen/replay/plan/plan.h"
+#include "testgen/replay/plan/plan_parts.h"
+#include "testgen/replay/plan/recorded_path.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kPage = plan::kPageSize;
+// A stack without a limit still has to be mapped with some room below it.
+constexpr uint64_t kLargestStack = 64ull << 20;
+constexpr uint64_t kSmallestStack = 8ull << 20;
+// How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
+constexpr uint64_t kOverflowReach = 1ull << 20;
+
+bool IsLoader(const Module& module) {
+  const std::string name = module.path.substr(module.path.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name.starts_with("ld-2.");
+}
+
+bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
+
+// p_memsz of the PT_TLS of the module whose image this is; its headers lie at the start of the first segment.
+uint64_t TlsSizeOf(const ModuleImage& image) {
+  for (const Region& region : image.read_only) {
+    Elf64_Ehdr header;
+    if (region.address != image.base || region.bytes.size() < sizeof header) continue;
+    memcpy(&header, region.bytes.data(), sizeof header);
+    for (uint64_t i = 0; i < header.e_phnum; ++i) {
+      Elf64_Phdr segment;
+      const uint64_t at = header.e_phoff + i * sizeof segment;
+      if (at > region.bytes.size() - sizeof segment || region.bytes.size() < sizeof segment) break;
+      memcpy(&segment, region.bytes.data() + at, sizeof segment);
+      if (segment.p_type == PT_TLS) return segment.p_memsz;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+PlanBuilder::PlanBuilder(const Report& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+                         const PlanOptions& options)
+    : report_(report), program_(program), options_(options), rebuilt_(report.modules.size()) {
+  for (const RebuiltLibrary& library : libraries) rebuilt_[library.module] = &library.file;
+  for (size_t i = 0; i < rebuilt_.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program && !IsSameBuild(report, module, program)) rebuilt_[i] = &program;
+  }
+}
+
+int PlanBuilder::ModuleAt(uint64_t address) const {
+  for (size_t i = 0; i < modules_.size(); ++i) {
+    if (address >= modules_[i].base && address - modules_[i].base < modules_[i].size) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void PlanBuilder::AddModules() {
+  for (size_t i = 0; i < rebuilt_.size(); ++i) {
+    const Module& module = report_.modules[i];
+    const ModuleImage* image = report_.replay->FindImage(module);
+    uint32_t flags = 0;
+    if (module.is_program) flags |= plan::kProgram;
+    if (IsLoader(module)) flags |= plan::kLoader;
+    if (IsVdso(module)) flags |= plan::kVdso;
+    if (rebuilt_[i]) flags |= plan::kOtherBuild;
+    if (rebuilt_[i]) header_.flags |= plan::kRebuilt;
+    const uint64_t tls_size = rebuilt_[i] && image ? TlsSizeOf(*image) : 0;
+    modules_.push_back({module.base.value, module.size, tls_size, flags, AddText(module.path), {}});
+    if (!rebuilt_[i] && !module.is_program) continue;
+    const std::vector<Symbol>& now = rebuilt_[i] ? rebuilt_[i]->symbols : program_.symbols;
+    const bool has_symbols = image && !image->symbols.empty();
+    // Where the report brings no symbols of its own, those of the same build name the places.
+    const std::vector<Symbol> none;
+    translations_.emplace(i, ModuleTranslation(has_symbols ? image->symbols : rebuilt_[i] ? none : now, now));
+  }
+}
+
+void PlanBuilder::AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes) {
+  patches->push_back({address.value, bytes.size(), AddBytes(bytes)});
+}
+
+void PlanBuilder::AddPatches() {
+  if (report_.thrown) AddPatch(&patches_, report_.thrown->address, report_.thrown->bytes);
+  const GlibcState glibc = FindGlibcState(report_);
+  header_.main_arena = glibc.main_arena.value;
+  if (LeftOut("arena_mutexes")) return;
+  const std::array<uint8_t, 4> unlocked{};
+  for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&unlocks_, mutex, unlocked);
+}
+
+int32_t PlanBuilder::InputAt(const std::string& path) const {
+  for (size_t i = 0; i < std::min<size_t>(report_.inputs.size(), plan::kMostInputs); ++i) {
+    if (report_.inputs[i].path == path) return static_cast<int32_t>(i);
+  }
+  return -1;
+}
+
+void PlanBuilder::AddInputs() {
+  const std::string& folder = report_.process.working_directory;
+  for (size_t i = 0; i < std::min<size_t>(report_.inputs.size(), plan::kMostInputs); ++i) {
+    const Input& input = report_.inputs[i];
+    inputs_.push_back({input.bytes.size(), AddBytes(input.bytes), AddText(input.path), input.held() ? 1u : 0u});
+    std::vector<std::string> names = input.names;
+    names.push_back(input.path);
+    for (const std::string& name : names) {
+      if (name.empty() || (name[0] != '/' && folder.empty())) continue;
+      std::string path(folder.size() + name.size() + 3, '\0');
+      if (!NormalizePath(folder.c_str(), name.c_str(), path.data(), path.size())) continue;
+      input_names_.push_back({AddText(path.c_str()), static_cast<uint32_t>(i)});
+    }
+  }
+}
+
+// What the report holds comes from there. Of the rest, files that were only read are opened again; what was written to
+// goes to /dev/null, so that a replay destroys nothing.
+void PlanBuilder::AddFiles(const std::vector<OpenFile>& files, std::vector<plan::OpenFile>* all) {
+  for (const OpenFile& file : files) {
+    plan::OpenFile planned{};
+    planned.descriptor = file.descriptor;
+    planned.flags = file.flags & (O_ACCMODE | O_NONBLOCK | O_DIRECTORY | O_CLOEXEC | O_PATH);
+    planned.offset = file.offset;
+    const bool read_only = (file.flags & O_ACCMODE) == O_RDONLY;
+    const bool is_path = file.path.starts_with('/') && !file.path.starts_with("/dev/pts/");
+    if (read_only && is_path) planned.path = AddText(file.path);
+    const int32_t input = file.input >= 0 ? file.input : InputAt(file.path);
+    const bool is_input =
+        input >= 0 && static_cast<uint64_t>(input) < std::min<uint64_t>(report_.inputs.size(), plan::kMostInputs);
+    const bool held = is_input && report_.inputs[static_cast<size_t>(input)].held();
+    planned.input = held || (is_input && read_only) ? input : -1;
+    all->push_back(planned);
+  }
+}
+
+void PlanBuilder::AddFailure() {
+  const Failure& failure = report_.failure;
+  header_.failure_kind = static_cast<uint32_t>(failure.kind);
+  header_.signal = failure.signal;
+  header_.code = failure.code;
+  header_.failure_text = AddText(ReplayFailureText(report_));
+  header_.failure_address = failure.address.value;
+  header_.failure_pc = failure.pc.value;
+  header_.abort_message = AddText(failure.abort_message);
+  header_.exception_type = AddText(failure.exception_type);
+  header_.exception_what = AddText(failure.exception_what);
+  header_.reason = AddText(failure.reason);
+  header_.report_path = AddText(options_.report_path);
+  const Place& place = report_.replay->place;
+  header_.place_pc = place.pc.value;
+  header_.place_start = place.function_start.value;
+  header_.place_end = place.function_start.value + place.function_size;
+  header_.place_function = AddText(ReadableSymbol(place.function));
+  const int module = ModuleAt(place.pc.value);
+  if (module < 0 || !rebuilt_[module]) return;
+  const auto range =
+      translations_.at(module).FindRange(place.function_start.value - modules_[module].base, place.function);
+  header_.place_start = range ? range->first : 0;
+  header_.place_end = range ? range->second : 0;
+}
+
+// The main thread's stack grows on demand down to its limit: [top - limit, top) is mapped, so that deeper calls than
+// those recorded find room. After an overflow the recorded low end is the one that matters.
+void PlanBuilder::AddProcess() {
+  header_.brk_start = report_.process.brk_start.value;
+  header_.brk_end = report_.process.brk_end.value;
+  header_.working_directory = AddText(report_.process.working_directory);
+  const Thread* thread = report_.failing_thread();
+  if (!thread) return;
+  header_.fs_base = thread->registers.fs_base;
+  const std::vector<uint8_t>& fpu = thread->registers.fxsave;
+  if (fpu.size() >= 28) {
+    header_.fcw = static_cast<uint32_t>(fpu[0]) | static_cast<uint32_t>(fpu[1]) << 8;
+    memcpy(&header_.mxcsr, fpu.data() + 24, 4);
+  }
+  const uint64_t sp = thread->registers.sp();
+  const uint64_t fault = report_.failure.address.value;
+  for (plan::Mapping& mapping : mappings_) {
+    const bool writable = mapping.kind == plan::MappingKind::kMemory;
+    const bool holds_sp = sp >= mapping.start - kOverflowReach && sp < mapping.end;
+    if (writable && holds_sp && report_.failure.signal == SIGSEGV && fault < mapping.start &&
+        fault >= mapping.start - kOverflowReach && sp < mapping.start + kOverflowReach) {
+      header_.flags |= plan::kStackOverflow;
+    }
+  }
+  for (const Mapping& mapping : report_.mappings) {
+    if (mapping.path != "[stack]") continue;
+    uint64_t limit = report_.process.stack_limit;
+    const uint64_t used = mapping.end.value - mapping.start.value;
+    if (limit == 0 || limit > kLargestStack) limit = std::max(kSmallestStack, used + kSmallestStack);
+    for (plan::Mapping& planned : mappings_) {
+      if (planned.end != mapping.end.value) continue;
+      const bool overflowed = header_.flags & plan::kStackOverflow;
+      const uint64_t low = (mapping.end.value - limit + kPage - 1) & ~(kPage - 1);
+      if (!overflowed && !LeftOut("stack_room") && low < planned.start) planned.start = low;
+    }
+  }
+  for (const plan::Mapping& mapping : mappings_) {
+    if (mapping.kind != plan::MappingKind::kMemory) continue;
+    const bool near =
+        (header_.flags & plan::kStackOverflow) && sp < mapping.start && sp >= mapping.start - kOverflowReach;
+    if ((sp >= mapping.start && sp < mapping.end) || near) {
+      header_.stack_start = mapping.start;
+      header_.stack_end = mapping.end;
+    }
+  }
+}
+
+Result<PlanFile> PlanBuilder::Build() {
+  if (!report_.program()) return Error{Errc::kMissing, "the report does not say which module is the program"};
+  header_.magic = plan::kMagic;
+  header_.version = plan::kVersion;
+  header_.flags = options_.flags;
+  header_.test_library = AddText(options_.test_library);
+  header_.seconds_per_frame = options_.seconds_per_frame;
+  header_.memory_limit = options_.memory_limit;
+  header_.results_fd = options_.results_fd;
+  header_.workers = options_.workers;
+  requests_ = options_.requests;
+  AddModules();
+  AddMappings();
+  AddEntryMappings();
+  AddRuns();
+  AddPatches();
+  AddFiles(report_.files, &files_);
+  AddInputs();
+  AddFrames();
+  AddEntryStates();
+  AddSymbols();
+  AddFailure();
+  AddProcess();
+  return Write();
+}
+
+Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
+                           const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options) {
+  return PlanBuilder(report, program, libraries, options).Build();
+}
+
+}  // namespace recrash

@@ -1,0 +1,36 @@
+// A report as a plan (plan.h) in an anonymous file.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_BUILDER_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+#include "testgen/replay/plan/plan.h"
+#include "testgen/replay/plan/plan_file.h"
+#include "testgen/replay/plan/program_file.h"
+
+namespace recrash {
+
+struct PlanOptions {
+  std::string program;
+  std::string test_library;
+  std::string report_path;  // for messages
+  uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
+  double seconds_per_frame = 10;
+  uint64_t memory_limit = 4ull << 30;
+  std::vector<plan::Request> requests;  // of plan::kVerify
+  int results_fd = -1;
+  uint32_t workers = 1;  // of plan::kVerify: replays at a time
+};
+
+// `program` is the file that will run, `libraries` are those of its own that are other builds; they decide which
+// symbols have to translate. report.replay must be there.
+Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
+                           const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_PLAN_BUILDER_H_

@@ -1,0 +1,183 @@
+// What is mapped, and with which bytes: at the crash, and where frames were entered.
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "testgen/replay/plan/plan_parts.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kPage = plan::kPageSize;
+
+bool IsKernelMapping(const std::string& path) {
+  return path == "[vdso]" || path == "[vvar]" || path == "[vvar_vclock]" || path == "[vsyscall]";
+}
+
+}  // namespace
+
+void PlanBuilder::AddMapping(const Mapping& mapping, uint64_t start, uint64_t end) {
+  const bool is_file = mapping.path.starts_with('/');
+  plan::Mapping planned{};
+  planned.input = -1;
+  planned.start = start;
+  planned.end = end;
+  planned.kind = plan::MappingKind::kReserved;
+  if (mapping.flags & kMapRead) planned.protection |= PROT_READ;
+  if (mapping.flags & kMapWrite) planned.protection |= PROT_WRITE;
+  if (mapping.flags & kMapExecute) planned.protection |= PROT_EXEC;
+  if ((mapping.flags & kMapWrite) && !(mapping.flags & kMapShared)) {
+    planned.kind = plan::MappingKind::kMemory;
+  } else if (is_file) {
+    planned.kind = plan::MappingKind::kFile;
+    planned.path = AddText(mapping.path);
+    planned.input = InputAt(mapping.path);
+    planned.file_offset = mapping.file_offset + (start - mapping.start.value);
+  } else if (mapping.flags & kMapShared) {
+    planned.kind = plan::MappingKind::kMemory;  // contents of shared memory are not kept: zero pages
+  }
+  mappings_.push_back(planned);
+}
+
+// Whatever lies outside the modules is mapped anew. A heap may have merged with the .bss before it (ASLR off), so each
+// mapping is cut at the modules' ends.
+void PlanBuilder::AddMappings() {
+  for (const Mapping& mapping : report_.mappings) {
+    if (IsKernelMapping(mapping.path)) continue;
+    uint64_t start = mapping.start.value;
+    while (start < mapping.end.value) {
+      const int module = ModuleAt(start);
+      if (module >= 0) {
+        start = modules_[module].base + modules_[module].size;
+        continue;
+      }
+      uint64_t end = mapping.end.value;
+      for (const plan::Module& other : modules_) {
+        if (other.base > start && other.base < end) end = other.base;
+      }
+      AddMapping(mapping, start, end);
+      start = end;
+    }
+  }
+}
+
+// What was mapped at a frame's entry and is free at the crash.
+void PlanBuilder::AddEntryMapping(uint64_t start, uint64_t end) {
+  std::vector<plan::Range> taken;
+  for (const plan::Mapping& mapping : mappings_) taken.push_back({mapping.start, mapping.end});
+  for (const plan::Module& module : modules_) taken.push_back({module.base, module.base + module.size});
+  std::ranges::sort(taken, {}, &plan::Range::start);
+  const auto add = [&](uint64_t to) {
+    if (start < to) mappings_.push_back({start, to, plan::MappingKind::kEntry, PROT_READ | PROT_WRITE, 0, 0, -1});
+  };
+  for (const plan::Range& range : taken) {
+    if (range.end <= start) continue;
+    if (range.start >= end) break;
+    add(range.start);
+    start = range.end;
+  }
+  add(end);
+}
+
+void PlanBuilder::AddEntryMappings() {
+  for (const EntryState& state : report_.replay->entry_states) {
+    for (const Mapping& mapping : state.mappings) {
+      const bool is_aligned = mapping.start.value % kPage == 0 && mapping.end.value % kPage == 0;
+      const bool is_private = (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
+      if (is_aligned && is_private) AddEntryMapping(mapping.start.value, mapping.end.value);
+    }
+  }
+}
+
+void PlanBuilder::AddRun(TargetAddress address, std::span<const uint8_t> bytes) {
+  uint64_t start = address.value;
+  while (!bytes.empty()) {
+    const int module = ModuleAt(start);
+    uint64_t end = start + bytes.size();
+    if (module >= 0) end = std::min(end, modules_[module].base + modules_[module].size);
+    for (const plan::Module& other : modules_) {
+      if (other.base > start && other.base < end) end = other.base;
+    }
+    runs_.push_back({start, end - start, 0, module, 0});
+    contents_.push_back({runs_.size() - 1, bytes.first(end - start)});
+    bytes = bytes.subspan(end - start);
+    start = end;
+  }
+}
+
+void PlanBuilder::AddRuns() {
+  for (const Region& region : report_.memory) {
+    if (region.address.value % kPage || region.bytes.size() % kPage) continue;
+    AddRun(region.address, region.bytes);
+  }
+  for (size_t i = 0; i < rebuilt_.size(); ++i) {
+    const ModuleImage* image = rebuilt_[i] ? report_.replay->FindImage(report_.modules[i]) : nullptr;
+    if (!image) continue;
+    for (const Region& region : image->read_only) AddRun(region.address, region.bytes);
+  }
+}
+
+// Up to where `address` can be put back in one piece: the end of its module or mapping; 0 where there is neither.
+uint64_t PlanBuilder::EndOfPlaced(uint64_t address) const {
+  const int module = ModuleAt(address);
+  if (module >= 0) return modules_[module].base + modules_[module].size;
+  for (const plan::Mapping& mapping : mappings_) {
+    const bool is_memory = mapping.kind == plan::MappingKind::kMemory || mapping.kind == plan::MappingKind::kEntry;
+    if (is_memory && address >= mapping.start && address < mapping.end) return mapping.end;
+  }
+  return 0;
+}
+
+void PlanBuilder::AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes) {
+  if (address.value % kPage || bytes.size() % kPage) return;
+  uint64_t start = address.value;
+  while (!bytes.empty()) {
+    const uint64_t placed = EndOfPlaced(start);
+    const uint64_t size = std::min<uint64_t>(placed ? placed - start : kPage, bytes.size());
+    if (placed) {
+      entry_runs_.push_back({start, size, 0, ModuleAt(start), 0});
+      entry_contents_.push_back({entry_runs_.size() - 1, bytes.first(size)});
+    }
+    bytes = bytes.subspan(size);
+    start += size;
+  }
+}
+
+plan::EntryState PlanBuilder::AddEntryState(const EntryState& state) {
+  plan::EntryState planned{};
+  planned.brk_end = state.brk_end.value;
+  planned.is_copies = state.copied_depth != 0;
+  planned.mappings.offset = entry_mappings_.size();
+  for (const Mapping& mapping : state.mappings) {
+    for (const plan::Mapping& placed : mappings_) {
+      const plan::Range range{std::max(placed.start, mapping.start.value), std::min(placed.end, mapping.end.value)};
+      if (placed.kind == plan::MappingKind::kEntry && range.start < range.end) entry_mappings_.push_back(range);
+    }
+  }
+  planned.mappings.count = entry_mappings_.size() - planned.mappings.offset;
+  planned.runs.offset = entry_runs_.size();
+  for (const Region& region : state.memory) AddEntryRun(region.address, region.bytes);
+  planned.runs.count = entry_runs_.size() - planned.runs.offset;
+  planned.files = {entry_files_.size(), state.files.size()};
+  AddFiles(state.files, &entry_files_);
+  planned.late.offset = late_modules_.size();
+  for (size_t i = 0; i < report_.modules.size(); ++i) {
+    if (std::ranges::find(state.not_loaded, report_.modules[i].base) != state.not_loaded.end())
+      late_modules_.push_back(static_cast<uint32_t>(i));
+  }
+  planned.late.count = late_modules_.size() - planned.late.offset;
+  return planned;
+}
+
+void PlanBuilder::AddEntryStates() {
+  for (size_t i = 0; i < frames_.size(); ++i) {
+    const ReplayFrame& frame = report_.replay->frames[i];
+    const EntryState* state = report_.replay->FindEntryState(frame.index);
+    if (!state) continue;
+    frames_[i].entry_state = {entry_states_.size(), 1};
+    if (frame.entry_state) frames_[i].flags |= plan::kFromEntry;
+    entry_states_.push_back(AddEntryState(*state));
+  }
+}
+
+}  // namespace recrash

@@ -1,0 +1,60 @@
+// Inside plan_builder: the class whose parts are plan_builder.cc, plan_memory.cc and plan_frames.cc.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+#include "testgen/replay/plan/plan_builder.h"
+#include "testgen/replay/plan/plan_tables.h"
+#include "testgen/replay/plan/translation.h"
+
+namespace recrash {
+
+// Fills the tables from a report, in the order of Build: what comes later looks at what is there.
+class PlanBuilder : private PlanTables {
+ public:
+  PlanBuilder(const Report& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+              const PlanOptions& options);
+
+  Result<PlanFile> Build();
+
+ private:
+  void AddModules();
+  void AddMappings();
+  void AddMapping(const Mapping& mapping, uint64_t start, uint64_t end);
+  void AddEntryMappings();
+  void AddEntryMapping(uint64_t start, uint64_t end);
+  void AddRuns();
+  void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
+  void AddPatches();
+  void AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes);
+  void AddFiles(const std::vector<OpenFile>& files, std::vector<plan::OpenFile>* planned);
+  void AddInputs();
+  int32_t InputAt(const std::string& path) const;
+  void AddFrames();
+  void AddEntryStates();
+  plan::EntryState AddEntryState(const EntryState& state);
+  void AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes);
+  uint64_t EndOfPlaced(uint64_t address) const;
+  void AddSymbols();
+  void AddSymbols(const ModuleTranslation& translation, plan::Module* module);
+  void AddFailure();
+  void AddProcess();
+  int ModuleAt(uint64_t address) const;
+
+  const Report& report_;
+  const ProgramFile& program_;
+  const PlanOptions& options_;
+  std::vector<const ProgramFile*> rebuilt_;  // for each module the file that is another build now, or null
+  std::map<size_t, ModuleTranslation> translations_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_

@@ -1,0 +1,44 @@
+// What a launch needs to know of an ELF file, read with pread and checked against the file's size.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+
+namespace recrash {
+
+struct ProgramFile {
+  std::string path;
+  std::string build_id;     // lower-case hex; empty when it has none
+  std::string interpreter;  // PT_INTERP; empty for a static program
+  bool is_pie = false;      // ET_DYN
+  uint64_t base_vaddr = 0;  // page-aligned p_vaddr of the first PT_LOAD
+  uint64_t size = 0;        // from there to the end of the last PT_LOAD, page-aligned
+  // From .symtab, else .dynsym: functions and objects, offsets from base_vaddr, locals as name@file; sorted by offset.
+  std::vector<Symbol> symbols;
+};
+
+// Without symbols, when they are not wanted, only the program headers are read.
+Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols);
+
+// Whether `file` is the build that `module` of the report was: by build-id, else by the contents of what cannot be
+// written.
+bool IsSameBuild(const Report& report, const Module& module, const ProgramFile& file);
+
+// A library of the report's program that is another build now.
+struct RebuiltLibrary {
+  size_t module = 0;  // index in Report::modules
+  ProgramFile file;
+};
+
+// The build-id of what `descriptor` is open on; empty when it has none or is no ELF file.
+std::string ReadFileBuildId(int descriptor);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_

@@ -1,0 +1,114 @@
+#include "testgen/replay/plan/translation.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace recrash {
+namespace {
+
+bool ByName(const Symbol* a, const Symbol* b) { return std::tie(a->name, a->offset) < std::tie(b->name, b->offset); }
+
+std::vector<const Symbol*> SortedByName(const std::vector<Symbol>& symbols) {
+  std::vector<const Symbol*> sorted;
+  for (const Symbol& symbol : symbols) sorted.push_back(&symbol);
+  std::sort(sorted.begin(), sorted.end(), ByName);
+  return sorted;
+}
+
+}  // namespace
+
+ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt)
+    : rebuilt_(rebuilt) {
+  const std::vector<const Symbol*> old_names = SortedByName(recorded);
+  const std::vector<const Symbol*> new_names = SortedByName(rebuilt_);
+  auto candidate = new_names.begin();
+  for (size_t i = 0; i < old_names.size(); ++i) {
+    const Symbol& old = *old_names[i];
+    while (candidate != new_names.end() && (*candidate)->name < old.name) ++candidate;
+    TranslatedSymbol symbol{old.name, old.offset, old.size, old.is_function};
+    if (candidate != new_names.end() && (*candidate)->name == old.name &&
+        (*candidate)->is_function == old.is_function) {
+      symbol.found = true;
+      symbol.new_offset = (*candidate)->offset;
+      symbol.new_size = (*candidate)->size;
+      const bool pair_next = i + 1 < old_names.size() && old_names[i + 1]->name == old.name &&
+                             candidate + 1 != new_names.end() && candidate[1]->name == old.name;
+      if (pair_next) ++candidate;
+    }
+    symbols_.push_back(std::move(symbol));
+  }
+  PairRenamedFiles();
+  std::sort(symbols_.begin(), symbols_.end(), [](const TranslatedSymbol& a, const TranslatedSymbol& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.size > b.size;
+  });
+}
+
+// A source file that got another name takes its locals along: what is left over is paired where a name is the only one
+// of its kind on both sides.
+void ModuleTranslation::PairRenamedFiles() {
+  struct Pair {
+    TranslatedSymbol* old = nullptr;
+    const Symbol* found = nullptr;
+    int old_count = 0;
+    int new_count = 0;
+  };
+  std::map<std::string, Pair> pairs;
+  std::set<std::string> taken;
+  for (TranslatedSymbol& symbol : symbols_) {
+    if (symbol.found) taken.insert(symbol.name);
+    const size_t at = symbol.name.find('@');
+    if (symbol.found || at == std::string::npos) continue;
+    Pair& pair = pairs[symbol.name.substr(0, at)];
+    pair.old = &symbol;
+    ++pair.old_count;
+  }
+  for (const Symbol& symbol : rebuilt_) {
+    const size_t at = symbol.name.find('@');
+    if (at == std::string::npos || taken.count(symbol.name)) continue;
+    const auto pair = pairs.find(symbol.name.substr(0, at));
+    if (pair == pairs.end()) continue;
+    pair->second.found = &symbol;
+    ++pair->second.new_count;
+  }
+  for (auto& [name, pair] : pairs) {
+    if (pair.old_count != 1 || pair.new_count != 1 || pair.old->is_function != pair.found->is_function) continue;
+    pair.old->found = true;
+    pair.old->new_offset = pair.found->offset;
+    pair.old->new_size = pair.found->size;
+  }
+}
+
+const TranslatedSymbol* ModuleTranslation::Find(uint64_t offset, const std::string& linkage_name) const {
+  const TranslatedSymbol* named = nullptr;
+  for (const TranslatedSymbol& symbol : symbols_) {
+    if (!symbol.is_function || !symbol.found) continue;
+    const std::string plain = symbol.name.substr(0, symbol.name.find('@'));
+    // Identical code folding gives one address several names: the frame's own name decides among them.
+    if (symbol.offset == offset && (plain == linkage_name || linkage_name.empty())) return &symbol;
+    if (symbol.offset == offset && !named) named = &symbol;
+  }
+  return named;
+}
+
+std::optional<uint64_t> ModuleTranslation::FindFunction(uint64_t offset, const std::string& linkage_name) const {
+  if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) return symbol->new_offset;
+  for (const Symbol& symbol : rebuilt_) {
+    if (symbol.is_function && symbol.name == linkage_name) return symbol.offset;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindRange(uint64_t offset,
+                                                                          const std::string& linkage_name) const {
+  if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) {
+    return std::pair{symbol->new_offset, symbol->new_offset + symbol->new_size};
+  }
+  for (const Symbol& symbol : rebuilt_) {
+    if (symbol.is_function && symbol.name == linkage_name) return std::pair{symbol.offset, symbol.offset + symbol.size};
+  }
+  return std::nullopt;
+}
+
+}  // namespace recrash

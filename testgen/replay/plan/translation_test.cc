@@ -1,0 +1,65 @@
+#include "testgen/replay/plan/translation.h"
+
+#include <gtest/gtest.h>
+
+namespace recrash {
+namespace {
+
+Symbol Function(uint64_t offset, const std::string& name) { return {offset, 16, true, name}; }
+Symbol Object(uint64_t offset, uint64_t size, const std::string& name) { return {offset, size, false, name}; }
+
+const TranslatedSymbol& Only(const ModuleTranslation& translation, const std::string& name) {
+  for (const TranslatedSymbol& symbol : translation.symbols()) {
+    if (symbol.name == name) return symbol;
+  }
+  static const TranslatedSymbol none;
+  return none;
+}
+
+TEST(ModuleTranslation, FindsByName) {
+  const ModuleTranslation translation({Function(0x10, "f"), Object(0x100, 8, "counter")},
+                                      {Object(0x900, 8, "counter"), Function(0x50, "f")});
+  EXPECT_EQ(translation.FindFunction(0x10, "f"), 0x50u);
+  EXPECT_EQ(Only(translation, "counter").new_offset, 0x900u);
+}
+
+// `static int count` in two files, and two of one name in one file (a static inside two functions).
+TEST(ModuleTranslation, TellsLocalsByFileAndThenByOrder) {
+  const ModuleTranslation translation(
+      {Object(0x10, 4, "n@a.cc"), Object(0x20, 4, "n@b.cc"), Object(0x30, 4, "n@b.cc")},
+      {Object(0x70, 4, "n@b.cc"), Object(0x80, 4, "n@b.cc"), Object(0x90, 4, "n@a.cc")});
+  ASSERT_EQ(translation.symbols().size(), 3u);
+  EXPECT_EQ(translation.symbols()[0].new_offset, 0x90u);
+  EXPECT_EQ(translation.symbols()[1].new_offset, 0x70u);
+  EXPECT_EQ(translation.symbols()[2].new_offset, 0x80u);
+}
+
+TEST(ModuleTranslation, FollowsALocalIntoARenamedFileWhenItIsTheOnlyOne) {
+  const ModuleTranslation translation(
+      {Object(0x10, 4, "n@a.cc"), Object(0x20, 4, "m@a.cc")},
+      {Object(0x50, 4, "n@c.cc"), Object(0x60, 4, "m@c.cc"), Object(0x70, 4, "m@d.cc")});
+  EXPECT_TRUE(Only(translation, "n@a.cc").found);
+  EXPECT_FALSE(Only(translation, "m@a.cc").found);
+}
+
+TEST(ModuleTranslation, DoesNotTakeAFunctionForAnObject) {
+  const ModuleTranslation translation({Object(0x10, 4, "x")}, {Function(0x50, "x")});
+  EXPECT_FALSE(Only(translation, "x").found);
+}
+
+// Identical code folding gives one address two names; the frame knows which of them it is.
+TEST(ModuleTranslation, PrefersTheFramesOwnNameAmongAliases) {
+  const ModuleTranslation translation({Function(0x10, "a"), Function(0x10, "b")},
+                                      {Function(0x50, "a"), Function(0x60, "b")});
+  EXPECT_EQ(translation.FindFunction(0x10, "b"), 0x60u);
+  EXPECT_EQ(translation.FindFunction(0x10, "a"), 0x50u);
+}
+
+TEST(ModuleTranslation, SaysThatAFunctionIsGone) {
+  const ModuleTranslation translation({Function(0x10, "_Z1fi")}, {Function(0x50, "_Z1fl")});
+  EXPECT_FALSE(translation.FindFunction(0x10, "_Z1fi"));
+  EXPECT_FALSE(translation.FindRange(0x10, "_Z1fi"));
+}
+
+}  // namespace
+}  // namespace recrash

@@ -1,0 +1,108 @@
+// Finds things in the DWARF of one file: the function at an address with what is inlined there, lines, definitions.
+//
+// clang writes no .debug_aranges, and libdw's own lookup by address needs them: the tables here are built from the
+// units' ranges, and from each unit's functions when an address in it is first asked for.
+#ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_DEBUG_INFO_H_
+#define RECRASH_TESTGEN_SYMBOLS_DWARF_DEBUG_INFO_H_
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "testgen/symbols/files/elf_file.h"
+
+namespace recrash {
+
+// ---- Small questions to a DIE ------------------------------------------------------------------------------------
+
+std::optional<Dwarf_Die> AttributeDie(Dwarf_Die& die, unsigned attribute);  // follows origin and specification
+std::optional<uint64_t> AttributeNumber(Dwarf_Die& die, unsigned attribute);
+std::optional<int64_t> AttributeSigned(Dwarf_Die& die, unsigned attribute);
+bool AttributeFlag(Dwarf_Die& die, unsigned attribute);
+std::string DieName(Dwarf_Die& die);  // "" when it has none
+std::vector<Dwarf_Die> Children(Dwarf_Die& die);
+std::vector<Dwarf_Die> ChildrenWithTag(Dwarf_Die& die, int tag);
+// Following DW_AT_abstract_origin to the end.
+Dwarf_Die AbstractOrigin(Dwarf_Die die);
+std::string LinkageName(Dwarf_Die& die);
+
+struct SourceLine {
+  std::string file;
+  uint32_t line = 0;
+};
+
+// The function that a pc lies in, and the calls inlined there, outermost first.
+struct CodeScopes {
+  Dwarf_Die unit{};
+  Dwarf_Die function{};
+  uint64_t entry = 0;
+  std::vector<Dwarf_Die> inlined;
+};
+
+class DebugInfo {
+ public:
+  explicit DebugInfo(ElfFile& file) : file_(file), dwarf_(file.dwarf()) {}
+
+  std::optional<CodeScopes> ScopesAt(uint64_t address);
+  // The same for an address whose function has no DIE (-g1 leaves out those without inlined calls).
+  std::optional<SourceLine> LineAt(uint64_t address);
+  // Line 0 (code that the compiler made up) gives the last real line before it.
+  std::optional<SourceLine> LineAt(Dwarf_Die& unit, uint64_t address);
+  // Where `die` was declared; DW_AT_decl_file and DW_AT_decl_line.
+  static SourceLine DeclaredAt(Dwarf_Die& die);
+  // File and line of the call that was inlined.
+  static SourceLine CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit);
+  // The full definition of a class that this unit only declares (clang leaves it to the unit of the constructor).
+  std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
+
+  // "ns::Outer::" of the DIE, from the names of what encloses it; inline namespaces left out, anonymous ones spelled as
+  // compilers do. Things local to a function have none.
+  const std::string& ScopeOf(Dwarf_Die die);
+  // The class or enum that is defined under this name, as compilers spell it.
+  std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);
+
+  ElfFile& file() { return file_; }
+
+ private:
+  struct Range {
+    uint64_t low = 0;
+    uint64_t high = 0;
+    Dwarf_Off offset = 0;
+  };
+  struct Unit {
+    bool read = false;
+    std::vector<Range> functions;  // sorted by low
+  };
+
+  // libdw finds a DIE's parents by walking its unit from the top: done once a unit, for what has a name to qualify.
+  struct Scopes {
+    std::vector<std::string> texts;
+    std::unordered_map<const void*, size_t> of;  // by the DIE's place
+  };
+
+  void CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes& into);
+  void IndexUnits();
+  Unit& FunctionsOf(Dwarf_Die& unit);
+  void CollectFunctions(Dwarf_Die& parent, int depth, Unit& into);
+  void CollectTypes(Dwarf_Die& parent, const std::string& scope, int depth);
+  static const Range* Lookup(const std::vector<Range>& ranges, uint64_t address);
+  static void AddRanges(Dwarf_Die& die, std::vector<Range>& into);
+
+  ElfFile& file_;
+  Dwarf* dwarf_;
+  bool units_indexed_ = false;
+  std::vector<Range> units_;
+  std::map<Dwarf_Off, Unit> functions_;
+  std::unordered_map<const void*, Scopes> scopes_;  // by the unit's place
+  bool types_indexed_ = false;
+  std::unordered_map<std::string, Dwarf_Die> types_;  // qualified name of each class and enum that is defined
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_DWARF_DEBUG_INFO_H_

@@ -1,0 +1,78 @@
+// Evaluates DWARF expressions and location descriptions in a frame of the report: for CFI, for parameters, for the
+// values that a call site says it passed.
+//
+// An answer is only given when every byte of it is known; anything else is nothing, never a guess.
+#ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_
+#define RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_
+
+#include <elfutils/libdw.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "shadowstack/abi.h"
+#include "testgen/symbols/files/target_memory.h"
+
+namespace recrash {
+
+// The registers of one frame, of which the outer frames know only some.
+class RegisterFile {
+ public:
+  std::optional<uint64_t> Get(uint64_t number) const {
+    if (number >= values_.size() || (known_ >> number & 1) == 0) return std::nullopt;
+    return values_[number];
+  }
+  void Set(uint64_t number, uint64_t value) {
+    if (number >= values_.size()) return;
+    values_[number] = value;
+    known_ |= 1u << number;
+  }
+  std::optional<uint64_t> sp() const { return Get(7); }
+  std::optional<uint64_t> pc() const { return Get(16); }
+
+ private:
+  std::array<uint64_t, abi::kRegisterCount> values_{};
+  uint32_t known_ = 0;
+};
+
+struct ExpressionContext {
+  const TargetMemory* memory = nullptr;
+  const RegisterFile* registers = nullptr;
+  std::span<const uint8_t> fxsave;  // of the innermost frame: xmm registers
+  uint64_t bias = 0;
+  std::optional<uint64_t> cfa;
+  std::optional<uint64_t> frame_base;
+  // The value that an expression had on entry of the function, from its caller. May be empty.
+  std::function<std::optional<uint64_t>(const Dwarf_Op*, size_t)> entry_value;
+  Dwarf_Attribute* attribute = nullptr;  // that the operations came from, for those that refer back to it
+};
+
+// A piece of a variable. One piece of size 0 is the whole.
+struct Piece {
+  enum class Kind { kNothing, kMemory, kRegister, kValue };
+  Kind kind = Kind::kNothing;
+  uint64_t number = 0;         // kMemory: its address; kRegister: DWARF's number
+  std::vector<uint8_t> bytes;  // kValue
+  uint64_t size = 0;
+};
+
+struct Location {
+  std::vector<Piece> pieces;
+  bool used_entry_value = false;
+};
+
+// The number that an expression leaves on its stack (a CFA, a call-site value).
+std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const ExpressionContext& context,
+                                       std::optional<uint64_t> initial = std::nullopt);
+std::optional<Location> EvaluateLocation(const Dwarf_Op* ops, size_t count, const ExpressionContext& context);
+// The bytes at a location; nothing when one of them is not known.
+std::optional<std::vector<uint8_t>> ReadLocation(const Location& location, size_t size,
+                                                 const ExpressionContext& context);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_

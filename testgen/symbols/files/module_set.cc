@@ -1,0 +1,207 @@
+#include "testgen/symbols/files/module_set.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace recrash {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMaxDepth = 8;
+constexpr size_t kMaxFiles = 20000;
+
+std::string DebugPath(const std::string& root, const std::string& build_id) {
+  if (build_id.size() < 4) return "";
+  return root + "/.build-id/" + build_id.substr(0, 2) + "/" + build_id.substr(2) + ".debug";
+}
+
+bool Matches(const ElfFile& file, const Module& module) {
+  return module.build_id.empty() || file.build_id() == module.build_id;
+}
+
+std::string Short(const std::string& build_id) {
+  return build_id.size() > 12 ? build_id.substr(0, 12) + "…" : build_id;
+}
+
+std::string Name(const std::string& path) { return fs::path(path).filename().string(); }
+
+}  // namespace
+
+bool IsOwnPath(const std::string& path) {
+  // What the agent itself brings is nobody's bug.
+  if (Name(path).starts_with("librecrash_")) return false;
+  for (const char* system : {"/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/"})
+    if (path.starts_with(system)) return false;
+  return path.starts_with("/");
+}
+
+Result<std::unique_ptr<ModuleSet>> ModuleSet::Open(const Report& report, const SymbolOptions& options) {
+  std::unique_ptr<ModuleSet> set(new ModuleSet(report, options));
+  const Module* program = report.program();
+  if (program == nullptr)
+    return Error{Errc::kDamaged,
+                 "the report names no program among its " + std::to_string(report.modules.size()) + " modules"};
+  set->program_ = set->Load(*program);
+  if (set->program_ != nullptr) return set;
+
+  const std::string wanted = options.program.empty() ? program->path : options.program;
+  const auto found = ElfFile::Open(wanted);
+  std::string message = "the report needs " + Name(program->path) + ", build-id " +
+                        (program->build_id.empty() ? "unknown" : Short(program->build_id)) + "; ";
+  if (!found)
+    message += "found: " + found.error().message;
+  else if (!Matches(**found, *program))
+    message += wanted + " has " + ((*found)->build_id().empty() ? "none" : "build-id " + Short((*found)->build_id()));
+  else
+    message += wanted + " has no code";
+  message += "\n  give --program a build of that version, or --search-path where its unstripped twin lies";
+  return Error{Errc::kMissing, message};
+}
+
+std::vector<std::string> ModuleSet::Candidates(const Module& module) const {
+  std::vector<std::string> paths;
+  if (module.is_program && !options_.program.empty()) paths.push_back(options_.program);
+  paths.push_back(module.path);
+  for (const std::string& root : options_.search_paths) {
+    paths.push_back(root + "/" + Name(module.path));
+    paths.push_back(DebugPath(root, module.build_id));
+  }
+  paths.push_back(DebugPath("/usr/lib/debug", module.build_id));
+  return paths;
+}
+
+LoadedModule* ModuleSet::Load(const Module& module) {
+  const auto known = loaded_.find(&module);
+  if (known != loaded_.end()) return known->second.get();
+  auto loaded = std::make_unique<LoadedModule>();
+  loaded->module = &module;
+  loaded->own = module.is_program || IsOwnPath(module.path);
+
+  for (const std::string& path : Candidates(module)) {
+    if (path.empty() || path[0] == '[') continue;
+    auto file = ElfFile::Open(path);
+    if (!file || !Matches(**file, module)) continue;
+    if (module.build_id.empty()) notes_.push_back(Name(path) + ": has no build-id, taken by its path");
+    loaded->files.push_back(std::move(*file));
+    break;
+  }
+  AddTwins(*loaded);
+
+  if (loaded->image == nullptr) {
+    if (!module.path.starts_with("["))
+      notes_.push_back(Name(module.path) + ": no file with build-id " + Short(module.build_id) +
+                       " found; frames in it, and beyond it, may be missing");
+    loaded.reset();
+  } else {
+    if (loaded->own && loaded->debug == nullptr)
+      notes_.push_back(Name(module.path) + ": no debug information found; give --search-path where its unstripped " +
+                       "twin lies");
+    ReadMap(*loaded);
+  }
+  return (loaded_[&module] = std::move(loaded)).get();
+}
+
+// Not loaded, so that some tools strip it with the symbols: then the unstripped twin has it.
+void ModuleSet::ReadMap(LoadedModule& loaded) {
+  const std::string name = Name(loaded.module->path);
+  for (const auto& file : loaded.files) {
+    const auto section = file->FindSection(abi::kMapSection);
+    if (!section) continue;
+    loaded.map = RecordMap(section->bytes);
+    if (loaded.map.damaged() > 0)
+      notes_.push_back(name + ": " + std::to_string(loaded.map.damaged()) + " entries of its " + abi::kMapSection +
+                       " cannot be understood");
+    return;
+  }
+  if (loaded.image->FindSection(abi::kOldMapSection))
+    notes_.push_back(name + ": built by an older recrash, whose records this one cannot read; arguments come from " +
+                     "debug information. Build it again with this one");
+}
+
+void ModuleSet::AddTwins(LoadedModule& loaded) {
+  const Module& module = *loaded.module;
+  ElfFile* dwarf = nullptr;
+  ElfFile* symtab = nullptr;
+  const auto take = [&](ElfFile& file) {
+    if (loaded.image == nullptr && file.has_code()) loaded.image = &file;
+    if (dwarf == nullptr && file.has_dwarf()) dwarf = &file;
+    if (symtab == nullptr && file.has_symtab()) symtab = &file;
+  };
+  const auto complete = [&] { return loaded.image != nullptr && dwarf != nullptr && symtab != nullptr; };
+  for (const auto& file : loaded.files) take(*file);
+
+  std::vector<std::string> paths;
+  if (!complete() && !module.build_id.empty()) {
+    paths = Candidates(module);
+    if (!loaded.files.empty() && !loaded.files[0]->debug_link().empty()) {
+      const std::string folder = fs::path(loaded.files[0]->path()).parent_path().string();
+      const std::string& link = loaded.files[0]->debug_link();
+      for (const std::string& place : {folder + "/", folder + "/.debug/", "/usr/lib/debug" + folder + "/"})
+        paths.push_back(place + link);
+    }
+    for (const std::string& path : FilesWithBuildId(module.build_id)) paths.push_back(path);
+  }
+  for (const std::string& path : paths) {
+    if (complete()) break;
+    bool is_new = !path.empty() && path[0] != '[';
+    for (const auto& file : loaded.files) is_new = is_new && file->path() != path;
+    if (!is_new) continue;
+    auto file = ElfFile::Open(path);
+    if (!file || (*file)->build_id() != module.build_id) continue;
+    loaded.files.push_back(std::move(*file));
+    take(*loaded.files.back());
+  }
+  if (loaded.image == nullptr) return;
+  loaded.names = symtab != nullptr ? symtab : loaded.image;
+  if (dwarf != nullptr && dwarf->dwarf() != nullptr) {
+    loaded.debug_owner = std::make_unique<DebugInfo>(*dwarf);
+    loaded.debug = loaded.debug_owner.get();
+  }
+}
+
+const std::vector<std::string>& ModuleSet::FilesWithBuildId(const std::string& build_id) {
+  if (!scanned_) {
+    scanned_ = true;
+    size_t seen = 0;
+    for (const std::string& root : options_.search_paths) {
+      std::error_code error;
+      fs::recursive_directory_iterator it(root, fs::directory_options::skip_permission_denied, error);
+      for (; !error && it != fs::recursive_directory_iterator() && seen < kMaxFiles; it.increment(error), ++seen) {
+        if (it.depth() >= kMaxDepth) it.disable_recursion_pending();
+        std::error_code ignored;
+        if (!it->is_regular_file(ignored)) continue;
+        const auto file = ElfFile::Open(it->path().string());
+        if (file && !(*file)->build_id().empty()) by_build_id_[(*file)->build_id()].push_back(it->path().string());
+      }
+      if (seen >= kMaxFiles)
+        notes_.push_back(root + ": only the first " + std::to_string(kMaxFiles) + " files were looked at");
+    }
+  }
+  return by_build_id_[build_id];
+}
+
+LoadedModule* ModuleSet::Find(TargetAddress address) {
+  const Module* module = report_.FindModule(address);
+  return module == nullptr ? nullptr : Load(*module);
+}
+
+bool ModuleSet::ReadFile(TargetAddress address, std::span<uint8_t> out) { return ReadSegments(address, out, false); }
+
+bool ModuleSet::ReadInitial(TargetAddress address, std::span<uint8_t> out) { return ReadSegments(address, out, true); }
+
+bool ModuleSet::ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too) {
+  LoadedModule* loaded = Find(address);
+  if (loaded == nullptr) return false;
+  const uint64_t offset = address.value - loaded->bias();
+  for (const ElfSegment& segment : loaded->image->segments()) {
+    if ((segment.writable && !writable_too) || offset < segment.address) continue;
+    const uint64_t start = offset - segment.address;
+    if (start > segment.bytes.size() || out.size() > segment.bytes.size() - start) continue;
+    std::copy_n(segment.bytes.data() + start, out.size(), out.data());
+    return true;
+  }
+  return false;
+}
+
+}  // namespace recrash

@@ -1,0 +1,53 @@
+// The dying process's memory as the developer's machine knows it: what the report kept, and what the modules' files
+// hold in segments that cannot be written. For an exception that `noexcept` unwound, the stack as it was at the throw
+// lies over both.
+#ifndef RECRASH_TESTGEN_SYMBOLS_FILES_TARGET_MEMORY_H_
+#define RECRASH_TESTGEN_SYMBOLS_FILES_TARGET_MEMORY_H_
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "agent/report/report.h"
+#include "testgen/symbols/files/module_set.h"
+
+namespace recrash {
+
+class TargetMemory {
+ public:
+  TargetMemory(const Report& report, ModuleSet* modules) : report_(report), modules_(modules) {}
+
+  void Overlay(TargetAddress address, std::span<const uint8_t> bytes) {
+    overlay_address_ = address.value;
+    overlay_ = bytes;
+  }
+
+  bool Read(uint64_t address, std::span<uint8_t> out) const {
+    if (out.empty()) return true;
+    if (!overlay_.empty() && address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&
+        out.size() <= overlay_.size() - (address - overlay_address_)) {
+      std::memcpy(out.data(), overlay_.data() + (address - overlay_address_), out.size());
+      return true;
+    }
+    return report_.Read({address}, out) || (modules_ != nullptr && modules_->ReadFile({address}, out));
+  }
+
+  // `size` bytes as a number, little-endian; at most eight.
+  std::optional<uint64_t> ReadNumber(uint64_t address, size_t size) const {
+    uint64_t value = 0;
+    if (size > sizeof(value) || !Read(address, {reinterpret_cast<uint8_t*>(&value), size})) return std::nullopt;
+    return value;
+  }
+  std::optional<uint64_t> ReadWord(uint64_t address) const { return ReadNumber(address, 8); }
+
+ private:
+  const Report& report_;
+  ModuleSet* modules_;
+  uint64_t overlay_address_ = 0;
+  std::span<const uint8_t> overlay_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_FILES_TARGET_MEMORY_H_

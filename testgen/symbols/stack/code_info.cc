@@ -1,0 +1,161 @@
+#include "testgen/symbols/stack/code_info.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+#include "testgen/symbols/dwarf/names.h"
+#include "testgen/symbols/dwarf/types.h"
+#include "testgen/symbols/stack/call_site.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kMaxParameters = 255;
+
+// DIEs are the same when they lie at the same place, whatever way led there.
+bool IsSame(Dwarf_Die& a, Dwarf_Die& b) { return a.addr == b.addr; }
+
+std::string FunctionName(DebugInfo& debug, Dwarf_Die& die, const std::string& linkage_name) {
+  if (linkage_name.starts_with("_Z")) return ReadableName(linkage_name);
+  const std::string name = DieName(die);
+  return name.empty() ? linkage_name : SimplifyName(debug.ScopeOf(die) + name);
+}
+
+// Also without the ".17" that link-time optimisation puts behind the name of a static function when two files have one:
+// the record's hash is of the name before that.
+void AddHashes(std::string_view name, std::vector<uint64_t>& hashes) {
+  hashes.push_back(abi::HashLinkageName(name.data(), name.size()));
+  const size_t end = name.find_last_not_of("0123456789");
+  if (end != std::string_view::npos && end > 0 && end + 1 < name.size() && name[end] == '.')
+    hashes.push_back(abi::HashLinkageName(name.data(), end));
+}
+
+Dwarf_Die Specification(Dwarf_Die die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die declaration;
+  if (dwarf_attr(&die, DW_AT_specification, &attribute) != nullptr &&
+      dwarf_formref_die(&attribute, &declaration) != nullptr)
+    return declaration;
+  return die;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
+  Dwarf_Die abstract = AbstractOrigin(function);
+  Dwarf_Die declaration = Specification(abstract);
+  const std::vector<Dwarf_Die> concrete = ChildrenWithTag(function, DW_TAG_formal_parameter);
+  std::vector<Dwarf_Die> all = ChildrenWithTag(abstract, DW_TAG_formal_parameter);
+  const std::vector<Dwarf_Die> declared = ChildrenWithTag(declaration, DW_TAG_formal_parameter);
+  // The abstract instance may lack what no inlined copy uses; the declaration in the class has no names.
+  if (declared.size() > all.size()) all = declared;
+
+  std::vector<ParameterInfo> parameters;
+  for (Dwarf_Die& source : all) {
+    if (parameters.size() >= kMaxParameters) break;
+    ParameterInfo info;
+    info.die = source;
+    const size_t position = parameters.size();
+    for (size_t i = 0; i < concrete.size(); ++i) {
+      Dwarf_Die candidate = concrete[i];
+      Dwarf_Die origin = AbstractOrigin(candidate);
+      if (!IsSame(origin, source) && !(concrete.size() == all.size() && i == position)) continue;
+      info.die = candidate;
+      info.has_die = true;
+      break;
+    }
+    Parameter& described = info.described;
+    described.number = static_cast<uint8_t>(position + 1);
+    described.name = DieName(info.die);
+    described.artificial = AttributeFlag(info.die, DW_AT_artificial);
+    described.is_receiver =
+        described.artificial && position == 0 && (described.name == "this" || described.name.empty());
+    if (described.is_receiver) described.name = "this";
+    info.type = TypeOf(info.die);
+    described.type = DescribeType(debug, info.type);
+    parameters.push_back(std::move(info));
+  }
+  return parameters;
+}
+
+const std::optional<Dwarf_Die>& CodeReader::CallSiteAt(uint64_t return_address) {
+  const auto known = call_sites_.find(return_address);
+  if (known != call_sites_.end()) return known->second;
+  const CodeInfo& code = At(return_address - 1);
+  std::optional<Dwarf_Die> site;
+  if (code.scopes) site = FindCallSite(code.scopes->function, return_address - code.module->bias());
+  return call_sites_.emplace(return_address, site).first->second;
+}
+
+const CodeInfo& CodeReader::At(uint64_t address) {
+  auto& slot = known_[address];
+  if (slot == nullptr) slot = Read(address);
+  return *slot;
+}
+
+std::unique_ptr<CodeInfo> CodeReader::Read(uint64_t address) {
+  auto info = std::make_unique<CodeInfo>();
+  info->module = modules_.Find({address});
+  if (info->module == nullptr) return info;
+  const uint64_t offset = address - info->module->bias();
+  info->range = info->module->names->FunctionAt(offset);
+  if (!info->range && info->module->names != info->module->image) info->range = info->module->image->FunctionAt(offset);
+  if (info->range) info->entry = info->range->start + info->module->bias();
+  if (info->module->debug != nullptr) ReadDebug(*info, offset);
+
+  if (info->live.empty() && info->range && !info->range->names.empty()) {
+    LiveFunction function;
+    function.linkage_name = std::string(info->range->names.front());
+    function.function = ReadableName(function.linkage_name);
+    if (info->module->debug != nullptr) function.at = info->module->debug->LineAt(offset).value_or(SourceLine{});
+    info->live.push_back(std::move(function));
+  }
+  if (info->range)
+    for (const std::string_view name : info->range->names) AddHashes(name, info->hashes);
+  return info;
+}
+
+void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
+  DebugInfo& debug = *info.module->debug;
+  info.scopes = debug.ScopesAt(offset);
+  if (!info.scopes) return;
+  CodeScopes& scopes = *info.scopes;
+  // gcc splits cold parts off: "f.cold" is still f, and is entered where f is.
+  if (scopes.entry != 0) info.entry = scopes.entry + info.module->bias();
+
+  SourceLine at = debug.LineAt(scopes.unit, offset).value_or(SourceLine{});
+  const auto add = [&](Dwarf_Die die, bool inlined) {
+    LiveFunction function;
+    function.die = die;
+    function.inlined = inlined;
+    function.linkage_name = LinkageName(die);
+    if (function.linkage_name.empty()) function.linkage_name = DieName(die);
+    function.function = FunctionName(debug, die, function.linkage_name);
+    function.declared = DebugInfo::DeclaredAt(die);
+    function.at = at;
+    function.parameters = ParametersOf(debug, die);
+    info.live.push_back(std::move(function));
+  };
+  for (auto inlined = scopes.inlined.rbegin(); inlined != scopes.inlined.rend(); ++inlined) {
+    add(*inlined, true);
+    at = DebugInfo::CalledAt(*inlined, scopes.unit);
+  }
+  add(scopes.function, false);
+
+  // The symbol says which of a constructor's variants this is; DWARF often names another.
+  LiveFunction& function = info.live.back();
+  if (info.range && !info.range->names.empty()) {
+    const auto& names = info.range->names;
+    if (std::find(names.begin(), names.end(), function.linkage_name) == names.end() &&
+        info.range->start == scopes.entry) {
+      function.linkage_name = std::string(names.front());
+      // -g1 leaves linkage names to the symbols.
+      Dwarf_Die die = function.die;
+      if (LinkageName(die).empty() && names.front().starts_with("_Z"))
+        function.function = ReadableName(function.linkage_name);
+    }
+  }
+}
+
+}  // namespace recrash

@@ -1,0 +1,70 @@
+// What the files say about an address of code: the function, the calls inlined there, names, lines, parameters, record.
+// Read once for each address: a deep recursion has few of them.
+#ifndef RECRASH_TESTGEN_SYMBOLS_STACK_CODE_INFO_H_
+#define RECRASH_TESTGEN_SYMBOLS_STACK_CODE_INFO_H_
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/dwarf/debug_info.h"
+#include "testgen/symbols/files/module_set.h"
+
+namespace recrash {
+
+struct ParameterInfo {
+  Dwarf_Die die{};  // of this instance of the function: has the location
+  bool has_die = false;
+  std::optional<Dwarf_Die> type;
+  Parameter described;  // all but the value
+};
+
+// A function that is live at an address: the one out of line, or one inlined into it.
+struct LiveFunction {
+  Dwarf_Die die{};
+  bool inlined = false;
+  std::string linkage_name;
+  std::string function;
+  SourceLine declared;
+  SourceLine at;  // in this function
+  std::vector<ParameterInfo> parameters;
+};
+
+struct CodeInfo {
+  LoadedModule* module = nullptr;      // null: no file for the address
+  std::optional<FunctionRange> range;  // addresses in the file
+  uint64_t entry = 0;                  // of the process; 0 when not known
+  std::optional<CodeScopes> scopes;
+  std::vector<LiveFunction> live;  // innermost first; the last is the one out of line. Empty without a function
+  std::vector<uint64_t> hashes;    // of the function's names
+};
+
+class CodeReader {
+ public:
+  explicit CodeReader(ModuleSet& modules) : modules_(modules) {}
+  const CodeInfo& At(uint64_t address);
+  // The call that returns to an address of the process.
+  const std::optional<Dwarf_Die>& CallSiteAt(uint64_t return_address);
+
+ private:
+  std::unique_ptr<CodeInfo> Read(uint64_t address);
+  void ReadDebug(CodeInfo& info, uint64_t offset);
+
+  ModuleSet& modules_;
+  std::unordered_map<uint64_t, std::unique_ptr<CodeInfo>> known_;
+  std::unordered_map<uint64_t, std::optional<Dwarf_Die>> call_sites_;
+};
+
+// The parameters in the order of the source. The numbers are those of the declaration: an optimised instance may leave
+// some out.
+std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_STACK_CODE_INFO_H_

@@ -1,0 +1,54 @@
+// The section `.recrash_map` of a program: where each monitored function keeps its arguments (shadowstack/abi.h).
+//
+// The section may come from a damaged file: whatever does not fit is skipped, nothing is read past its end.
+#ifndef RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
+#define RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "shadowstack/abi.h"
+
+namespace recrash {
+
+// A memory operand as the assembler prints it: an offset from a register (DWARF's number of it).
+struct Operand {
+  int base = -1;
+  int64_t offset = 0;
+};
+
+// "8(%rsp)", "-56(%rbp)", "(%rbx)", "0x10(%rsp)", "%rsp"; nothing for what has an index, a symbol or another register.
+std::optional<Operand> ParseOperand(std::string_view text);
+
+struct RecordEntry {
+  uint64_t label = 0;  // address in the file of the instruction after the stores
+  uint64_t function_hash = 0;
+  std::optional<Operand> operand;  // nothing when no word is stored
+  std::vector<abi::MapWord> words;
+};
+
+class RecordMap {
+ public:
+  RecordMap() = default;
+  explicit RecordMap(std::span<const uint8_t> section);
+
+  // The last descriptor whose label is not behind `pc`, of the function that starts at `start`. Without hashes (a
+  // stripped file) the first label names the function: after link-time inlining others may follow it.
+  const RecordEntry* Find(uint64_t start, uint64_t pc, std::span<const uint64_t> hashes) const;
+  // The last descriptor of the function at [start, start + size).
+  const RecordEntry* FindIn(uint64_t start, uint64_t size, std::span<const uint64_t> hashes) const;
+
+  size_t size() const { return entries_.size(); }
+  size_t damaged() const { return damaged_; }  // entries that were skipped
+
+ private:
+  std::vector<RecordEntry> entries_;  // by label
+  size_t damaged_ = 0;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_

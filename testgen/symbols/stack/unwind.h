@@ -1,0 +1,94 @@
+// Walks the failing thread's stack by call frame information, from registers and memory of the report.
+//
+// Our own walk over libdw's rows instead of libdwfl's: it keeps every register of every frame (records are based on
+// rsp, rbp or rbx; DWARF locations on any), and a stack overflow of 170,000 frames needs a cache by pc and no
+// allocation a frame.
+#ifndef RECRASH_TESTGEN_SYMBOLS_STACK_UNWIND_H_
+#define RECRASH_TESTGEN_SYMBOLS_STACK_UNWIND_H_
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "testgen/symbols/dwarf/expression.h"
+#include "testgen/symbols/files/module_set.h"
+#include "testgen/symbols/files/target_memory.h"
+
+namespace recrash {
+
+struct UnwoundFrame {
+  RegisterFile registers;  // as they are at pc in this frame; callers know the callee-saved ones only
+  uint64_t pc = 0;         // the failing instruction, or the address that the callee returns to
+  bool exact = false;      // pc is an instruction that was about to run, not a return address
+  bool is_signal_frame = false;
+  uint64_t cfa = 0;  // 0 when there is no call frame information for pc
+
+  // An address inside the instruction that this frame is at. A return address is the instruction after the call and may
+  // belong to the next line, or to the next function when the call does not return; one byte back is inside the call.
+  uint64_t lookup_pc() const { return exact || is_signal_frame ? pc : pc - 1; }
+};
+
+struct UnwoundStack {
+  std::vector<UnwoundFrame> inner;
+  std::vector<UnwoundFrame> outer;  // beyond the limit: the outermost ones
+  // Between the two: how often each lookup_pc() stands there.
+  std::unordered_map<uint64_t, uint64_t> skipped;
+  std::vector<std::string> notes;
+};
+
+// The CFA at one pc: base register plus offset where it is that simple.
+struct CfaRule {
+  int base = -1;
+  int64_t offset = 0;
+};
+
+class Unwinder {
+ public:
+  Unwinder(ModuleSet& modules, const TargetMemory& memory) : modules_(modules), memory_(memory) {}
+
+  // At most `limit` frames: half from each end of a deeper stack.
+  UnwoundStack Walk(const RegisterFile& start, bool exact, size_t limit);
+  // The rule at an address of the process; nothing when it is more than a register and an offset.
+  std::optional<CfaRule> CfaAt(uint64_t pc);
+
+ private:
+  struct Rule {
+    enum class Kind : uint8_t { kUndefined, kSame, kAtCfa, kCfaPlus, kExpression };
+    Kind kind = Kind::kUndefined;
+    int64_t offset = 0;
+    std::vector<Dwarf_Op> ops;
+  };
+  struct Row {
+    bool valid = false;
+    bool is_signal = false;
+    CfaRule cfa;
+    std::vector<Dwarf_Op> cfa_ops;  // where the rule is an expression
+    std::vector<Rule> registers;
+  };
+
+  const Row& RowAt(uint64_t pc);
+  Row ReadRow(uint64_t pc);
+  static bool ReadRow(Dwarf_CFI* cfi, uint64_t address, Row& row);
+  static Rule ReadRule(Dwarf_Frame* frame, int number);
+  std::optional<uint64_t> Cfa(const Row& row, const RegisterFile& registers) const;
+  std::optional<uint64_t> Recover(const Rule& rule, int number, uint64_t cfa, const RegisterFile& registers) const;
+  // The caller's registers; nothing at the end of the stack. Fills in what the walk learns of `frame` itself.
+  std::optional<UnwoundFrame> Step(UnwoundFrame& frame, bool innermost);
+  std::optional<UnwoundFrame> StepWithoutCfi(const UnwoundFrame& frame, bool innermost);
+  bool IsCode(uint64_t address);
+  bool IsEntryPrefix(uint64_t pc);
+
+  ModuleSet& modules_;
+  const TargetMemory& memory_;
+  std::unordered_map<uint64_t, Row> rows_;
+  std::string stopped_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_STACK_UNWIND_H_

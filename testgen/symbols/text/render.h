@@ -1,0 +1,84 @@
+// Values of the dying process in one line for people: `Tree {root_ = nullptr, size_ = 3}`, `"abc"`, `kLeaf`, `3`.
+//
+// What it reads may be anything: freed objects, cycles, lengths of 2^60. It goes two levels deep, stops after about 120
+// characters, and reads only memory that was kept.
+#ifndef RECRASH_TESTGEN_SYMBOLS_TEXT_RENDER_H_
+#define RECRASH_TESTGEN_SYMBOLS_TEXT_RENDER_H_
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "testgen/symbols/dwarf/debug_info.h"
+#include "testgen/symbols/files/module_set.h"
+#include "testgen/symbols/files/target_memory.h"
+
+namespace recrash {
+
+class Renderer {
+ public:
+  Renderer(const TargetMemory& memory, ModuleSet& modules) : memory_(memory), modules_(modules) {}
+
+  // A parameter's value. Pointers and references to classes show the object.
+  std::string Parameter(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
+  // The object at `address`, which a parameter by value through a pointer has.
+  std::string ObjectAt(DebugInfo& debug, Dwarf_Die type, uint64_t address);
+
+ private:
+  void Value(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  void Pointer(Dwarf_Die pointer, uint64_t address, int depth);
+  void Reference(Dwarf_Die reference, uint64_t address, int depth);
+  bool Text(uint64_t address);  // a C string, if it is one
+  bool FunctionName(uint64_t address);
+  void Pointee(Dwarf_Die target, uint64_t address, int depth);
+  void Object(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  // A member of the standard library's classes, and where it lies.
+  struct StandardMember {
+    std::string_view name;
+    uint64_t usual_offset;
+  };
+  bool Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  bool StandardText(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
+                    StandardMember length_member);
+  void TextAt(uint64_t start, uint64_t length);
+  bool Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  bool LibcxxText(std::span<const uint8_t> bytes);
+  bool StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
+                      StandardMember finish_member, int depth);
+  bool StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth);
+  bool StandardSize(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member, int depth);
+  bool StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  bool StandardOptional(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
+  std::optional<uint64_t> MemberWord(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member);
+  void Elements(Dwarf_Die element, uint64_t address, uint64_t count, int depth);
+  bool Fields(Dwarf_Die type, std::span<const uint8_t> bytes, int depth, bool& first);
+  bool Field(Dwarf_Die member, std::span<const uint8_t> bytes, int depth, bool& first);
+  void Array(Dwarf_Die array, std::span<const uint8_t> bytes, int depth);
+  void Quote(std::string_view text, bool cut);
+
+  // A class of which another is derived: the type that its vtable says it has, and where that object starts.
+  struct Dynamic {
+    Dwarf_Die type{};
+    uint64_t address = 0;
+    std::string name;
+    bool has_type = false;
+  };
+  std::optional<uint64_t> OffsetToTop(uint64_t vtable);
+  std::optional<Dynamic> DynamicType(Dwarf_Die type, uint64_t address);
+
+  bool full() const;
+  void Add(std::string_view text) { text_ += text; }
+  std::string Take();
+
+  const TargetMemory& memory_;
+  ModuleSet& modules_;
+  DebugInfo* debug_ = nullptr;
+  std::string text_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_TEXT_RENDER_H_

@@ -1,0 +1,25 @@
+// Numbers, characters, booleans and enumerators as text.
+#ifndef RECRASH_TESTGEN_SYMBOLS_TEXT_SCALAR_TEXT_H_
+#define RECRASH_TESTGEN_SYMBOLS_TEXT_SCALAR_TEXT_H_
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "testgen/symbols/dwarf/debug_info.h"
+
+namespace recrash {
+
+// `type` is a base type, resolved; bytes has its size.
+std::string BaseText(Dwarf_Die type, std::span<const uint8_t> bytes);
+// The enumerator's name, qualified as code would have it; flags as "kRead | kWrite"; else "Kind(12)".
+std::string EnumText(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
+// Up to eight bytes as a number.
+uint64_t ToUnsigned(std::span<const uint8_t> bytes);
+int64_t ToSigned(std::span<const uint8_t> bytes);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_TEXT_SCALAR_TEXT_H_

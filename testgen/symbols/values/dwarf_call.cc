@@ -1,0 +1,120 @@
+#include "testgen/symbols/values/dwarf_call.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kWordBytes = 16;
+
+ReplayWord MakeWord(const PlacedPiece& piece, const Parameter& parameter, uint64_t offset,
+                    std::span<const uint8_t> bytes) {
+  ReplayWord word;
+  word.location = piece.location;
+  word.size = static_cast<uint16_t>(bytes.size());
+  word.stack_offset = piece.location == abi::Location::kStack ? static_cast<uint16_t>(piece.stack_offset + offset) : 0;
+  std::copy(bytes.begin(), bytes.end(), word.bytes.begin());
+  word.parameter = parameter.number;
+  word.source_offset = static_cast<uint16_t>(piece.offset + offset);
+  word.source = ValueSource::kDwarf;
+  return word;
+}
+
+// The parameter's value on entry, pieces in order; nothing when one is not known.
+std::optional<std::vector<uint8_t>> EntryValue(ValueReader& values, size_t index, const CodeInfo& code,
+                                               const ParameterInfo& info, const PlacedParameter& placed,
+                                               ValueReader::Callers callers) {
+  const uint64_t size = placed.indirect ? 8 : info.described.type.size;
+  std::vector<uint8_t> bytes(size);
+  std::optional<std::vector<uint8_t>> at_pc;
+  if (info.has_die)
+    at_pc =
+        placed.indirect ? values.AddressAtPc(index, code, info.die) : values.AtPc(index, code, info.die, size, callers);
+  for (const PlacedPiece& piece : placed.pieces) {
+    if (piece.offset + piece.size > size) return std::nullopt;
+    auto part = values.PieceAtEntry(index, code, piece, callers);
+    if (!part && at_pc)
+      part.emplace(at_pc->begin() + static_cast<ptrdiff_t>(piece.offset),
+                   at_pc->begin() + static_cast<ptrdiff_t>(piece.offset + piece.size));
+    if (!part) return std::nullopt;
+    std::copy(part->begin(), part->end(), bytes.begin() + static_cast<ptrdiff_t>(piece.offset));
+  }
+  return bytes;
+}
+
+void AddWords(const PlacedParameter& placed, const Parameter& parameter, std::vector<ReplayWord>& words) {
+  for (const PlacedPiece& piece : placed.pieces)
+    for (uint64_t offset = 0; offset < piece.size; offset += kWordBytes)
+      words.push_back(MakeWord(
+          piece, parameter, offset,
+          std::span(parameter.bytes).subspan(piece.offset + offset, std::min(kWordBytes, piece.size - offset))));
+}
+
+}  // namespace
+
+std::string ParameterName(const Parameter& parameter) {
+  if (!parameter.name.empty()) return "`" + parameter.name + "`";
+  return "number " + std::to_string(parameter.number);
+}
+
+bool IsUnused(const ParameterInfo& parameter) {
+  Dwarf_Die die = parameter.die;
+  Dwarf_Attribute attribute;
+  return !parameter.has_die || (dwarf_attr(&die, DW_AT_location, &attribute) == nullptr &&
+                                dwarf_attr(&die, DW_AT_const_value, &attribute) == nullptr);
+}
+
+std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& function) {
+  Dwarf_Die die = function.die;
+  if (AttributeNumber(die, DW_AT_calling_convention) == static_cast<uint64_t>(DW_CC_nocall)) return std::nullopt;
+  std::vector<std::optional<Dwarf_Die>> types;
+  for (const ParameterInfo& parameter : function.parameters) types.push_back(parameter.type);
+  return PlaceArguments(debug, AttributeDie(die, DW_AT_type), types);
+}
+
+DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& function,
+                        std::vector<Parameter>& parameters) {
+  DwarfCall call;
+  // Lines only (-g1, -gline-tables-only): functions have names and inlined calls, but neither a line of their own nor
+  // parameters.
+  if (function.declared.line == 0 && parameters.empty()) {
+    call.why_not = "it has no record, and its debug information has lines only";
+    return call;
+  }
+  const auto places = PlacesOf(*code.module->debug, function);
+  if (!places) {
+    call.why_not = "it has no record, and how its arguments are passed is not known";
+    return call;
+  }
+  call.complete = true;
+  if (places->result_in_memory) {
+    const PlacedPiece piece{0, 8, abi::Location::kRdi, 0};
+    const auto bytes = values.PieceAtEntry(index, code, piece, ValueReader::Callers::kAny);
+    if (bytes) call.words.push_back(MakeWord(piece, {}, 0, *bytes));
+    if (!bytes) call.why_not = "it has no record, and where its result goes is not known";
+    call.complete = bytes.has_value();
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Parameter& parameter = parameters[i];
+    const PlacedParameter& placed = places->parameters[i];
+    if (IsUnused(function.parameters[i])) continue;
+    auto bytes = EntryValue(values, index, code, function.parameters[i], placed, ValueReader::Callers::kSure);
+    if (!bytes) bytes = EntryValue(values, index, code, function.parameters[i], placed, ValueReader::Callers::kAny);
+    if (bytes) {
+      parameter.bytes = *bytes;
+      parameter.indirect = placed.indirect;
+      parameter.complete = true;
+      parameter.source = ValueSource::kDwarf;
+      AddWords(placed, parameter, call.words);
+      continue;
+    }
+    call.complete = false;
+    if (call.why_not.empty())
+      call.why_not = "it has no record, and the argument " + ParameterName(parameter) + " was not kept";
+  }
+  return call;
+}
+
+}  // namespace recrash

@@ -1,0 +1,99 @@
+// The values of a frame's parameters: from its record, from registers at the function's first instructions, or from
+// DWARF's locations and its callers' call sites.
+#ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
+#define RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/dwarf/calling_convention.h"
+#include "testgen/symbols/dwarf/expression.h"
+#include "testgen/symbols/stack/code_info.h"
+#include "testgen/symbols/stack/unwind.h"
+
+namespace recrash {
+
+// Where the frames are, innermost first. A frame's caller is the next one.
+struct Stack {
+  std::span<const UnwoundFrame> frames;
+  std::span<const uint8_t> fxsave;  // of frames[0]; empty when it is not the innermost of all
+  const Report* report = nullptr;   // whose snapshots have the registers of entries
+};
+
+// A word of a record with its bytes; sizes beyond sixteen bytes are kept whole here.
+struct RecordedWord {
+  abi::MapWord word{};
+  std::vector<uint8_t> bytes;
+  ValueSource source = ValueSource::kRecord;
+};
+
+struct Recorded {
+  bool monitored = false;  // the function has a record
+  bool complete = false;   // every word of it was read
+  std::string why_not;     // else
+  std::vector<RecordedWord> words;
+};
+
+class ValueReader {
+ public:
+  ValueReader(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory, const Stack& stack)
+      : code_(code), unwinder_(unwinder), memory_(memory), stack_(stack) {}
+
+  // The words of the function out of line, `live`, of the frame at `index`: from its record, or from debug information
+  // where the descriptor says that this follows them.
+  Recorded ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live);
+
+  // Which callers' words for what they passed will do where the frame itself has a value no more: those whose call led
+  // straight to the frame's function for certain, or also those whose call was indirect and perhaps did.
+  enum class Callers { kSure, kAny };
+
+  // A parameter's value at the frame's pc, as DWARF's location has it.
+  std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size,
+                                           Callers callers = Callers::kAny);
+
+  // Where it lies in memory at the frame's pc, as the eight bytes of an address.
+  std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
+  // What lay at an argument's place when the function was entered: from the recorder, the caller's call site, or the
+  // stack.
+  std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece,
+                                                   Callers callers);
+
+ private:
+  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers, int depth);
+  // The variable's location at `address` of the file. `from_here` asks for one that begins there.
+  std::optional<Location> LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t address,
+                                     Callers callers, bool from_here = false);
+  bool CallReturns(size_t index, const CodeInfo& code);
+  ExpressionContext Context(size_t index, const CodeInfo& code, Callers callers, int depth);
+  std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
+  std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
+  bool IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry, uint64_t bias);
+  // As the program recorded it when the function was entered.
+  std::optional<std::vector<uint8_t>> AtRecordedEntry(size_t index, const CodeInfo& code, abi::Location location,
+                                                      uint64_t size);
+  // A word of the descriptor that is followed, as debug information has it at the frame's pc.
+  std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                               const abi::MapWord& word, Callers callers);
+  // The word in the record.
+  std::optional<std::vector<uint8_t>> Stored(const abi::MapWord& word, std::optional<uint64_t> record);
+  std::optional<RecordedWord> ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
+                                       const abi::MapWord& word, std::optional<uint64_t> record, bool before_stores);
+  bool CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
+                      std::optional<uint64_t> record);
+  std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, abi::Location location, uint64_t stack_offset,
+                                                          uint64_t size);
+
+  CodeReader& code_;
+  Unwinder& unwinder_;
+  const TargetMemory& memory_;
+  const Stack& stack_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
