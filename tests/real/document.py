@@ -20,7 +20,7 @@ A program is built from Debian's source by its own build system with `recrash-cl
 of each function), in `full` (also the fields that it uses), and `plain`: no instrumentation at all, crashed under `recrash run`,
 so that all arguments come from DWARF. `second-chance` is the second crash of a build in `references+second-chance`, with the
 first crash's own profile; `adaptive` its first, with no profile (`exact-entry-state.md`). The inputs are a table of real crashes ({cases} cases of {programs} programs), and crashes
-that we found ourselves (`tests/real/found`). Frames that are inlined, of a system library, or of code without records and
+that we found ourselves (`tests/real/corpus`). Frames that are inlined, of a system library, or of code without records and
 debug information are not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows
 are counted apart; where an overflow ends, and with it how many of its frames still find what they consumed, is chance: the stack
 starts elsewhere in each run. A frame counts as reproduced when it died of the same failure at the same place in every run.

@@ -35,10 +35,10 @@ import document
 import kept
 import product
 import programs
-from found import make_inputs
-from found import programs as found_programs
+from corpus import make_inputs
+from corpus import programs as corpus_programs
 
-PROGRAMS = programs.PROGRAMS | found_programs.PROGRAMS
+PROGRAMS = programs.PROGRAMS | corpus_programs.PROGRAMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs/evaluation/results.json"
@@ -313,7 +313,7 @@ def wrong_tests(result):
 def all_cases(corpus, inputs):
     """Those of the corpus, and those that we found, whose inputs are made in `inputs`."""
     make_inputs.write(inputs)
-    table = pathlib.Path(__file__).parent / "found/found.tsv"
+    table = pathlib.Path(__file__).parent / "corpus/corpus.tsv"
     return cases.read(corpus / "corpus.tsv") + cases.read(table, inputs)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The inputs of found.tsv, written out: each the least that was left when everything that the crash can do without was
+"""The inputs of corpus.tsv, written out: each the least that was left when everything that the crash can do without was
 taken away. All are made up here; nothing is taken from the programs' own samples.
 
-  tests/real/found/make_inputs.py OUTDIR
+  tests/real/corpus/make_inputs.py OUTDIR
 """
 
 import pathlib

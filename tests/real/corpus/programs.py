@@ -1,4 +1,4 @@
-"""The programs of found.tsv: what Debian calls them and how their own build systems build them (see ../programs.py)."""
+"""The programs of corpus.tsv: what Debian calls them and how their own build systems build them (see ../programs.py)."""
 
 from programs import CMAKE, COPY, Program
 

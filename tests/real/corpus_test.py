@@ -12,19 +12,19 @@ import unittest.mock
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import cases
 import debian
-from found import make_inputs
-from found import programs
+from corpus import make_inputs
+from corpus import programs
 
-FOUND = pathlib.Path(__file__).parent / "found"
+CORPUS = pathlib.Path(__file__).parent / "corpus"
 
 
-class Found(unittest.TestCase):
+class Corpus(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()
         self.addCleanup(place.cleanup)
         self.inputs = pathlib.Path(place.name)
         make_inputs.write(self.inputs)
-        self.cases = cases.read(FOUND / "found.tsv", self.inputs)
+        self.cases = cases.read(CORPUS / "corpus.tsv", self.inputs)
 
     def test_each_case_has_its_input_and_no_input_is_without_a_case(self):
         self.assertEqual({case.name for case in self.cases}, {file.name for file in self.inputs.iterdir()})
