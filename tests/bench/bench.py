@@ -2,13 +2,13 @@
 """What the instrumentation costs, and what a person would use instead of it costs: the same programs, the same work.
 
   tests/bench/bench.py [--quick] [--rounds N] [PROGRAM…]    build and measure what has no result yet
-  tests/bench/bench.py --tables                             docs/benchmarks.md and its plot, from the results
+  tests/bench/bench.py --tables                             docs/measurements/benchmarks.md and its plot, from the results
 
 Each program is built at -O2 in every variant (variants.py, subjects.py). Instructions are counted by cachegrind on a small work;
 the large work is timed, the variants in turn within a round, each time as a ratio to plain of the same round; peak memory is that
 of these runs. Sizes are of stripped programs; compile time is that of some of the program's files. What is built and measured is
 kept in the work folder, by the content of what it came from: another pass means that the variants with recrash are built and measured
-anew, the others stay. Results that the work folder has not are taken from docs/benchmarks/results.json.
+anew, the others stay. Results that the work folder has not are taken from docs/measurements/benchmarks/results.json.
 
 Exit codes: 0; 1 a build or a run failed; 2 usage; 4 a source or package could not be had.
 """
@@ -292,11 +292,11 @@ def gathered(folder, kept):
 
 
 def tables(folder):
-    kept = ROOT / "docs/benchmarks/results.json"
+    kept = ROOT / "docs/measurements/benchmarks/results.json"
     found = gathered(folder, kept)
     kept.parent.mkdir(exist_ok=True)
     kept.write_text(json.dumps(found, indent=1) + "\n")
-    page.write(ROOT / "docs", found)
+    page.write(ROOT / "docs/measurements", found)
 
 
 def main():
@@ -309,7 +309,7 @@ def main():
     parser.add_argument("--variant", action="append", choices=VARIANTS, help="(default: all; plain is always there)")
     parser.add_argument("--measure", action="append", choices=MEASURES, help="(default: all)")
     parser.add_argument("--build-only", action="store_true")
-    parser.add_argument("--tables", action="store_true", help="write docs/benchmarks.md, its plot and docs/benchmarks/results.json")
+    parser.add_argument("--tables", action="store_true", help="write docs/measurements/benchmarks.md, its plot and docs/measurements/benchmarks/results.json")
     options = parser.parse_args()
     options.rounds = options.rounds or (1 if options.quick else 5)
     work = options.work.resolve()

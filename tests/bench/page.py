@@ -1,4 +1,4 @@
-"""docs/benchmarks.md and its plot, from the results that bench.py left; every figure in them comes from a result. What has no
+"""docs/measurements/benchmarks.md and its plot, from the results that bench.py left; every figure in them comes from a result. What has no
 result is a dash; what went wrong is said in words below the table."""
 
 import math
