@@ -13,8 +13,8 @@
 #include "agent/report/reader.h"
 #include "agent/report/testing_reports.h"
 #include "agent/report/writer.h"
-#include "integrations/cli/subprocess.h"
-#include "integrations/cli/suite.h"
+#include "testgen/suite/subprocess.h"
+#include "testgen/suite/suite.h"
 
 namespace recrash::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "integrations/cli/material.h"
+#include "testgen/suite/material.h"
 
 namespace recrash::cli {
 

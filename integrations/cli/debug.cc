@@ -6,13 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "integrations/cli/built_tests.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/pipeline.h"
 #include "integrations/cli/store.h"
-#include "integrations/cli/subprocess.h"
-#include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
+#include "testgen/suite/built_tests.h"
+#include "testgen/suite/pipeline.h"
+#include "testgen/suite/subprocess.h"
+#include "testgen/suite/support.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

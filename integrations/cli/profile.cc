@@ -7,10 +7,10 @@
 
 #include "agent/base/signal_safe/profile_line.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/material.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
+#include "testgen/suite/material.h"
 #include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/profiled_functions.h"
 

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "integrations/cli/json.h"
-#include "integrations/cli/pipeline.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
+#include "testgen/suite/pipeline.h"
 
 namespace recrash::cli {
 namespace {

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <set>
 
-#include "integrations/cli/agent_environment.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/second_run.h"
 #include "integrations/cli/store.h"
-#include "integrations/cli/subprocess.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
+#include "testgen/suite/agent_environment.h"
+#include "testgen/suite/second_run.h"
+#include "testgen/suite/subprocess.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "integrations/cli/agent_environment.h"
-#include "integrations/cli/pipeline.h"
 #include "integrations/cli/terminal.h"
+#include "testgen/suite/agent_environment.h"
+#include "testgen/suite/pipeline.h"
 
 namespace recrash::cli {
 namespace {

@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "agent/elf/elf_notes.h"
-#include "integrations/cli/built_tests.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/pipeline.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
 #include "testgen/emit/text.h"
+#include "testgen/suite/built_tests.h"
+#include "testgen/suite/pipeline.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash::cli {

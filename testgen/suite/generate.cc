@@ -5,11 +5,11 @@
 
 #include "agent/report/entry_states.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/pipeline.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/emit.h"
 #include "testgen/emit/failure_text.h"
+#include "testgen/suite/pipeline.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash::cli {

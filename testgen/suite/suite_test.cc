@@ -1,4 +1,4 @@
-#include "integrations/cli/suite.h"
+#include "testgen/suite/suite.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

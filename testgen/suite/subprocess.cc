@@ -1,4 +1,4 @@
-#include "integrations/cli/subprocess.h"
+#include "testgen/suite/subprocess.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

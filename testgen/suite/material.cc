@@ -1,4 +1,4 @@
-#include "integrations/cli/material.h"
+#include "testgen/suite/material.h"
 
 #include <filesystem>
 

@@ -1,4 +1,4 @@
-#include "integrations/cli/support.h"
+#include "testgen/suite/support.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "integrations/cli/agent_environment.h"
+#include "testgen/suite/agent_environment.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "agent/elf/elf_notes.h"
-#include "integrations/cli/support.h"
+#include "testgen/suite/support.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

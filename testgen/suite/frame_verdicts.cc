@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "integrations/cli/pipeline.h"
-#include "integrations/cli/support.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/derive/derive.h"
+#include "testgen/suite/pipeline.h"
+#include "testgen/suite/support.h"
 
 namespace recrash::cli {
 namespace {

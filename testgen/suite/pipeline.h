@@ -7,7 +7,7 @@
 
 #include "agent/base/result.h"
 #include "integrations/cli/commands.h"
-#include "integrations/cli/suite.h"
+#include "testgen/suite/suite.h"
 #include "testgen/verify/verify.h"
 
 namespace recrash::cli {

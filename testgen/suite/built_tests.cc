@@ -1,12 +1,12 @@
-#include "integrations/cli/built_tests.h"
+#include "testgen/suite/built_tests.h"
 
 #include <fmt/format.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "integrations/cli/subprocess.h"
-#include "integrations/cli/support.h"
+#include "testgen/suite/subprocess.h"
+#include "testgen/suite/support.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/profile.h"
-#include "integrations/cli/material.h"
+#include "testgen/suite/material.h"
 
 namespace recrash::cli {
 

@@ -1,4 +1,4 @@
-#include "integrations/cli/second_run.h"
+#include "testgen/suite/second_run.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
