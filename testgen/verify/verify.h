@@ -10,7 +10,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "testgen/replay/verdict.h"
+#include "recrash/verdict.h"
 
 namespace recrash {
 
