@@ -1,9 +1,14 @@
-"""The crashes to reproduce: tables of tab-separated columns, each beside the inputs that it names."""
+"""The crashes to reproduce: corpus/corpus.tsv, a table of tab-separated columns."""
 
 import csv
 import dataclasses
 import pathlib
 import shlex
+
+from corpus import make_inputs
+
+CORPUS = pathlib.Path(__file__).resolve().parent / "corpus/corpus.tsv"
+AFTER_WORK = " after work"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,7 +26,7 @@ class Case:
 
     @property
     def title(self):
-        return f"{self.name} after work" if self.work else self.name
+        return self.name + (AFTER_WORK if self.work else "")
 
     @property
     def overflow(self):
@@ -32,10 +37,15 @@ class Case:
         return shlex.split(self.work) + [word.replace("{input}", self.name) for word in shlex.split(self.command)[1:]]
 
 
-def read(table, inputs=None):
-    """The cases of one table; `input` in it is relative to the folder of inputs, by default the table's own."""
-    table = pathlib.Path(table)
-    inputs = inputs or table.parent
-    with table.open(newline="") as file:
+def read(inputs):
+    """The cases of the corpus. Their inputs are written into the folder `inputs`, where `input` of the table is a path."""
+    make_inputs.write(inputs)
+    with CORPUS.open(newline="") as file:
         return [Case(row["program"], inputs / row["input"], row["command"], row["signal"], row["class"])
                 for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+def without_others(results, known):
+    """The results of the cases that are known: what was measured on an input that nobody has is not published."""
+    names = {(case.program, case.name) for case in known}
+    return [result for result in results if (result["program"], result["input"].removesuffix(AFTER_WORK)) in names]

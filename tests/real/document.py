@@ -19,12 +19,14 @@ Crashes of programs that nobody here wrote, each made into tests. This page and 
 A program is built from Debian's source by its own build system with `recrash-clang++ -O2 -g`: in `references` (the arguments
 of each function), in `full` (also the fields that it uses), and `plain`: no instrumentation at all, crashed under `recrash run`,
 so that all arguments come from DWARF. `second-chance` is the second crash of a build in `references+second-chance`, with the
-first crash's own profile; `adaptive` its first, with no profile (`exact-entry-state.md`). The inputs are a table of real crashes ({cases} cases of {programs} programs), and crashes
-that we found ourselves (`tests/real/corpus`). Frames that are inlined, of a system library, or of code without records and
-debug information are not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows
-are counted apart; where an overflow ends, and with it how many of its frames still find what they consumed, is chance: the stack
-starts elsewhere in each run. A frame counts as reproduced when it died of the same failure at the same place in every run.
-Two cores that other work shared: times are as they came.
+first crash's own profile; `adaptive` its first, with no profile (`explanations/entry-states.md`).
+
+The inputs are our own, written down in `tests/real/corpus`: {cases} cases of {programs} programs have results here. What was not run
+is at the end of the page. Frames that are inlined, of a system library, or of code without records and debug information are
+not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows are counted apart; where an overflow
+ends, and with it how many of its frames still find what they consumed, is chance: the stack starts elsewhere in each run. A
+frame counts as reproduced when it died of the same failure at the same place in every run. Two cores that other work shared:
+times are as they came.
 
 ## In all
 
@@ -40,7 +42,7 @@ Frames that reproduced, of those tried; overflows aside where not said otherwise
 
 ## Exact entry state
 
-Reports with the memory of entries (`exact-entry-state.md`). "After work": the program had other inputs before the one that it fails on
+Reports with the memory of entries (`explanations/entry-states.md`). "After work": the program had other inputs before the one that it fails on
 (`./dev evaluate --work-first --mode second-chance --mode adaptive`); what did not reproduce there are outer frames, of which a replay does the
 work again and did not always end within 10 s.
 
@@ -78,6 +80,8 @@ Frames are those of the program itself; a column of a mode has reproduced/tried.
 {not_crashing}
 
 ## Not run
+
+Whole programs, and single inputs of the others, that have no result in a mode:
 
 {not_run}
 
@@ -126,16 +130,20 @@ def of_others(counted):
     return tables.percent(counted["passed_possible"], counted["tests"] - counted["impossible"])
 
 
-def not_run(found, programs):
-    """Programs that have a recipe and no result, by mode."""
+def not_run(found, cases):
+    """What has no result, by mode: whole programs, and single cases of the others."""
     lines = []
     for mode in MODES:
-        names = [name for name in programs if not any((r["mode"], r["program"]) == (mode, name) for r in found.all)]
-        lines.append(f"- `{mode}`: {', '.join(names) or 'none'}")
+        run = {(result["program"], result["input"]) for result in found.all if result["mode"] == mode}
+        programs = {program for program, _ in run}
+        missing = [program if program not in programs else f"{program} {tables.escape(name)}"
+                   for program, name in cases if (program, name) not in run]
+        lines.append(f"- `{mode}`: {', '.join(dict.fromkeys(missing)) or 'none'}")
     return "\n".join(lines)
 
 
-def write(docs, results, programs):
+def write(docs, results, cases):
+    """The page and its plot. `cases` are all that there are, as pairs of program and input."""
     found = tables.Results(results)
     (docs / "evaluation.svg").write_text(tables.plot(found))
     (docs / "evaluation.md").write_text(PAGE.format(
@@ -143,7 +151,7 @@ def write(docs, results, programs):
         summary=tables.summary(found), by_program=tables.by_program(found), classes=tables.classes(found),
         frames_left=tables.frames_left(found, "references"), recorder=tables.recorder(found),
         second_left=tables.frames_left(found, "second-chance"), adaptive_left=tables.frames_left(found, "adaptive"), by_case=tables.by_case(found),
-        not_crashing=tables.not_crashing(found), not_run=not_run(found, programs),
+        not_crashing=tables.not_crashing(found), not_run=not_run(found, cases),
         builds=len({result["product"] for result in results}),
         suites=optional(docs / "evaluation/suites.json", SUITES, suites.table),
         fixes=optional(docs / "evaluation/fixes.json", FIXES, fixes_table)))

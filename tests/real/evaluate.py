@@ -34,11 +34,7 @@ import debian
 import document
 import kept
 import product
-import programs
-from corpus import make_inputs
-from corpus import programs as corpus_programs
-
-PROGRAMS = programs.PROGRAMS | corpus_programs.PROGRAMS
+from programs import PROGRAMS
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs/evaluation/results.json"
@@ -310,13 +306,6 @@ def wrong_tests(result):
     return run.get("passed", []) + run.get("failed_otherwise", [])
 
 
-def all_cases(corpus, inputs):
-    """Those of the corpus, and those that we found, whose inputs are made in `inputs`."""
-    make_inputs.write(inputs)
-    table = pathlib.Path(__file__).parent / "corpus/corpus.tsv"
-    return cases.read(corpus / "corpus.tsv") + cases.read(table, inputs)
-
-
 def work_of(program, work):
     """Absolute, so that cppcheck, which sorts what it is given, comes to it before the input in the current folder."""
     return " ".join(str(work / program / "source" / file) for file in PROGRAMS[program].work.split())
@@ -326,8 +315,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(PROGRAMS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help=f"{', '.join(QUICK)} in `references`, one run, no stack overflows")
+    parser.add_argument("--list", action="store_true", help="print the cases, run none")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/evaluate", help="keeps sources, builds, results")
-    parser.add_argument("--corpus", type=pathlib.Path, default=ROOT.parent / "shared/corpus")
     parser.add_argument("--mode", action="append", choices=product.MODES, help="(default: all)")
     parser.add_argument("--input", help="only the case of this input")
     parser.add_argument("--runs", type=int, default=2, help="times that each report is reproduced in the same way (2; with the input gone once more)")
@@ -341,10 +330,12 @@ def main():
 
     work = options.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
+    known = cases.read(work / "inputs")
     if options.tables:
-        found = kept.gathered(KEPT, [json.loads(file.read_text()) for file in (work / "results").glob("*/*.json")])
+        results = [json.loads(file.read_text()) for file in (work / "results").glob("*/*.json")]
+        found = cases.without_others(kept.gathered(KEPT, results), known)
         kept.write(KEPT, found)
-        document.write(ROOT / "docs", found, list(PROGRAMS))
+        document.write(ROOT / "docs", found, [(case.program, case.name) for case in known])
         return 0
     names = options.programs or (QUICK if options.quick else list(PROGRAMS))
     unknown = [name for name in names if name not in PROGRAMS]
@@ -352,15 +343,17 @@ def main():
         parser.error(f"no program {unknown[0]}; there are {', '.join(PROGRAMS)}")
     modes = options.mode or (["references"] if options.quick else product.MODES)
     runs = 1 if options.quick else options.runs
-    if not options.corpus.exists():
-        parser.error(f"{options.corpus} is not there; --corpus names the folder with corpus.tsv")
 
-    wanted = [case for case in all_cases(options.corpus, work / "found")
-              if case.program in names and options.input in (None, case.name)]
+    wanted = [case for case in known if case.program in names and options.input in (None, case.name)]
     if options.work_first:
         wanted = [dataclasses.replace(case, work=work_of(case.program, work)) for case in wanted if PROGRAMS[case.program].work and not case.overflow]
     if options.quick:
         wanted = [case for name in names for case in [c for c in wanted if c.program == name and not c.overflow][:4]]
+    if options.list:
+        for case in wanted:
+            print(f"{case.program:14} {case.title:28} {case.command}")
+        print(f"{len(wanted)} cases of {len({case.program for case in wanted})} programs")
+        return 0
     progress = Progress(len(wanted) * len(modes))
     failed = missing = 0
     for build in [Build(work, name, mode) for mode in modes for name in names]:

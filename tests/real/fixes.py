@@ -185,7 +185,7 @@ def inside(fix, case, build, keep):
 
 def outside(fix, options):
     """Measures one fix in a namespace of its own."""
-    command = [*NAMESPACE, sys.executable, __file__, "--inside", "--work", options.work, "--corpus", options.corpus,
+    command = [*NAMESPACE, sys.executable, __file__, "--inside", "--work", options.work,
                *(["--keep", options.keep] if options.keep else []), fix.name]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     try:
@@ -218,14 +218,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="programs or inputs (default: all)")
     parser.add_argument("--work", type=pathlib.Path, default=evaluate.ROOT / "build/evaluate", help="has the builds")
-    parser.add_argument("--corpus", type=pathlib.Path, default=evaluate.ROOT.parent / "shared/corpus")
     parser.add_argument("--json", type=pathlib.Path, help="the results; those of other fixes that are there already stay")
     parser.add_argument("--keep", type=pathlib.Path, help="keep each case's folder (report, tests) here")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    options.work, options.corpus = options.work.resolve(), options.corpus.resolve()
+    options.work = options.work.resolve()
 
-    known = {(case.program, case.name): case for case in evaluate.all_cases(options.corpus, options.work / "found")}
+    known = {(case.program, case.name): case for case in cases.read(options.work / "inputs")}
     fixes = [fix for fix in read_fixes()
              if not options.names or {fix.program, fix.input, fix.name} & set(options.names)]
     if not fixes:

@@ -32,6 +32,7 @@ RESULTS = [
     {"program": "tetgen", "input": "b.node", "mode": "references", "kind": "abort", "shipped": "SIGABRT", "product": "0123",
      "crashed": False, "ended": "exit status 1, 0 reports"},
 ]
+CASES = [("tetgen", "a.node"), ("tetgen", "b.node"), ("swig", "deep.i"), ("swig", "flat.i"), ("vvp", "c.vvp")]
 
 
 class Kept(unittest.TestCase):
@@ -42,7 +43,7 @@ class Kept(unittest.TestCase):
         self.file = self.folder / "results.json"
 
     def page(self, results):
-        document.write(self.folder, results, ["tetgen", "swig"])
+        document.write(self.folder, results, CASES)
         return (self.folder / "evaluation.md").read_text(), (self.folder / "evaluation.svg").read_text()
 
     def test_the_page_is_the_same(self):
@@ -59,6 +60,10 @@ class Kept(unittest.TestCase):
         found = {kept.key(each): each for each in kept.gathered(self.file, [better])}
         self.assertEqual(len(found), 3)
         self.assertEqual(len(found[kept.key(better)]["frames"]), 1)
+
+    def test_it_says_what_was_not_run(self):
+        page, _ = self.page(RESULTS)
+        self.assertIn("- `references`: swig flat.i, vvp\n- `full`: tetgen, swig, vvp\n", page)
 
     def test_it_is_small_and_knows_no_folders(self):
         kept.write(self.file, RESULTS)

@@ -1,0 +1,4 @@
+void drain(int count) {
+    for (;; count & --)
+        ;
+}

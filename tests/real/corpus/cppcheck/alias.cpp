@@ -1,0 +1,2 @@
+namespace storage { int size(); }
+namespace disk = storage

@@ -1,0 +1,1 @@
+alignas(8) <> int limits[4];

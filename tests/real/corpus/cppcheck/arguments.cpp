@@ -1,0 +1,1 @@
+Map<List<Item> keys = none(), { clear(); }> table()

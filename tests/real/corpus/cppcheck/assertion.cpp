@@ -1,0 +1,4 @@
+int checked(int total) {
+    assert(total ! ++);
+    return total;
+}

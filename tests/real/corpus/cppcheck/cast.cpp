@@ -1,0 +1,4 @@
+int store(int value) {
+    keep((long) = value);
+    return 0;
+}

@@ -1,0 +1,2 @@
+struct Pool {};
+int size = Pool::template capacity

@@ -1,0 +1,1 @@
+(Vector left, Vector right) -> length;

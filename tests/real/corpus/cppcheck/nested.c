@@ -1,0 +1,2 @@
+struct list { int length; };
+struct list::node

@@ -1,0 +1,3 @@
+void reset();
+void pause();
+#pragma asm

@@ -1,0 +1,4 @@
+void walk(int first) {
+    for ((first) next)
+        first = first + 1;
+}

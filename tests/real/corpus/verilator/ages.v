@@ -1,0 +1,4 @@
+module ages;
+  int age[string];
+  initial age = '{30, 41, 7};
+endmodule

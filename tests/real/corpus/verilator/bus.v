@@ -1,0 +1,4 @@
+interface bus(input clk);
+  logic ready;
+  modport master(output ready);
+endinterface

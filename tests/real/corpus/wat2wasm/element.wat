@@ -1,0 +1,1 @@
+(module (elem funcref ()))

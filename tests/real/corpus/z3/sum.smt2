@@ -1,0 +1,5 @@
+(set-option :tactic.default_tactic smt)
+(set-option :sat.euf true)
+(declare-const step (_ FloatingPoint 5 11))
+(assert (forall ((x (_ FloatingPoint 5 11))) (fp.leq x (fp.add RNE x step))))
+(check-sat)
