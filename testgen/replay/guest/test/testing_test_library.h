@@ -1,6 +1,6 @@
 // For tests: generated tests as their reader builds and runs them.
-#ifndef RECRASH_TESTGEN_VERIFY_TESTING_TEST_LIBRARY_H_
-#define RECRASH_TESTGEN_VERIFY_TESTING_TEST_LIBRARY_H_
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_TEST_TESTING_TEST_LIBRARY_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_TEST_TESTING_TEST_LIBRARY_H_
 
 #include <string>
 
@@ -20,4 +20,4 @@ Ran RunCommand(const std::string& command);
 
 }  // namespace recrash
 
-#endif  // RECRASH_TESTGEN_VERIFY_TESTING_TEST_LIBRARY_H_
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_TEST_TESTING_TEST_LIBRARY_H_

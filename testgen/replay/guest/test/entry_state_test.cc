@@ -9,7 +9,7 @@
 
 #include "agent/report/entry_states.h"
 #include "testgen/verify/testing_replayed_program.h"
-#include "testgen/verify/testing_test_library.h"
+#include "testgen/replay/guest/test/testing_test_library.h"
 
 namespace recrash {
 namespace {

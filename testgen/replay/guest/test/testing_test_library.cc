@@ -1,4 +1,4 @@
-#include "testgen/verify/testing_test_library.h"
+#include "testgen/replay/guest/test/testing_test_library.h"
 
 #include <gtest/gtest.h>
 #include <stdio.h>

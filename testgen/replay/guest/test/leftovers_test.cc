@@ -12,7 +12,7 @@
 #include <string>
 
 #include "testgen/verify/testing_replayed_program.h"
-#include "testgen/verify/testing_test_library.h"
+#include "testgen/replay/guest/test/testing_test_library.h"
 
 namespace recrash {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "testgen/verify/testing_replayed_program.h"
-#include "testgen/verify/testing_test_library.h"
+#include "testgen/replay/guest/test/testing_test_library.h"
 
 namespace recrash {
 namespace {
