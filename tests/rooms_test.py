@@ -40,6 +40,8 @@ ROOMS = {
     "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/replay/plan",
     "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",
+    # Whole replays: tests alone, which need verification to make one.
+    "testgen/replay/guest/test": "testgen/verify",
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
