@@ -19,33 +19,27 @@
 #include <string>
 #include <type_traits>
 
+#include "agent/report/fields.h"
 #include "agent/report/format.h"
 
-// The value types are plain fields: nothing of Boost's (class ids, versions, object identities) goes into the stream.
-#define RECRASH_PLAIN(Type)                                                   \
-  BOOST_CLASS_IMPLEMENTATION(Type, boost::serialization::object_serializable) \
-  BOOST_CLASS_TRACKING(Type, boost::serialization::track_never)
-RECRASH_PLAIN(recrash::TargetAddress)
-RECRASH_PLAIN(recrash::Registers)
-RECRASH_PLAIN(recrash::Failure)
-RECRASH_PLAIN(recrash::Thread)
-RECRASH_PLAIN(recrash::Module)
-RECRASH_PLAIN(recrash::Mapping)
-RECRASH_PLAIN(recrash::OpenFile)
-RECRASH_PLAIN(recrash::Input)
-RECRASH_PLAIN(recrash::ThrownStack)
-RECRASH_PLAIN(recrash::Process)
-RECRASH_PLAIN(recrash::ReplayWord)
-RECRASH_PLAIN(recrash::ReplayField)
-RECRASH_PLAIN(recrash::ReplayStream)
-RECRASH_PLAIN(recrash::ReplayFrame)
-RECRASH_PLAIN(recrash::Symbol)
-RECRASH_PLAIN(recrash::ModuleImage)
-RECRASH_PLAIN(recrash::Place)
-RECRASH_PLAIN(recrash::EntryState)
-RECRASH_PLAIN(recrash::SnapshotFigures)
-RECRASH_PLAIN(recrash::EntrySnapshot)
-#undef RECRASH_PLAIN
+// Structs are plain fields: nothing of Boost's (class ids, versions, object identities) goes into the stream.
+namespace boost::serialization {
+
+template <recrash::HasFields T>
+struct implementation_level_impl<const T> {
+  using tag = mpl::integral_c_tag;
+  using type = mpl::int_<object_serializable>;
+  static constexpr int value = object_serializable;
+};
+
+template <recrash::HasFields T>
+struct tracking_level<T> {
+  using tag = mpl::integral_c_tag;
+  using type = mpl::int_<track_never>;
+  static constexpr int value = track_never;
+};
+
+}  // namespace boost::serialization
 
 namespace recrash {
 namespace {
@@ -255,22 +249,16 @@ Status Decode(std::span<const uint8_t> bytes, uint32_t version, Work work) {
   });
 }
 
-// What an archive holds, for reading and writing alike.
-template <typename Archive, typename R>
-void Metadata(Archive& ar, R& r) {
-  ar & r.process & r.failure & r.threads & r.modules & r.mappings & r.files & r.inputs & r.thrown & r.memory_complete;
-  ar & r.losses;
+template <typename Archive>
+void Visit(Archive& ar, auto& field) {
+  ar & field;
 }
-
-template <typename Archive, typename R>
-void Replay(Archive& ar, R& r) {
-  ar & r.frames & r.place & r.images & r.entry_states;
+template <typename Archive, typename T>
+void Visit(Archive& ar, Since<T>& field) {
+  if (ar.version() >= field.version) ar & field.field;
 }
-
-template <typename Archive, typename R>
-void Snapshots(Archive& ar, R& r) {
-  ar & r.figures & r.entries;
-}
+template <typename Archive, typename T>
+void Visit(Archive&, Elsewhere<T>&) {}
 
 constexpr size_t kFxsaveSize = 512;
 constexpr size_t kSha256Digits = 64;
@@ -297,104 +285,19 @@ void CheckInputs(const Report& report) {
 
 }  // namespace
 
-// One function a type, found by Boost through the namespace; the order of the fields is the format.
-template <typename Archive>
-void serialize(Archive& ar, TargetAddress& a, unsigned) {
-  ar & a.value;
-}
-template <typename Archive>
-void serialize(Archive& ar, Registers& r, unsigned) {
-  ar & r.dwarf & r.fs_base & r.eflags & r.fxsave;
-}
-template <typename Archive>
-void serialize(Archive& ar, Failure& f, unsigned) {
-  ar & f.kind & f.signal & f.code & f.address & f.pc & f.abort_message & f.exception_type & f.exception_what & f.reason;
-}
-template <typename Archive>
-void serialize(Archive& ar, Thread& t, unsigned) {
-  ar & t.id & t.name & t.failing & t.registers;
-}
-template <typename Archive>
-void serialize(Archive& ar, Module& m, unsigned) {
-  ar & m.path & m.build_id & m.base & m.size & m.bias & m.is_program;
-}
-template <typename Archive>
-void serialize(Archive& ar, Mapping& m, unsigned) {
-  ar & m.start & m.end & m.flags & m.file_offset & m.path;
-}
-template <typename Archive>
-void serialize(Archive& ar, OpenFile& f, unsigned) {
-  ar & f.descriptor & f.flags & f.offset & f.mode & f.size & f.path & f.input;
-}
-template <typename Archive>
-void serialize(Archive& ar, Input& i, unsigned) {
-  ar & i.names & i.path & i.size & i.sha256 & i.content;
-}
-template <typename Archive>
-void serialize(Archive& ar, ThrownStack& s, unsigned) {
-  ar & s.registers & s.address & s.bytes;
-}
-template <typename Archive>
-void serialize(Archive& ar, Process& p, unsigned) {
-  ar & p.pid & p.program & p.working_directory & p.arguments & p.version & p.mode & p.options & p.brk_start & p.brk_end;
-  ar & p.stack_limit & p.crashed_at & p.collect_ns;
-}
-template <typename Archive>
-void serialize(Archive& ar, ReplayWord& w, unsigned) {
-  ar & w.location & w.stack_offset & w.size & w.bytes & w.parameter & w.source_offset & w.source;
-}
-template <typename Archive>
-void serialize(Archive& ar, ReplayField& f, unsigned) {
-  ar & f.address & f.bytes;
-  if (ar.version() >= 3) ar & f.depth;
-}
-template <typename Archive>
-void serialize(Archive& ar, ReplayStream& s, unsigned) {
-  ar & s.parameter & s.kind & s.offset;
-}
-template <typename Archive>
-void serialize(Archive& ar, ReplayFrame& f, unsigned) {
-  ar & f.index & f.linkage_name & f.function & f.file & f.line & f.entry & f.entry_sp & f.words & f.fields & f.streams;
-  ar & f.depth & f.rewound & f.entry_state & f.self_contained;
-}
-template <typename Archive>
-void serialize(Archive& ar, Symbol& s, unsigned) {
-  ar & s.offset & s.size & s.is_function & s.name;
-}
-template <typename Archive>
-void serialize(Archive& ar, ModuleImage& i, unsigned) {
-  ar & i.base & i.symbols;
-}
-template <typename Archive>
-void serialize(Archive& ar, Place& p, unsigned) {
-  ar & p.function & p.file & p.line & p.pc & p.function_start & p.function_size;
-}
-template <typename Archive>
-void serialize(Archive& ar, EntryState& s, unsigned) {
-  ar & s.frame & s.brk_end & s.mappings & s.files & s.not_loaded;
-  if (ar.version() >= 2) ar & s.derived_from & s.copied_depth;
-}
-
-template <typename Archive>
-void serialize(Archive& ar, SnapshotFigures& f, unsigned) {
-  ar & f.taken & f.skipped_rate & f.skipped_budget & f.skipped_memory & f.skipped_pause & f.skipped_busy;
-  ar & f.cpu_ns & f.process_cpu_ns & f.longest_pause_ns & f.pages_copied & f.log_bytes;
-  if (ar.version() >= 2) ar & f.entries & f.entries_ns & f.faults_ns;
-}
-template <typename Archive>
-void serialize(Archive& ar, EntrySnapshot& s, unsigned) {
-  ar & s.number & s.entry & s.sp & s.thread & s.others_ran;
-  if (ar.version() >= 2) ar & s.copied_depth & s.copies_cut;
-  ar & s.brk_end & s.mappings & s.files & s.not_loaded & s.integers & s.vectors;
+// Found by Boost through the namespace.
+template <typename Archive, HasFields T>
+void serialize(Archive& ar, T& record, unsigned) {
+  Fields(record, [&](auto&&... field) { (Visit(ar, field), ...); });
 }
 
 Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {
-  return Encode(format::kMaxMetadata, format::kVersion, [&](OutArchive& out) { Metadata(out, report); });
+  return Encode(format::kMaxMetadata, format::kVersion, [&](OutArchive& out) { out << report; });
 }
 
 Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
   return Decode(bytes, format::kVersion, [&](InArchive& in) {
-    Metadata(in, *report);
+    in >> *report;
     const Failure& failure = report->failure;
     Check(failure.kind >= FailureKind::kSignal && failure.kind <= FailureKind::kReported, "unknown kind of failure");
     for (const Thread& thread : report->threads)
@@ -411,12 +314,12 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
 }
 
 Result<std::vector<uint8_t>> EncodeReplay(const ReplayData& replay, uint32_t version) {
-  return Encode(format::kMaxReplay, version, [&](OutArchive& out) { Replay(out, replay); });
+  return Encode(format::kMaxReplay, version, [&](OutArchive& out) { out << replay; });
 }
 
 Status DecodeReplay(std::span<const uint8_t> bytes, uint32_t version, ReplayData* replay) {
   return Decode(bytes, version, [&](InArchive& in) {
-    Replay(in, *replay);
+    in >> *replay;
     for (const ReplayFrame& frame : replay->frames) {
       for (const ReplayWord& word : frame.words) {
         Check(word.size >= 1 && word.size <= word.bytes.size(), "a replay word's size is not 1 to 16");
@@ -438,12 +341,12 @@ Status DecodeReplay(std::span<const uint8_t> bytes, uint32_t version, ReplayData
 }
 
 Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots, uint32_t version) {
-  return Encode(format::kMaxSnapshots, version, [&](OutArchive& out) { Snapshots(out, snapshots); });
+  return Encode(format::kMaxSnapshots, version, [&](OutArchive& out) { out << snapshots; });
 }
 
 Status DecodeSnapshots(std::span<const uint8_t> bytes, uint32_t version, SnapshotLog* snapshots) {
   return Decode(bytes, version, [&](InArchive& in) {
-    Snapshots(in, *snapshots);
+    in >> *snapshots;
     const std::vector<EntrySnapshot>& entries = snapshots->entries;
     for (size_t i = 0; i < entries.size(); ++i) {
       Check(i == 0 || entries[i - 1].number < entries[i].number, "the snapshots of entries are out of order");

@@ -10,11 +10,11 @@ namespace recrash {
 
 using format::Section;
 
-Bytes Container(std::vector<Part> parts) {
+Bytes Container(std::vector<Part> parts, uint32_t version) {
   std::vector<Section> table;
   format::Header header{};
   std::memcpy(header.magic, format::kMagic, sizeof header.magic);
-  header.version = format::kVersion;
+  header.version = version;
   header.section_count = parts.size();
   uint64_t offset = sizeof header + parts.size() * sizeof(Section);
   for (const Part& part : parts) {

@@ -33,7 +33,7 @@ inline Part Plain(format::SectionKind kind, Bytes bytes, uint32_t flags = 0) {
 }
 
 // A container whose checksums are right whatever it holds.
-Bytes Container(std::vector<Part> parts);
+Bytes Container(std::vector<Part> parts, uint32_t version = format::kVersion);
 
 template <typename T>
 void Put(Bytes* bytes, T value) {

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <type_traits>
 
+#include "agent/report/fields.h"
+
 namespace recrash {
 namespace {
 
@@ -92,7 +94,7 @@ ReplayData SomeReplay() {
   return replay;
 }
 
-// Writes values one a line; the members of a struct are given by the overloads of Fields below.
+// Writes values one a line.
 class Dumper {
  public:
   template <typename T>
@@ -109,67 +111,16 @@ class Dumper {
     } else if constexpr (requires { value.begin(); }) {
       text_ << "list of " << value.size() << '\n';
       for (const auto& element : value) *this << element;
+    } else if constexpr (requires { value.field; }) {
+      *this << value.field;
     } else {
-      Fields(value);
+      Fields(value, [&](auto&&... field) { (*this << ... << field); });
     }
     return *this;
   }
   std::string text() const { return text_.str(); }
 
  private:
-  void Fields(const TargetAddress& a) { text_ << std::hex << a.value << std::dec << '\n'; }
-  void Fields(const Registers& r) { *this << r.dwarf << r.fs_base << r.eflags << r.fxsave; }
-  void Fields(const Failure& f) {
-    *this << f.kind << f.signal << f.code << f.address << f.pc << f.abort_message << f.exception_type
-          << f.exception_what << f.reason;
-  }
-  void Fields(const Thread& t) { *this << t.id << t.name << t.failing << t.registers; }
-  void Fields(const Module& m) { *this << m.path << m.build_id << m.base << m.size << m.bias << m.is_program; }
-  void Fields(const Mapping& m) { *this << m.start << m.end << m.flags << m.file_offset << m.path; }
-  void Fields(const Region& r) { *this << r.address << r.bytes; }
-  void Fields(const OpenFile& f) {
-    *this << f.descriptor << f.flags << f.offset << f.mode << f.size << f.path << f.input;
-  }
-  void Fields(const Input& i) { *this << i.names << i.path << i.size << i.sha256 << i.content << i.bytes; }
-  void Fields(const ThrownStack& s) { *this << s.registers << s.address << s.bytes; }
-  void Fields(const Process& p) {
-    *this << p.pid << p.program << p.working_directory << p.arguments << p.version << p.mode << p.options << p.brk_start
-          << p.brk_end << p.stack_limit << p.crashed_at << p.collect_ns;
-  }
-  void Fields(const ReplayWord& w) {
-    *this << w.location << w.stack_offset << w.size << w.bytes << w.parameter << w.source_offset << w.source;
-  }
-  void Fields(const ReplayField& f) { *this << f.address << f.bytes << f.depth; }
-  void Fields(const ReplayStream& s) { *this << s.parameter << s.kind << s.offset; }
-  void Fields(const ReplayFrame& f) {
-    *this << f.index << f.linkage_name << f.function << f.file << f.line << f.entry << f.entry_sp << f.words << f.fields
-          << f.streams << f.depth << f.rewound << f.entry_state << f.self_contained;
-  }
-  void Fields(const Symbol& s) { *this << s.offset << s.size << s.is_function << s.name; }
-  void Fields(const Place& p) {
-    *this << p.function << p.file << p.line << p.pc << p.function_start << p.function_size;
-  }
-  void Fields(const ReplayData& r) { *this << r.frames << r.place << r.images << r.entry_states; }
-  void Fields(const EntryState& s) {
-    *this << s.frame << s.brk_end << s.mappings << s.files << s.not_loaded << s.memory << s.derived_from
-          << s.copied_depth;
-  }
-  void Fields(const SnapshotFigures& f) {
-    *this << f.taken << f.skipped_rate << f.skipped_budget << f.skipped_memory << f.skipped_pause << f.skipped_busy
-          << f.cpu_ns << f.process_cpu_ns << f.longest_pause_ns << f.pages_copied << f.log_bytes << f.entries
-          << f.entries_ns << f.faults_ns;
-  }
-  void Fields(const EntrySnapshot& s) {
-    *this << s.number << s.entry << s.sp << s.thread << s.others_ran << s.copied_depth << s.copies_cut << s.brk_end
-          << s.mappings << s.files << s.not_loaded << s.integers << s.vectors << s.memory;
-  }
-  void Fields(const SnapshotLog& s) { *this << s.figures << s.entries; }
-  void Fields(const ModuleImage& i) { *this << i.base << i.read_only << i.symbols; }
-  void Fields(const Report& r) {
-    *this << r.process << r.failure << r.threads << r.modules << r.mappings << r.files << r.inputs << r.thrown
-          << r.memory << r.memory_complete << r.losses << r.snapshots << r.replay;
-  }
-
   std::ostringstream text_;
 };
 

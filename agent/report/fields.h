@@ -1,0 +1,154 @@
+// The fields of each struct of a report, said once: the archive writes and reads them, the tests compare them.
+//
+//   Fields(mapping, [](auto&&... field) { ... });
+//
+// A binding must name all members of its struct, so a member that is added to report.h and forgotten here does not
+// compile. The order is that of the file.
+#ifndef RECRASH_AGENT_REPORT_FIELDS_H_
+#define RECRASH_AGENT_REPORT_FIELDS_H_
+
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include "agent/report/report.h"
+
+namespace recrash {
+
+// A field that came with this version of the format; in older ones it has its default value.
+template <typename T>
+struct Since {
+  uint32_t version;
+  T& field;
+};
+template <typename T>
+Since(uint32_t, T&) -> Since<T>;
+
+// A field that is not in the archive: it lies in a section of its own, or goes into the profile.
+template <typename T>
+struct Elsewhere {
+  T& field;
+};
+template <typename T>
+Elsewhere(T&) -> Elsewhere<T>;
+
+template <typename T, typename Struct>
+concept Is = std::same_as<std::remove_const_t<T>, Struct>;
+
+void Fields(Is<TargetAddress> auto& record, auto&& visit) {
+  auto& [value] = record;
+  visit(value);
+}
+void Fields(Is<Registers> auto& record, auto&& visit) {
+  auto& [dwarf, fs_base, eflags, fxsave] = record;
+  visit(dwarf, fs_base, eflags, fxsave);
+}
+void Fields(Is<Failure> auto& record, auto&& visit) {
+  auto& [kind, signal, code, address, pc, abort_message, exception_type, exception_what, reason] = record;
+  visit(kind, signal, code, address, pc, abort_message, exception_type, exception_what, reason);
+}
+void Fields(Is<Thread> auto& record, auto&& visit) {
+  auto& [id, name, failing, registers] = record;
+  visit(id, name, failing, registers);
+}
+void Fields(Is<Module> auto& record, auto&& visit) {
+  auto& [path, build_id, base, size, bias, is_program] = record;
+  visit(path, build_id, base, size, bias, is_program);
+}
+void Fields(Is<Mapping> auto& record, auto&& visit) {
+  auto& [start, end, flags, file_offset, path] = record;
+  visit(start, end, flags, file_offset, path);
+}
+void Fields(Is<Region> auto& record, auto&& visit) {
+  auto& [address, bytes] = record;
+  visit(address, bytes);
+}
+void Fields(Is<OpenFile> auto& record, auto&& visit) {
+  auto& [descriptor, flags, offset, mode, size, path, input] = record;
+  visit(descriptor, flags, offset, mode, size, path, input);
+}
+void Fields(Is<Input> auto& record, auto&& visit) {
+  auto& [names, path, size, sha256, content, bytes] = record;
+  visit(names, path, size, sha256, content, Elsewhere{bytes});
+}
+void Fields(Is<ThrownStack> auto& record, auto&& visit) {
+  auto& [registers, address, bytes] = record;
+  visit(registers, address, bytes);
+}
+void Fields(Is<SnapshotFigures> auto& record, auto&& visit) {
+  auto& [taken, skipped_rate, skipped_budget, skipped_memory, skipped_pause, skipped_busy, cpu_ns, process_cpu_ns,
+         longest_pause_ns, pages_copied, log_bytes, entries, entries_ns, faults_ns] = record;
+  visit(taken, skipped_rate, skipped_budget, skipped_memory, skipped_pause, skipped_busy, cpu_ns, process_cpu_ns,
+        longest_pause_ns, pages_copied, log_bytes, Since{2, entries}, Since{2, entries_ns}, Since{2, faults_ns});
+}
+void Fields(Is<RecordedFunction> auto& record, auto&& visit) {
+  auto& [entry, entries, snapshots, cpu_ns, inclusive_ns] = record;
+  visit(entry, entries, snapshots, cpu_ns, inclusive_ns);
+}
+void Fields(Is<EntrySnapshot> auto& record, auto&& visit) {
+  auto& [number, entry, sp, thread, others_ran, copied_depth, copies_cut, brk_end, mappings, files, not_loaded,
+         integers, vectors, memory] = record;
+  visit(number, entry, sp, thread, others_ran, Since{2, copied_depth}, Since{2, copies_cut}, brk_end, mappings, files,
+        not_loaded, integers, vectors, Elsewhere{memory});
+}
+void Fields(Is<SnapshotLog> auto& record, auto&& visit) {
+  auto& [figures, entries, functions] = record;
+  visit(figures, entries, Elsewhere{functions});
+}
+void Fields(Is<Process> auto& record, auto&& visit) {
+  auto& [pid, program, working_directory, arguments, version, mode, options, brk_start, brk_end, stack_limit,
+         crashed_at, collect_ns] = record;
+  visit(pid, program, working_directory, arguments, version, mode, options, brk_start, brk_end, stack_limit, crashed_at,
+        collect_ns);
+}
+void Fields(Is<ReplayWord> auto& record, auto&& visit) {
+  auto& [location, stack_offset, size, bytes, parameter, source_offset, source] = record;
+  visit(location, stack_offset, size, bytes, parameter, source_offset, source);
+}
+void Fields(Is<ReplayField> auto& record, auto&& visit) {
+  auto& [address, bytes, depth] = record;
+  visit(address, bytes, Since{3, depth});
+}
+void Fields(Is<ReplayStream> auto& record, auto&& visit) {
+  auto& [parameter, kind, offset] = record;
+  visit(parameter, kind, offset);
+}
+void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
+  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, rewound,
+         entry_state, self_contained] = record;
+  visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, rewound, entry_state,
+        self_contained);
+}
+void Fields(Is<Symbol> auto& record, auto&& visit) {
+  auto& [offset, size, is_function, name] = record;
+  visit(offset, size, is_function, name);
+}
+void Fields(Is<ModuleImage> auto& record, auto&& visit) {
+  auto& [base, read_only, symbols] = record;
+  visit(base, Elsewhere{read_only}, symbols);
+}
+void Fields(Is<Place> auto& record, auto&& visit) {
+  auto& [function, file, line, pc, function_start, function_size] = record;
+  visit(function, file, line, pc, function_start, function_size);
+}
+void Fields(Is<EntryState> auto& record, auto&& visit) {
+  auto& [frame, brk_end, mappings, files, not_loaded, memory, derived_from, copied_depth] = record;
+  visit(frame, brk_end, mappings, files, not_loaded, Elsewhere{memory}, Since{2, derived_from}, Since{2, copied_depth});
+}
+void Fields(Is<ReplayData> auto& record, auto&& visit) {
+  auto& [frames, place, images, entry_states] = record;
+  visit(frames, place, images, entry_states);
+}
+void Fields(Is<Report> auto& record, auto&& visit) {
+  auto& [process, failure, threads, modules, mappings, files, inputs, thrown, memory, memory_complete, losses,
+         snapshots, replay] = record;
+  visit(process, failure, threads, modules, mappings, files, inputs, thrown, Elsewhere{memory}, memory_complete, losses,
+        Elsewhere{snapshots}, Elsewhere{replay});
+}
+
+template <typename T>
+concept HasFields = requires(T& record) { Fields(record, [](auto&&...) {}); };
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_REPORT_FIELDS_H_
