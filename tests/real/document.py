@@ -8,25 +8,34 @@ from product import MODES
 
 PAGE = """# Evaluation
 
-Crashes of programs that nobody here wrote, each made into tests. This page and its plot are written by
-`./dev evaluate --tables` from `evaluation/results.json` and, where there are newer ones, the results of
+Programs that nobody here wrote are crashed, and recrash makes tests of each crash. `./dev evaluate --tables` writes this page and its
+plot. The figures come from `evaluation/results.json`, or from newer results of these commands:
 
 ```
+./dev evaluate --list         # the cases: program, input, command
 ./dev evaluate                # all programs, all modes; resumable, builds are kept
 ./dev evaluate --quick        # three programs, one mode: what CI runs
 ```
 
-A program is built from Debian's source by its own build system with `recrash-clang++ -O2 -g`: in `references` (the arguments
-of each function), in `full` (also the fields that it uses), and `plain`: no instrumentation at all, crashed under `recrash run`,
-so that all arguments come from DWARF. `second-chance` is the second crash of a build in `references+second-chance`, with the
-first crash's own profile; `adaptive` its first, with no profile (`explanations/entry-states.md`).
+The inputs are our own and are in `tests/real/corpus`. {cases} cases of {programs} programs have results here. What was not run is listed
+at the end.
 
-The inputs are our own, written down in `tests/real/corpus`: {cases} cases of {programs} programs have results here. What was not run
-is at the end of the page. Frames that are inlined, of a system library, or of code without records and debug information are
-not candidates; of a stack overflow 200 frames are tried, half from each end, and overflows are counted apart; where an overflow
-ends, and with it how many of its frames still find what they consumed, is chance: the stack starts elsewhere in each run. A
-frame counts as reproduced when it died of the same failure at the same place in every run. Two cores that other work shared:
-times are as they came.
+Each program is built from Debian's source by its own build system, with `recrash-clang++ -O2 -g`:
+
+- `references`: records keep the arguments of each function.
+- `full`: records also keep the fields that the function uses.
+- `plain`: no instrumentation. The program crashes under `recrash run`, and all arguments come from DWARF.
+- `second-chance`: the second crash of a build in `references+second-chance`, with the profile of the first crash.
+- `adaptive`: the first crash of the same build, with no profile (`explanations/entry-states.md`).
+
+How frames are counted:
+
+- A frame is reproduced if it died of the same failure at the same place in every run.
+- Three kinds of frames are no candidates: inlined ones, those of system libraries, and those without record and debug information.
+- Of a stack overflow 200 frames are tried, half from each end. Overflows are counted apart. The stack starts at another address in
+  each run, so it is chance where an overflow ends, and how many of its frames still find what they consumed.
+
+The machine had two cores and other work: times are as they came.
 
 ## In all
 
@@ -36,15 +45,15 @@ times are as they came.
 
 ## By program
 
-Frames that reproduced, of those tried; overflows aside where not said otherwise.
+Reproduced frames of those that were tried. Overflows are left out where the column does not say otherwise.
 
 {by_program}
 
 ## Exact entry state
 
-Reports with the memory of entries (`explanations/entry-states.md`). "After work": the program had other inputs before the one that it fails on
-(`./dev evaluate --work-first --mode second-chance --mode adaptive`); what did not reproduce there are outer frames, of which a replay does the
-work again and did not always end within 10 s.
+These reports hold entry states (`explanations/entry-states.md`). "After work" means that the program had other inputs first
+(`./dev evaluate --work-first --mode second-chance --mode adaptive`). The frames that did not reproduce there are outer ones: a replay of
+them does that work again, and not every replay ended within 10 s.
 
 {recorder}
 
@@ -60,18 +69,18 @@ Of `adaptive`:
 
 {classes}
 
-- *argument unknown*: the compiler kept no place for it, and no record has it.
-- *same failure elsewhere*: it died in the same way at another place.
+- *argument unknown*: the compiler kept no place for the argument, and no record has it.
+- *same failure elsewhere*: the replay died of the same failure at another place.
 - *returned*, *exited*: the state had moved on since the frame's entry (a list consumed, a flag set), so nothing failed.
-- *other failure*: the moved state made it fail in another way, before or instead.
+- *other failure*: because of the moved state, another failure came before the recorded one.
 
-Those of `references` that did not reproduce where the program was run again either:
+Frames of `references` that did not reproduce with `--rerun` either:
 
 {frames_left}
 
 ## Case by case
 
-Frames are those of the program itself; a column of a mode has reproduced/tried.
+Frames are those of the program itself. The column of a mode has reproduced/tried.
 
 {by_case}
 
@@ -85,13 +94,13 @@ Whole programs, and single inputs of the others, that have no result in a mode:
 
 {not_run}
 
-The results above come from {builds} builds of recrash, made while it was being mended; programs may carry the agent of an earlier one.
+The results come from {builds} builds of recrash, made while it was being mended.
 {suites}{fixes}"""
 
 SUITES = """
 ## The instrumentation does no harm
 
-Other people's test suites, built plain and in `full` at -O2, their results compared test by test
+Other people's test suites were built plain and in `full` at -O2, and their results were compared test by test
 (`tests/real/suites.py`):
 
 {table}
@@ -100,9 +109,9 @@ Other people's test suites, built plain and in `full` at -O2, their results comp
 FIXES = """
 ## After the fix
 
-For each crash the program's fix (or one of ours, `tests/real/fixes`) was applied, the program built again, and the tests that were
-generated *before* were run against it (`tests/real/fixes.py`). They come from the report alone; where that gave only tests which
-say that a fix of the caller cannot help them, from `--rerun`:
+For each crash the tests were generated first. Then the program's own fix was applied, or one of ours (`tests/real/fixes`), the program
+was built again, and the same tests ran against it (`tests/real/fixes.py`). The tests come from the report alone. Where all of these
+say that a fix of the caller cannot help them, they come from `--rerun`:
 
 {table}
 """
