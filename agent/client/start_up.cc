@@ -13,7 +13,7 @@
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
-#include "agent/client/watch/second_chance.h"
+#include "agent/client/second_chance.h"
 
 #ifndef RECRASH_COLLECTOR_DIRECTORY
 #error "the build must say where recrash-collector is installed"

@@ -1,4 +1,4 @@
-#include "agent/client/watch/second_chance.h"
+#include "agent/client/second_chance.h"
 
 #include <errno.h>
 #include <fcntl.h>

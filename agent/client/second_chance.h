@@ -1,7 +1,7 @@
 // Second chance at start-up: where the profile lies, what is patched by it, what is said about it. First chance
 // (adaptive): everything is patched.
-#ifndef RECRASH_AGENT_CLIENT_WATCH_SECOND_CHANCE_H_
-#define RECRASH_AGENT_CLIENT_WATCH_SECOND_CHANCE_H_
+#ifndef RECRASH_AGENT_CLIENT_SECOND_CHANCE_H_
+#define RECRASH_AGENT_CLIENT_SECOND_CHANCE_H_
 
 namespace recrash::client {
 
@@ -11,4 +11,4 @@ void StartSecondChance();
 
 }  // namespace recrash::client
 
-#endif  // RECRASH_AGENT_CLIENT_WATCH_SECOND_CHANCE_H_
+#endif  // RECRASH_AGENT_CLIENT_SECOND_CHANCE_H_
