@@ -60,5 +60,28 @@ INSTANTIATE_TEST_SUITE_P(Optimisation, Levels,
                          testing::Values("-O0 -g", "-O1 -g", "-O2 -g", "-O2 -g -no-pie -fno-pie",
                                          "-O2 -g -fno-omit-frame-pointer", "-Os -g", "-O2 -gdwarf-4"));
 
+// A stack may overflow in the recorder, which runs at entries of the program's functions. The failure is the program's,
+// at the function that was entered.
+TEST(FailingPlace, IsNotInTheRecorder) {
+  for (const std::string recorder : {"record", "snapshot"}) {  // as it is called, and as it was in older builds
+    const Fixture fixture(R"(
+namespace recrash::RECORDER {
+struct Log { int* pages; __attribute__((noinline)) int Add(int page) const { return pages[page] + 1; } };
+__attribute__((noinline)) int OnEntry(const Log& log) { return log.Add(3) + 1; }
+}
+__attribute__((noinline)) int Handle(int depth) {
+  const recrash::RECORDER::Log log{nullptr};
+  return recrash::RECORDER::OnEntry(log) + depth;
+}
+int main(int argc, char**) { return Handle(argc) + 1; }
+)",
+                          "-O1 -g -DRECORDER=" + recorder);
+    const Backtrace backtrace = MustRead(fixture.Crash());
+    EXPECT_FALSE(FrameOf(backtrace, "recrash::" + recorder + "::Log::Add").own);
+    EXPECT_FALSE(FrameOf(backtrace, "recrash::" + recorder + "::OnEntry").own);
+    EXPECT_EQ(backtrace.place.function, "_Z6Handlei");
+  }
+}
+
 }  // namespace
 }  // namespace recrash

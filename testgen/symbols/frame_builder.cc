@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/base/tool_function.h"
 #include "testgen/symbols/values/dwarf_call.h"
 #include "testgen/symbols/values/recorded_call.h"
 #include "testgen/symbols/values/streams.h"
 
 namespace recrash {
 namespace {
-
-// What recrash itself links into programs, and what the compiler does.
-bool IsToolFunction(const std::string& name) {
-  for (const char* prefix : {"__recrash_", "_ZN7recrash6client", "RecrashReportWithRegisters", "RecrashNoteThrow",
-                             "_ZN15google_breakpad", "__clang_call_terminate"})
-    if (name.starts_with(prefix)) return true;
-  return false;
-}
 
 // The parts of a coroutine that run after its first suspension: LLVM's names for them. Their one argument is the
 // coroutine's frame, and none of the source; DWARF declares the source's all the same.

@@ -3,20 +3,12 @@
 
 #include <algorithm>
 
+#include "agent/base/tool_function.h"
 #include "testgen/replay/plan/failure_line.h"
 #include "testgen/replay/plan/plan_parts.h"
 
 namespace recrash {
 namespace {
-
-// As the back-trace leaves them out when it looks for the failing place.
-bool IsToolFunction(const std::string& name) {
-  for (const char* prefix : {"__recrash_", "_ZN7recrash6client", "RecrashReportWithRegisters", "RecrashNoteThrow",
-                             "_ZN15google_breakpad", "__clang_call_terminate"}) {
-    if (name.starts_with(prefix)) return true;
-  }
-  return false;
-}
 
 // What the guest calls of the C++ runtime.
 bool IsRuntimeSymbol(const std::string& name) {

@@ -1,0 +1,29 @@
+// Whether a function is recrash's own, or the compiler's, in a user's program: no place of a failure, nothing to test.
+//
+//   IsToolFunction("_ZN7recrash6record10VersionLog3AddE…")  // true
+//   IsToolFunction("_ZN4Tree6InsertEi")                     // false
+#ifndef RECRASH_AGENT_BASE_TOOL_FUNCTION_H_
+#define RECRASH_AGENT_BASE_TOOL_FUNCTION_H_
+
+#include <string_view>
+
+namespace recrash {
+
+// By its linkage name. The namespaces are those of everything that has ever been linked into programs: reports of old
+// builds are read too, and `snapshot` is what `record` and part of `signal_safe` were called.
+inline bool IsToolFunction(std::string_view name) {
+  for (const std::string_view prefix : {"__recrash_", "recrash_on_entry", "recrash_entry_trampoline",
+                                        "RecrashReportWithRegisters", "RecrashNoteThrow", "__clang_call_terminate"})
+    if (name.starts_with(prefix)) return true;
+  // _ZN, _ZNK of a const member, _ZZN of what is local to a function.
+  for (const char mark : {'_', 'Z', 'Z', 'N', 'K'})
+    if (name.starts_with(mark)) name.remove_prefix(1);
+  for (const std::string_view space : {"15google_breakpad", "7recrash6client", "7recrash5watch", "7recrash6record",
+                                       "7recrash11signal_safe", "7recrash8snapshot"})
+    if (name.starts_with(space)) return true;
+  return false;
+}
+
+}  // namespace recrash
+
+#endif  // RECRASH_AGENT_BASE_TOOL_FUNCTION_H_

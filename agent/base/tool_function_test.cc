@@ -1,0 +1,31 @@
+#include "agent/base/tool_function.h"
+
+#include <gtest/gtest.h>
+
+namespace recrash {
+namespace {
+
+TEST(ToolFunction, IsToldByItsNamespace) {
+  for (const char* name :
+       {"_ZN7recrash6client10MakeReportEv", "_ZN7recrash5watch8MakeStubERKNS0_8FunctionERKNS0_9StubPlaceEPNS0_4StubE",
+        "_ZNK7recrash6record13WriteTracking13ListMappingsERNS0_9LogHeaderERNS0_10LogMapListE",
+        "_ZN7recrash11signal_safe8MapLines4NextERNS0_3MapE", "_ZZN7recrash6client10MakeReportEvENKUlvE_clEv",
+        "_ZN15google_breakpad16ExceptionHandler12HandleSignalEiP9siginfo_tPv", "__recrash_report", "recrash_on_entry",
+        "__clang_call_terminate"})
+    EXPECT_TRUE(IsToolFunction(name)) << name;
+}
+
+// The recorder's namespace in programs that were built before it was called `record`.
+TEST(ToolFunction, IsToldInOldBuilds) {
+  EXPECT_TRUE(IsToolFunction("_ZN7recrash8snapshot10VersionLog3AddERKNS0_8LogFrameE"));
+  EXPECT_TRUE(IsToolFunction("_ZNK7recrash8snapshot10VersionLog6headerEv"));
+}
+
+TEST(ToolFunction, IsNothingOfTheProgram) {
+  for (const char* name : {"main", "", "_Z", "_ZN", "_ZZ", "_ZN4Tree6InsertEi", "_ZN6client4SendEv", "_Z8snapshotv",
+                           "_ZN7recrash6ReportC2Ev", "_Z4SendRN7recrash6client4TextE", "recrash_anything"})
+    EXPECT_FALSE(IsToolFunction(name)) << name;
+}
+
+}  // namespace
+}  // namespace recrash
