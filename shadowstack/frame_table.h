@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-namespace recrash::client {
+namespace recrash::abi {
 
 // A range of code: up to where the next begins, so padding and that one's prefix are in it.
 struct CodeRange {
@@ -60,6 +60,6 @@ class FrameTable {
   size_t count_ = 0;
 };
 
-}  // namespace recrash::client
+}  // namespace recrash::abi
 
 #endif  // RECRASH_SHADOWSTACK_FRAME_TABLE_H_

@@ -20,7 +20,7 @@
 
 #include "shadowstack/entry_hook.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
 constexpr uint32_t kLogVersion = 4;
@@ -194,6 +194,6 @@ static_assert(sizeof(LogHeader) == 272 && sizeof(LogFrame) == 264 && sizeof(LogP
 static_assert(sizeof(LogFunction) == 88);
 static_assert(sizeof(LogVersion) == 16 && sizeof(LogRange) == 24 && sizeof(LogFile) == 32 && sizeof(LogPath) == 512);
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_SHADOWSTACK_LOG_FORMAT_H_

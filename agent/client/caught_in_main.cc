@@ -21,6 +21,8 @@ __attribute__((weak)) uintptr_t _Unwind_GetIP(_Unwind_Context* context);
 namespace recrash::client {
 namespace {
 
+using signal_safe::CopyText;
+
 constexpr int kFramesAroundMain = 3;
 
 struct Count {

@@ -25,6 +25,10 @@
 
 namespace recrash::client {
 
+using record::SnapshotLogAddress;
+using signal_safe::Text;
+using signal_safe::Undisturbed;
+
 uint64_t MonotonicNs() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);

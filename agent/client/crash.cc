@@ -23,6 +23,12 @@
 
 namespace recrash::client {
 
+using signal_safe::AddHandled;
+using signal_safe::CopyText;
+using signal_safe::IsFailure;
+using watch::CodePlace;
+using watch::CompiledPlace;
+
 abi::CrashRecord g_record;
 Progress g_progress;
 

@@ -31,6 +31,8 @@ __attribute__((weak)) void (*__real__ZSt13set_terminatePFvvE(void (*handler)()))
 namespace recrash::client {
 namespace {
 
+using signal_safe::CopyText;
+
 // The function behind a hook of ours: as start-up found it, or looked up each time where there was none yet (a hook
 // that runs before start-up, a C program that loads C++ later).
 template <typename Function>

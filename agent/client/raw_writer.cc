@@ -25,6 +25,7 @@
 namespace recrash::client {
 namespace {
 
+using namespace signal_safe;
 using raw::BlockKind;
 
 constexpr uint64_t kPage = 4096;

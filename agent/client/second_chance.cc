@@ -15,6 +15,8 @@
 namespace recrash::client {
 namespace {
 
+using namespace signal_safe;
+using namespace watch;
 using Path = char[1024];
 
 bool IsFolder(const char* path) {

@@ -21,6 +21,10 @@
 
 namespace recrash::client {
 
+using signal_safe::CopyText;
+using signal_safe::ReadNumber;
+using signal_safe::Text;
+
 RECRASH_SEALED State g_state;
 
 namespace {

@@ -27,6 +27,8 @@ extern "C" void* __libc_stack_end;  // of ld.so: the main thread's stack pointer
 namespace recrash::client {
 namespace {
 
+using watch::SetStackLow;
+
 constexpr size_t kPage = 4096;
 // Ours and Breakpad's frames take 3 KiB, the kernel's signal frame 1 to 11 KiB (AVX-512, AMX), earlier handlers of the
 // program the rest.

@@ -5,6 +5,9 @@
 namespace recrash::client {
 namespace {
 
+using signal_safe::ReadNumber;
+using signal_safe::Text;
+
 RECRASH_SIGNAL_SAFE const char* Scalar(const char* mangled) {
   switch (mangled[0]) {
     case 'i':

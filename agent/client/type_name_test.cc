@@ -5,6 +5,8 @@
 namespace recrash::client {
 namespace {
 
+using signal_safe::Text;
+
 const char* Readable(const char* mangled) {
   static char buffer[512];
   Text text(buffer);

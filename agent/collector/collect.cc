@@ -203,7 +203,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   if (!record) return record.error();
   collected.record = *record;
   report.mappings = ParseMaps(ReadProcFile(request.pid, "maps"));
-  const std::optional<snapshot::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
+  const std::optional<record::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
   if (log) LeaveOutLog(*log, &report.mappings);
   if (!log && request.snapshots.value != 0)
     report.losses.push_back("no entry states: their log is damaged, or that of another version or process");

@@ -10,9 +10,9 @@
 namespace recrash {
 namespace {
 
-using snapshot::LogCopy;
-using snapshot::LogFrame;
-using snapshot::LogVersion;
+using record::LogCopy;
+using record::LogFrame;
+using record::LogVersion;
 
 Error Damaged(const LogFrame& frame, const std::string& what) {
   return {Errc::kDamaged, "the log of copies is damaged: those of entry " + std::to_string(frame.number) + " " + what};
@@ -27,7 +27,7 @@ bool IsIn(const std::vector<Mapping>& mappings, const LogCopy& copy) {
 
 }  // namespace
 
-CopiedStates::CopiedStates(const PageSource& memory, const snapshot::LogHeader& log, const Report& report)
+CopiedStates::CopiedStates(const PageSource& memory, const record::LogHeader& log, const Report& report)
     : memory_(memory), log_(log), report_(report), heap_(memory, log.copy_depth != 0 ? report : Report()) {
   if (log.copy_depth != 0)
     versions_ = ReadTable<LogVersion>(memory, log, log.versions, log.version_capacity + uint64_t{1});
@@ -35,9 +35,9 @@ CopiedStates::CopiedStates(const PageSource& memory, const snapshot::LogHeader& 
 
 // A frame's copies and their heads, one behind the other.
 Result<std::vector<uint8_t>> CopiedStates::Stream(const LogFrame& frame) const {
-  if (frame.copy_bytes > snapshot::kMostCopyPages * kPageSize)
+  if (frame.copy_bytes > record::kMostCopyPages * kPageSize)
     return Damaged(frame, "have " + std::to_string(frame.copy_bytes) + " bytes, at most " +
-                              std::to_string(snapshot::kMostCopyPages * kPageSize) + " are possible");
+                              std::to_string(record::kMostCopyPages * kPageSize) + " are possible");
   std::vector<uint8_t> stream(frame.copy_bytes);
   uint32_t version = frame.copies;
   for (size_t done = 0; done < stream.size(); done += kPageSize) {

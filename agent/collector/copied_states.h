@@ -18,26 +18,26 @@ namespace recrash {
 // Frame by frame, youngest first: an EntrySnapshot holds what differs from the one after it.
 class CopiedStates {
  public:
-  CopiedStates(const PageSource& memory, const snapshot::LogHeader& log, const Report& report);
+  CopiedStates(const PageSource& memory, const record::LogHeader& log, const Report& report);
 
   // `mappings`: those of the entry. The error says how the log is damaged.
-  Status Describe(const snapshot::LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry);
+  Status Describe(const record::LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry);
 
  private:
   using OwnPages = std::map<uint64_t, std::vector<uint8_t>>;
 
-  Result<std::vector<uint8_t>> Stream(const snapshot::LogFrame& frame) const;
-  Result<OwnPages> StateOf(const snapshot::LogFrame& frame, const std::vector<Mapping>& mappings) const;
+  Result<std::vector<uint8_t>> Stream(const record::LogFrame& frame) const;
+  Result<OwnPages> StateOf(const record::LogFrame& frame, const std::vector<Mapping>& mappings) const;
   void Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPages* state) const;
   bool IsOfLibc(uint64_t address) const;
   std::vector<uint8_t> AtCrash(uint64_t page) const;
   std::vector<Region> DifferenceTo(const OwnPages& state) const;
 
   const PageSource& memory_;
-  const snapshot::LogHeader& log_;
+  const record::LogHeader& log_;
   const Report& report_;
   CrashHeap heap_;
-  std::vector<snapshot::LogVersion> versions_;
+  std::vector<record::LogVersion> versions_;
   OwnPages later_;  // of the frame before, which is the younger one
 };
 

@@ -17,9 +17,9 @@
 namespace recrash {
 namespace {
 
-using snapshot::LogFrame;
-using snapshot::LogHeader;
-using snapshot::VersionLog;
+using record::LogFrame;
+using record::LogHeader;
+using record::VersionLog;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -43,7 +43,7 @@ class CrashedProgram : public PageSource {
     log_.Begin(log_bytes_.data(), 1 << 20, kFunctions);
     header().pid = kPid;
     header().copy_depth = 3;
-    header().why_copies = snapshot::Stop::kNoUserfaultfd;
+    header().why_copies = record::Stop::kNoUserfaultfd;
     header().stop_error = EPERM;
     log_.map_lists()[0].count = 3;
     log_.map_lists()[0].ranges[0] = {kHeap, kHeap + 4 * kPageSize, 0};
@@ -96,7 +96,7 @@ class CrashedProgram : public PageSource {
       (last ? log_.versions()[last].older : frame.copies) = page;
       last = page;
     }
-    const snapshot::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
+    const record::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
     frame.function = static_cast<uint32_t>(function - log_.functions());
     log_.Add(frame);
     return log_.frames()[header().frame_count - 1];

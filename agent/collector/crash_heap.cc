@@ -6,7 +6,7 @@
 namespace recrash {
 namespace {
 
-using snapshot::LogCopy;
+using record::LogCopy;
 
 constexpr uint64_t kMostBytes = 256 << 20;
 constexpr uint64_t kFlags = 7;

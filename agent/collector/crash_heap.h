@@ -24,7 +24,7 @@ class CrashHeap {
   using Put = std::function<void(uint64_t address, std::span<const uint8_t> bytes)>;
   // After `copies` were laid: puts back the heads of chunks and the links of free ones, and takes cached blocks that
   // have content again out of the cache.
-  void Mend(std::vector<snapshot::LogCopy> copies, const Put& put) const;
+  void Mend(std::vector<record::LogCopy> copies, const Put& put) const;
 
  private:
   struct Chunk {
@@ -37,7 +37,7 @@ class CrashHeap {
   void FindChunks();
   void FindCache();
   void PutBack(uint64_t address, uint64_t size, const Put& put) const;
-  void MendBin(size_t bin, const std::vector<snapshot::LogCopy>& copies, const Put& put) const;
+  void MendBin(size_t bin, const std::vector<record::LogCopy>& copies, const Put& put) const;
 
   uint64_t start_ = 0;
   std::vector<uint8_t> bytes_;

@@ -48,12 +48,12 @@ class Heap : public PageSource {
   }
 
   // Lays copies full of ones, and mends.
-  void Lay(const std::vector<snapshot::LogCopy>& copies) {
+  void Lay(const std::vector<record::LogCopy>& copies) {
     Report report;
     report.process.brk_start = {kHeap};
     report.process.brk_end = {kHeap + kPageSize};
     const CrashHeap heap(*this, report);
-    for (const snapshot::LogCopy& copy : copies) std::memset(bytes_.data() + (copy.address - kHeap), 1, copy.size);
+    for (const record::LogCopy& copy : copies) std::memset(bytes_.data() + (copy.address - kHeap), 1, copy.size);
     heap.Mend(copies, [&](uint64_t address, std::span<const uint8_t> bytes) {
       std::memcpy(bytes_.data() + (address - kHeap), bytes.data(), bytes.size());
     });

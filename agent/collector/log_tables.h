@@ -13,7 +13,7 @@ namespace recrash {
 
 // `count` of T at the offset; empty when they do not lie in the log or cannot be read.
 template <typename T>
-std::vector<T> ReadTable(const PageSource& memory, const snapshot::LogHeader& log, uint64_t offset, uint64_t count) {
+std::vector<T> ReadTable(const PageSource& memory, const record::LogHeader& log, uint64_t offset, uint64_t count) {
   if (offset > log.size || count > (log.size - offset) / sizeof(T)) return {};
   std::vector<T> table(count);
   auto* bytes = reinterpret_cast<uint8_t*>(table.data());
@@ -22,7 +22,7 @@ std::vector<T> ReadTable(const PageSource& memory, const snapshot::LogHeader& lo
 }
 
 template <typename T>
-std::optional<T> ReadOne(const PageSource& memory, const snapshot::LogHeader& log, uint64_t offset, uint64_t index) {
+std::optional<T> ReadOne(const PageSource& memory, const record::LogHeader& log, uint64_t offset, uint64_t index) {
   std::vector<T> one = ReadTable<T>(memory, log, offset + index * sizeof(T), 1);
   return one.empty() ? std::nullopt : std::optional<T>(one.front());
 }

@@ -14,17 +14,17 @@
 namespace recrash {
 namespace {
 
-using snapshot::LogFile;
-using snapshot::LogFileList;
-using snapshot::LogFrame;
-using snapshot::LogFunction;
-using snapshot::LogHeader;
-using snapshot::LogMapList;
-using snapshot::LogPage;
-using snapshot::LogPath;
-using snapshot::LogRange;
-using snapshot::LogVersion;
-using snapshot::Stop;
+using record::LogFile;
+using record::LogFileList;
+using record::LogFrame;
+using record::LogFunction;
+using record::LogHeader;
+using record::LogMapList;
+using record::LogPage;
+using record::LogPath;
+using record::LogRange;
+using record::LogVersion;
+using record::Stop;
 
 constexpr uint32_t kMostVersions = 1 << 22;  // 16 GiB, the most that the client reserves
 constexpr uint32_t kMostDepth = 100;         // as the client's
@@ -141,7 +141,7 @@ bool HasUnseenEntries(const std::vector<LogFunction>& functions, const LogFrame&
 
 std::vector<Mapping> MappingsOf(const LogMapList& list) {
   std::vector<Mapping> mappings;
-  for (uint32_t i = 0; i < std::min(list.count, snapshot::kMostRanges); ++i) {
+  for (uint32_t i = 0; i < std::min(list.count, record::kMostRanges); ++i) {
     const LogRange& range = list.ranges[i];
     if (range.start >= range.end) continue;
     mappings.push_back({{range.start}, {range.end}, kMapRead | kMapWrite, 0, range.of_file ? "/" : ""});
@@ -169,7 +169,7 @@ std::vector<TargetAddress> NotLoaded(const std::vector<Mapping>& then, const Rep
 
 std::vector<OpenFile> FilesOf(const LogFileList& list, const std::vector<LogPath>& paths) {
   std::vector<OpenFile> files;
-  for (uint32_t i = 0; i < std::min(list.count, snapshot::kMostFiles); ++i) {
+  for (uint32_t i = 0; i < std::min(list.count, record::kMostFiles); ++i) {
     const LogFile& file = list.files[i];
     const std::string path =
         file.path < paths.size() ? std::string(paths[file.path].text, strnlen(paths[file.path].text, 496)) : "";
@@ -270,7 +270,7 @@ EntrySnapshot Describe(const LogFrame& frame, const Report& report) {
 // --------------------------------------------------------------------------
 
 SnapshotFigures FiguresOf(const LogHeader& log) {
-  const snapshot::LogFigures& figures = log.figures;
+  const record::LogFigures& figures = log.figures;
   SnapshotFigures out;
   out.taken = figures.taken;
   out.skipped_rate = figures.skipped_rate;
@@ -308,7 +308,7 @@ std::string WhyStopped(const LogHeader& log) {
     case Stop::kNoMemory:
       return "no entry states: no memory for the log of snapshots";
     case Stop::kTooManyMappings:
-      return "entry states were recorded until the program had more than " + std::to_string(snapshot::kMostRanges) +
+      return "entry states were recorded until the program had more than " + std::to_string(record::kMostRanges) +
              " writable mappings";
     case Stop::kNotTracked:
       return "entry states were recorded until a mapping could not be watched";
@@ -328,9 +328,9 @@ std::optional<LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress a
   LogHeader log;
   if (address.value == 0 || memory.Read(address, {reinterpret_cast<uint8_t*>(&log), sizeof log}) != sizeof log)
     return std::nullopt;
-  const bool is_ours = log.magic == snapshot::kLogMagic && log.version == snapshot::kLogVersion &&
+  const bool is_ours = log.magic == record::kLogMagic && log.version == record::kLogVersion &&
                        log.header_size == sizeof log && log.start == address.value && log.pid == pid;
-  if (!is_ours || log.size > UINT64_MAX - log.start || log.frame_count > snapshot::kMostFrames ||
+  if (!is_ours || log.size > UINT64_MAX - log.start || log.frame_count > record::kMostFrames ||
       log.version_capacity > kMostVersions || log.page_slots > 4 * kMostVersions || log.copy_depth > kMostDepth)
     return std::nullopt;
   return log;
@@ -371,7 +371,7 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   KeepFunctions(functions, &snapshots);
   const Log pages(memory, log);
   const std::vector<LogPath> paths =
-      ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, snapshot::kMostPaths));
+      ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, record::kMostPaths));
   std::vector<LogFrame> frames = ReadTable<LogFrame>(memory, log, log.frames, log.frame_count);
   if (!pages.is_whole() || log.unsure != 0) return;
   std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);

@@ -12,15 +12,15 @@
 namespace recrash {
 
 // The head of the log at `address`; none where there is no log, or nothing that could be one.
-std::optional<snapshot::LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid);
+std::optional<record::LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid);
 
 // The log and the recorder's descriptors are no part of the program; a heap that has grown since the last snapshot is
 // still one.
-void LeaveOutLog(const snapshot::LogHeader& log, std::vector<Mapping>* mappings);
-void LeaveOutDescriptors(const snapshot::LogHeader& log, std::vector<OpenFile>* files);
+void LeaveOutLog(const record::LogHeader& log, std::vector<Mapping>* mappings);
+void LeaveOutDescriptors(const record::LogHeader& log, std::vector<OpenFile>* files);
 
 // Once the report has its memory. What could not be recorded goes into its losses.
-void ReadSnapshots(const PageSource& memory, const snapshot::LogHeader& log, Report* report);
+void ReadSnapshots(const PageSource& memory, const record::LogHeader& log, Report* report);
 
 }  // namespace recrash
 

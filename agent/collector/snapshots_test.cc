@@ -15,9 +15,9 @@
 namespace recrash {
 namespace {
 
-using snapshot::LogFrame;
-using snapshot::LogHeader;
-using snapshot::VersionLog;
+using record::LogFrame;
+using record::LogHeader;
+using record::VersionLog;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -75,7 +75,7 @@ class CrashedProgram : public PageSource {
     frame.registers.entry = 0x400000 + number;
     frame.registers.sp = sp;
     if (sp >= kStack) std::memcpy(&frame.return_address, stack_.data() + (sp - kStack), sizeof frame.return_address);
-    const snapshot::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
+    const record::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
     frame.function = static_cast<uint32_t>(function - log_.functions());
     log_.Add(frame);
     return log_.frames()[log_.header().frame_count - 1];
@@ -165,7 +165,7 @@ TEST(Snapshots, AreNotThoseOfFunctionsThatWereEnteredUnseen) {
   for (uint64_t number = 1; number <= 3; ++number) program.Add(number, kSp + 256 - 64 * number);
   int32_t left = 5;
   const auto counter = reinterpret_cast<uint64_t>(&left);
-  snapshot::LogFunction* functions = program.log().functions();
+  record::LogFunction* functions = program.log().functions();
   for (uint32_t i = 0; i < 3; ++i) functions[i].skip = 5;
   program.Keep(counter, &left);
   functions[0].counter = counter;
@@ -196,7 +196,7 @@ TEST(Snapshots, KnowWhatIsNotMappedAnyMore) {
 
 TEST(Snapshots, SayWhyThereAreNone) {
   CrashedProgram program;
-  program.log().header().stop = snapshot::Stop::kNoUserfaultfd;
+  program.log().header().stop = record::Stop::kNoUserfaultfd;
   program.log().header().stop_error = EPERM;
   const Report report = program.Collected();
   EXPECT_THAT(report.losses, Contains(HasSubstr("refuses userfaultfd (Operation not permitted)")));

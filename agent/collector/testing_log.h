@@ -16,7 +16,7 @@ inline void DamageLog(std::mt19937_64& random, const std::vector<uint64_t>& plac
   for (int i = 0; i < words; ++i) {
     const uint64_t word = random() % 3 == 0 ? random() % 64 : random();
     const uint64_t place = places[random() % places.size()] + random() % 64 * 8;
-    if (spare_header && place < sizeof(snapshot::LogHeader)) continue;
+    if (spare_header && place < sizeof(record::LogHeader)) continue;
     std::memcpy(log->data() + place, &word, sizeof word);
   }
 }

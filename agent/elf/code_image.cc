@@ -86,8 +86,8 @@ std::optional<uint64_t> CodeImage::FunctionStart(uint64_t address) const {
   const std::span<const uint8_t> table = Bytes(frame_table_, frame_table_size_);
   for (const Segment& segment : segments_) {
     if (!segment.executable || address < segment.address || address - segment.address >= segment.size) continue;
-    const client::CodeRange range =
-        client::FrameTable(table.data(), table.size(), frame_table_).Find(address, segment.address + segment.size);
+    const abi::CodeRange range =
+        abi::FrameTable(table.data(), table.size(), frame_table_).Find(address, segment.address + segment.size);
     if (range.end != 0) return range.start;
   }
   return std::nullopt;

@@ -15,11 +15,11 @@
 namespace recrash {
 namespace {
 
-using client::kPagemapScan;
-using client::kPagePresent;
-using client::kPageSwapped;
-using client::ScanArguments;
-using client::ScanRegion;
+using signal_safe::kPagemapScan;
+using signal_safe::kPagePresent;
+using signal_safe::kPageSwapped;
+using signal_safe::ScanArguments;
+using signal_safe::ScanRegion;
 
 // Without PAGEMAP_SCAN: pagemap has 8 bytes a page, so this is 128 MiB of it, 0.1 s.
 constexpr uint64_t kMostRead = uint64_t{1} << 36;

@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::string_view kHead = "# recrash profile 1\n";
 
-std::string Text(client::Word word) { return word.known() ? std::string(word.begin, word.size) : ""; }
+std::string Text(signal_safe::Word word) { return word.known() ? std::string(word.begin, word.size) : ""; }
 
-ProfiledFunction FromLine(const client::ProfileLine& line) {
+ProfiledFunction FromLine(const signal_safe::ProfileLine& line) {
   ProfiledFunction function;
   function.build_id = Text(line.build_id);
   function.name = Text(line.name);
@@ -79,12 +79,12 @@ Status WriteWhole(int descriptor, std::string_view text, const std::string& path
 
 Profile ParseProfile(std::string_view text) {
   Profile profile;
-  client::ProfileLine line;
+  signal_safe::ProfileLine line;
   const char* end = text.data() + text.size();
   for (const char* at = text.data(); at != end;) {
-    const client::LineKind kind = client::NextProfileLine(at, end, &line);
-    if (kind == client::LineKind::kDamaged) ++profile.damaged;
-    if (kind == client::LineKind::kFunction) profile.functions.push_back(FromLine(line));
+    const signal_safe::LineKind kind = signal_safe::NextProfileLine(at, end, &line);
+    if (kind == signal_safe::LineKind::kDamaged) ++profile.damaged;
+    if (kind == signal_safe::LineKind::kFunction) profile.functions.push_back(FromLine(line));
   }
   return profile;
 }
@@ -118,9 +118,9 @@ void MergeProfile(const Profile& more, Profile* into) {
 Result<Profile> ReadProfile(const std::string& path) {
   Result<InputFile> file = InputFile::Open(path);
   if (!file) return file.error();
-  if (file->size() > client::kMostProfileBytes)
+  if (file->size() > signal_safe::kMostProfileBytes)
     return Error{Errc::kDamaged, path + ": not a profile: " + std::to_string(file->size()) + " bytes, of at most " +
-                                     std::to_string(client::kMostProfileBytes)};
+                                     std::to_string(signal_safe::kMostProfileBytes)};
   std::string text(file->size(), '\0');
   if (Status status = file->ReadAt(0, text.data(), text.size()); !status) return status.error();
   Profile profile = ParseProfile(text);

@@ -93,7 +93,7 @@ int ProfileAddCommand(const ProfileArguments& arguments) {
                                      ": no function on its stack was compiled by recrash's pass\n"
                                      "build the program with recrash-clang++ -recrash-mode=references+second-chance"});
   std::string output = arguments.output;
-  if (output.empty()) output = BaseName(material->report.process.program) + client::kProfileSuffix;
+  if (output.empty()) output = BaseName(material->report.process.program) + signal_safe::kProfileSuffix;
   Result<Profile> profile = ReadOrEmpty(output);
   if (!profile) return Fail(profile.error());
   MergeProfile(*found, &*profile);

@@ -52,7 +52,7 @@ Result<Crash> Crash::Read(const std::string& report, const std::string& program)
 }
 
 Result<TemporaryProfile> TemporaryProfile::Write(const Profile& profile, const std::string& folder) {
-  const std::string path = fmt::format("{}/second-run-{}{}", folder, getpid(), client::kProfileSuffix);
+  const std::string path = fmt::format("{}/second-run-{}{}", folder, getpid(), signal_safe::kProfileSuffix);
   if (Status status = WriteProfile(profile, path); !status) return status.error();
   return TemporaryProfile(path);
 }

@@ -14,7 +14,7 @@
 #include "agent/base/signal_safe/text.h"
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::signal_safe {
 
 // One line of /proc/self/maps.
 struct Map {
@@ -80,6 +80,6 @@ class MapLines {
   char buffer_[1024];
 };
 
-}  // namespace recrash::client
+}  // namespace recrash::signal_safe
 
 #endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_MEMORY_MAPS_H_

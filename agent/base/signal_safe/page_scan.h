@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 
-namespace recrash::client {
+namespace recrash::signal_safe {
 
 struct ScanArguments {
   uint64_t size, flags, start, end, walk_end, regions, region_count, max_pages;
@@ -20,6 +20,6 @@ static_assert(sizeof(ScanArguments) == 96 && sizeof(ScanRegion) == 24);
 constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
 constexpr uint64_t kPageWriteTracked = 1 << 0, kPageWritten = 1 << 1, kPagePresent = 1 << 3, kPageSwapped = 1 << 4;
 
-}  // namespace recrash::client
+}  // namespace recrash::signal_safe
 
 #endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_PAGE_SCAN_H_

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace recrash::client {
+namespace recrash::signal_safe {
 
 constexpr size_t kMostProfileBytes = 16u << 20;  // a larger file is not read
 constexpr size_t kLongestLine = 64u << 10;
@@ -134,6 +134,6 @@ inline LineKind NextProfileLine(const char*& at, const char* end, ProfileLine* l
   return ParseProfileLine(begin, stop, line);
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::signal_safe
 
 #endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_PROFILE_LINE_H_

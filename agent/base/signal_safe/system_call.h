@@ -10,23 +10,23 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::snapshot {
+namespace recrash::signal_safe {
 
 template <typename T>
-RECRASH_SIGNAL_SAFE inline uint64_t Word(T value) {
+RECRASH_SIGNAL_SAFE inline uint64_t SystemCallWord(T value) {
   return static_cast<uint64_t>(value);
 }
 template <typename T>
-RECRASH_SIGNAL_SAFE inline uint64_t Word(T* pointer) {
+RECRASH_SIGNAL_SAFE inline uint64_t SystemCallWord(T* pointer) {
   return reinterpret_cast<uint64_t>(pointer);
 }
-RECRASH_SIGNAL_SAFE inline uint64_t Word(decltype(nullptr)) { return 0; }
+RECRASH_SIGNAL_SAFE inline uint64_t SystemCallWord(decltype(nullptr)) { return 0; }
 
 // The result, or a negative errno.
 template <typename... Arguments>
 RECRASH_SIGNAL_SAFE inline long Call(long number, Arguments... arguments) {
   static_assert(sizeof...(Arguments) <= 6);
-  const uint64_t words[7] = {Word(arguments)...};
+  const uint64_t words[7] = {SystemCallWord(arguments)...};
   register uint64_t fourth asm("r10") = words[3];
   register uint64_t fifth asm("r8") = words[4];
   register uint64_t sixth asm("r9") = words[5];
@@ -38,6 +38,6 @@ RECRASH_SIGNAL_SAFE inline long Call(long number, Arguments... arguments) {
   return result;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::signal_safe
 
 #endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_SYSTEM_CALL_H_

@@ -9,7 +9,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::signal_safe {
 
 class Text {
  public:
@@ -76,6 +76,6 @@ RECRASH_SIGNAL_SAFE void CopyText(char (&out)[N], const char* text) {
   out[i] = 0;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::signal_safe
 
 #endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_TEXT_H_

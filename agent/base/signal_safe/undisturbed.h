@@ -9,7 +9,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::signal_safe {
 
 // Failures of a thread itself. In a crash they are blocked already; in a report of a process that goes on they must not
 // be: held back, they would end it without a report.
@@ -55,6 +55,6 @@ class Undisturbed {
   int cancel_before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-}  // namespace recrash::client
+}  // namespace recrash::signal_safe
 
 #endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_UNDISTURBED_H_

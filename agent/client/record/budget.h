@@ -13,7 +13,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 constexpr uint64_t kSecond = 1000000000;
 constexpr uint64_t kMillisecond = 1000000;
@@ -52,6 +52,6 @@ class CpuBudget {
   bool begun_;
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_BUDGET_H_

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 bool HasSome(CpuBudget& budget, uint64_t used) {
@@ -44,4 +44,4 @@ TEST(CpuBudget, IsOverdrawnThreeTimesAtMost) {
 }
 
 }  // namespace
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -6,7 +6,7 @@
 #include "agent/client/record/own_memory.h"
 #include "shadowstack/log_format.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 constexpr uint64_t kAlignment = 16;
@@ -49,4 +49,4 @@ Block FindChunk(uint64_t address, uint64_t low, uint64_t high) {
   return {};
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

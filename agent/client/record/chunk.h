@@ -9,7 +9,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 struct Block {
   uint64_t start = 0;
@@ -21,6 +21,6 @@ struct Block {
 // copy, no more.
 RECRASH_SIGNAL_SAFE Block FindChunk(uint64_t address, uint64_t low, uint64_t high);
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_CHUNK_H_

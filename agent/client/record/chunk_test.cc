@@ -15,7 +15,7 @@
 #include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 Mapping MappingOf(uint64_t address) {
@@ -89,4 +89,4 @@ TEST(FindChunk, StaysInTheMapping) {
 }
 
 }  // namespace
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -5,7 +5,7 @@
 #include "agent/client/record/left_out.h"
 #include "agent/client/record/own_memory.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 // The return address, and arguments beyond the sixth behind it.
@@ -188,4 +188,4 @@ Outcome EntryCopies::Take(VersionLog& log, const LogMapList& mappings, const Ent
   return outcome;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -14,7 +14,7 @@
 #include "agent/client/record/chunk.h"
 #include "agent/client/record/page_copies.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 // Write tracking is refused (`log.stop`): let there be copies to `depth` instead, if memory can be read.
 RECRASH_SIGNAL_SAFE void FallBackToCopies(LogHeader& log, uint32_t depth);
@@ -58,6 +58,6 @@ class EntryCopies {
   uint64_t seen_[kSlots];      // their starts, hashed
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_ENTRY_COPIES_H_

@@ -10,7 +10,7 @@
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 class KeptFrames {
  public:
@@ -37,6 +37,6 @@ class KeptFrames {
   uint64_t lowest_[kPlaces];  // stack pointers; 0: none is kept
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_KEPT_FRAMES_H_

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 bool LeftOut(const char* mechanism) {
   const char* name = getenv("RECRASH_SNAPSHOT_WITHOUT");
   return name != nullptr && strcmp(name, mechanism) == 0;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -2,7 +2,7 @@
 #ifndef RECRASH_AGENT_CLIENT_RECORD_LEFT_OUT_H_
 #define RECRASH_AGENT_CLIENT_RECORD_LEFT_OUT_H_
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 #ifdef RECRASH_SNAPSHOT_TESTING
 // Is it what RECRASH_SNAPSHOT_WITHOUT names?
@@ -11,6 +11,6 @@ bool LeftOut(const char* mechanism);
 constexpr bool LeftOut(const char*) { return false; }
 #endif
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_LEFT_OUT_H_

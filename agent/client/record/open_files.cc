@@ -9,8 +9,10 @@
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/base/signal_safe/text.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
+
+using signal_safe::Call;
 
 // Descriptors from here on are left out: each number costs a system call.
 constexpr int kHighest = 256;
@@ -24,7 +26,7 @@ uint64_t CountDescriptors() {
 
 void ReadPath(int descriptor, LogPath& path) {
   char link[64];
-  (client::Text(link) << "/proc/self/fd/").Decimal(static_cast<uint64_t>(descriptor));
+  (signal_safe::Text(link) << "/proc/self/fd/").Decimal(static_cast<uint64_t>(descriptor));
   const long size = Call(SYS_readlinkat, AT_FDCWD, link, path.text, sizeof path.text - 1);
   path.text[size > 0 ? size : 0] = 0;
 }
@@ -68,4 +70,4 @@ void ListOpenFiles(VersionLog& log, const int (&own)[3], LogFileList& list) {
   }
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -6,11 +6,11 @@
 
 #include "agent/client/record/version_log.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 // All but `own`, as far as there is room.
 RECRASH_SIGNAL_SAFE void ListOpenFiles(VersionLog& log, const int (&own)[3], LogFileList& list);
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_OPEN_FILES_H_

@@ -10,12 +10,12 @@
 
 #include "agent/base/signal_safe/system_call.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 // How many bytes could be read from `address` on, into `to`; or a negative errno.
 RECRASH_SIGNAL_SAFE inline long ReadOwn(uint64_t address, uint64_t size, const iovec* to, uint32_t count) {
   const iovec from = {reinterpret_cast<void*>(address), size};
-  return Call(SYS_process_vm_readv, Call(SYS_getpid), to, count, &from, 1, 0);
+  return signal_safe::Call(SYS_process_vm_readv, signal_safe::Call(SYS_getpid), to, count, &from, 1, 0);
 }
 
 RECRASH_SIGNAL_SAFE inline bool ReadOwn(uint64_t address, void* to, uint64_t size) {
@@ -23,6 +23,6 @@ RECRASH_SIGNAL_SAFE inline bool ReadOwn(uint64_t address, void* to, uint64_t siz
   return ReadOwn(address, size, &whole, 1) == static_cast<long>(size);
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_OWN_MEMORY_H_

@@ -7,8 +7,10 @@
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/client/record/left_out.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
+
+using signal_safe::Call;
 
 // By the kernel, which stops at what another thread has unmapped since, where a plain copy would be a crash of ours.
 bool Copy(const iovec* from, uint64_t count, void* to, uint64_t size) {
@@ -151,4 +153,4 @@ Outcome PageCopies::Take(VersionLog& log, const WriteTracking& tracking, const L
   return outcome;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -9,7 +9,7 @@
 #include "agent/client/record/version_log.h"
 #include "agent/client/record/write_tracking.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 enum class Outcome { kTaken, kPause, kNoRoom, kStopped };
 
@@ -50,6 +50,6 @@ class PageCopies {
   uint32_t recheck_;  // one was broken off since: runs_ does not say what the log holds
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_PAGE_COPIES_H_

@@ -1,6 +1,6 @@
 #include "agent/client/record/policy.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 constexpr int64_t kUnknown = 600;
@@ -112,4 +112,4 @@ void Policy::Adjust(uint64_t cost, uint64_t income) {
   if (cost < income / 4 && strictness_ != 0) --strictness_;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

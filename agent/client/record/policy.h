@@ -25,7 +25,7 @@
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 // Since the function reached the recorder last.
 struct Interval {
@@ -91,6 +91,6 @@ class Policy {
 // Where the bucket has to stand, in 1/1000 of its cap.
 RECRASH_SIGNAL_SAFE int64_t NeededPermille(uint64_t inclusive, const Purse& purse);
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_POLICY_H_

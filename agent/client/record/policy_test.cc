@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 constexpr int64_t kCap = 10 * kMillisecond;
@@ -154,4 +154,4 @@ TEST(Policy, DelaysTheNextSnapshotOfAFunction) {
 }
 
 }  // namespace
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

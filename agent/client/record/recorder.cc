@@ -26,33 +26,32 @@
 #include "agent/client/watch/patcher.h"
 #include "shadowstack/entry_hook.h"
 
-namespace recrash::client {
+namespace recrash::record {
 namespace {
 
-using snapshot::Call;
-using snapshot::Interval;
-using snapshot::kPage;
-using snapshot::LogFrame;
-using snapshot::LogFunction;
-using snapshot::LogHeader;
-using snapshot::Outcome;
-using snapshot::StackAbove;
-using snapshot::Stop;
-using snapshot::ThreadTime;
+using client::ExistingThreadBlock;
+using client::g_state;
+using client::Mode;
+using client::ThreadBlock;
+using signal_safe::Call;
+using signal_safe::IsFailure;
+using watch::EntryCounter;
+using watch::PatchedEntries;
+using watch::SwitchPatchedEntries;
 
 // Beside the log, in the same mapping.
 struct Recorder {
-  snapshot::VersionLog log;
-  snapshot::WriteTracking tracking;
-  snapshot::Visits visits;
-  snapshot::Policy policy;
-  snapshot::KeptFrames kept;
-  snapshot::CpuBudget budget;
-  snapshot::Sweep sweep;
-  snapshot::PageCopies copies;
-  snapshot::EntryCopies entry_copies;  // where the kernel tracks no writes
-  snapshot::LogMapList mappings;
-  snapshot::LogFileList files;
+  VersionLog log;
+  WriteTracking tracking;
+  Visits visits;
+  Policy policy;
+  KeptFrames kept;
+  CpuBudget budget;
+  Sweep sweep;
+  PageCopies copies;
+  EntryCopies entry_copies;  // where the kernel tracks no writes
+  LogMapList mappings;
+  LogFileList files;
   uint32_t busy;
   uint32_t map_list;  // of the last snapshot
   uint32_t file_list;
@@ -73,7 +72,7 @@ uint32_t g_beginning;
 RECRASH_SIGNAL_SAFE uint64_t Time(clockid_t clock) {
   timespec now = {};
   clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * snapshot::kSecond + static_cast<uint64_t>(now.tv_nsec);
+  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
 }
 
 RECRASH_SIGNAL_SAFE void* Map(uint64_t size) {
@@ -86,20 +85,20 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   const uint64_t memory = uint64_t{g_state.options.snapshot_memory_mib} << 20;
   constexpr uint32_t kFewest = 1024;
   const auto functions = static_cast<uint32_t>(PatchedEntries()) + kFewest;
-  const uint64_t log_size = snapshot::VersionLog::SizeFor(memory, functions);
+  const uint64_t log_size = VersionLog::SizeFor(memory, functions);
   const uint64_t size = (log_size + sizeof(Recorder) + kPage - 1) & ~(kPage - 1);
   auto* alive = static_cast<Alive*>(Map(kPage));
   void* const mapping = Map(size);
   if (alive == nullptr || mapping == nullptr) return false;
   if (Call(SYS_madvise, mapping, size, MADV_DONTFORK) != 0) return false;
-  if (!snapshot::LeftOut("wipe_on_fork") && Call(SYS_madvise, alive, kPage, MADV_WIPEONFORK) != 0) return false;
+  if (!LeftOut("wipe_on_fork") && Call(SYS_madvise, alive, kPage, MADV_WIPEONFORK) != 0) return false;
   auto* recorder = reinterpret_cast<Recorder*>(static_cast<char*>(mapping) + log_size);
   recorder->log.Begin(mapping, memory, functions);
   LogHeader& log = recorder->log.header();
   log.size = size;
   log.pid = static_cast<int32_t>(Call(SYS_getpid));
   log.stop = recorder->tracking.Open(log.stop_error);
-  if (log.stop != Stop::kNone) snapshot::FallBackToCopies(log, g_state.options.snapshot_depth);
+  if (log.stop != Stop::kNone) FallBackToCopies(log, g_state.options.snapshot_depth);
   memcpy(log.descriptors, recorder->tracking.descriptors(), sizeof log.descriptors);
   alive->has_log = 1;
   alive->recording = log.stop == Stop::kNone;
@@ -127,7 +126,7 @@ class SignalsHeldBack {
     for (int number = 1; number < NSIG; ++number) {
       if (IsFailure(number)) held &= ~(uint64_t{1} << (number - 1));
     }
-    if (snapshot::LeftOut("hold_signals")) held = 0;
+    if (LeftOut("hold_signals")) held = 0;
     Call(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before_, sizeof before_);
   }
   RECRASH_SIGNAL_SAFE ~SignalsHeldBack() { Call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
@@ -167,12 +166,10 @@ RECRASH_SIGNAL_SAFE bool Share(const List& list, const Element* elements, List* 
 }
 
 RECRASH_SIGNAL_SAFE bool ShareLists(Recorder& recorder) {
-  return Share<snapshot::LogMapList, snapshot::LogRange>(
-             recorder.mappings, recorder.mappings.ranges, recorder.log.map_lists(), snapshot::kMostMapLists,
-             recorder.map_list, [](snapshot::LogMapList& list) { return list.ranges; }) &&
-         Share<snapshot::LogFileList, snapshot::LogFile>(
-             recorder.files, recorder.files.files, recorder.log.file_lists(), snapshot::kMostFileLists,
-             recorder.file_list, [](snapshot::LogFileList& list) { return list.files; });
+  return Share<LogMapList, LogRange>(recorder.mappings, recorder.mappings.ranges, recorder.log.map_lists(),
+                                     kMostMapLists, recorder.map_list, [](LogMapList& list) { return list.ranges; }) &&
+         Share<LogFileList, LogFile>(recorder.files, recorder.files.files, recorder.log.file_lists(), kMostFileLists,
+                                     recorder.file_list, [](LogFileList& list) { return list.files; });
 }
 
 // What an entry brings about.
@@ -221,7 +218,7 @@ RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const Entry& entry,
           ? recorder.entry_copies.Take(recorder.log, recorder.mappings, at, deadline, frame)
           : recorder.copies.Take(recorder.log, recorder.tracking, recorder.mappings, log.number, deadline);
   if (outcome != Outcome::kTaken) return outcome;
-  snapshot::ListOpenFiles(recorder.log, recorder.tracking.descriptors(), recorder.files);
+  ListOpenFiles(recorder.log, recorder.tracking.descriptors(), recorder.files);
   if (!ShareLists(recorder)) {
     recorder.log.GivePages(frame.copies);
     return Outcome::kNoRoom;
@@ -238,7 +235,7 @@ RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const Entry& entry,
   return Outcome::kTaken;
 }
 
-RECRASH_SIGNAL_SAFE void Count(snapshot::LogFigures& figures, Outcome outcome) {
+RECRASH_SIGNAL_SAFE void Count(LogFigures& figures, Outcome outcome) {
   switch (outcome) {
     case Outcome::kTaken:
       ++figures.taken;
@@ -255,12 +252,12 @@ RECRASH_SIGNAL_SAFE void Count(snapshot::LogFigures& figures, Outcome outcome) {
 }
 
 // Writes to pages that this one protects will cost a fault each. Of the first, pages were not protected before.
-RECRASH_SIGNAL_SAFE uint64_t FaultCost(const snapshot::LogFigures& figures, uint64_t pages_before) {
-  return figures.taken <= 1 ? 0 : (figures.pages_copied - pages_before) * snapshot::kFaultCost;
+RECRASH_SIGNAL_SAFE uint64_t FaultCost(const LogFigures& figures, uint64_t pages_before) {
+  return figures.taken <= 1 ? 0 : (figures.pages_copied - pages_before) * kFaultCost;
 }
 
 RECRASH_SIGNAL_SAFE void Pay(Recorder& recorder, LogFunction& function, uint64_t cost, uint64_t faults) {
-  snapshot::LogFigures& figures = recorder.log.header().figures;
+  LogFigures& figures = recorder.log.header().figures;
   figures.cpu_ns += cost;
   figures.faults_ns += faults;
   function.cpu_ns += cost;
@@ -270,7 +267,7 @@ RECRASH_SIGNAL_SAFE void Pay(Recorder& recorder, LogFunction& function, uint64_t
   recorder.snapshot_cost = mean == 0 ? cost + faults : (15 * mean + cost + faults) / 16;
 }
 
-RECRASH_SIGNAL_SAFE snapshot::Purse PurseOf(const Recorder& recorder, int64_t level) {
+RECRASH_SIGNAL_SAFE Purse PurseOf(const Recorder& recorder, int64_t level) {
   return {level, recorder.budget.cap(), recorder.snapshot_cost, recorder.unfinished};
 }
 
@@ -279,19 +276,19 @@ RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
   const uint32_t percent = g_state.options.snapshot_cpu;
   recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), percent);
   if (percent >= 100) return true;
-  const snapshot::CpuBudget& budget = recorder.budget;
+  const CpuBudget& budget = recorder.budget;
   if (g_state.adaptive == 0) return budget.level() > 0;
   return budget.level() >
-         budget.cap() * snapshot::NeededPermille(entry.function.inclusive_ns, PurseOf(recorder, budget.level())) / 1000;
+         budget.cap() * NeededPermille(entry.function.inclusive_ns, PurseOf(recorder, budget.level())) / 1000;
 }
 
 RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
-  snapshot::LogFigures& figures = recorder.log.header().figures;
+  LogFigures& figures = recorder.log.header().figures;
   const uint32_t percent = g_state.options.snapshot_cpu;
   const uint64_t begun = ThreadTime();
   if (!MayPay(recorder, entry)) {
     ++figures.skipped_budget;
-    if (g_state.adaptive == 0) snapshot::Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
+    if (g_state.adaptive == 0) Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
     return;
   }
   const uint64_t longest = uint64_t{g_state.options.snapshot_pause_ms} * 1000000;
@@ -307,8 +304,7 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   const uint64_t cost = ThreadTime() - begun;
   Pay(recorder, entry.function, cost, FaultCost(figures, pages));
   // What was broken off goes on at the function's next entry.
-  if (outcome != Outcome::kPause && g_state.adaptive == 0)
-    snapshot::Policy::Delay(entry.function, entry.now, cost, percent);
+  if (outcome != Outcome::kPause && g_state.adaptive == 0) Policy::Delay(entry.function, entry.now, cost, percent);
 }
 
 // `alone`: no signal handler has interrupted anybody, as far as can be told.
@@ -330,9 +326,9 @@ RECRASH_SIGNAL_SAFE void GoWithout(Recorder& recorder, bool may_end_frames) {
 // One thread at a time; a second one, or a handler, goes without.
 RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, Entry& entry, const Due& due) {
   const SignalsHeldBack held_back;
-  if (__atomic_exchange_n(&recorder.busy, 1, __ATOMIC_ACQUIRE) != 0 && !snapshot::LeftOut("busy"))
+  if (__atomic_exchange_n(&recorder.busy, 1, __ATOMIC_ACQUIRE) != 0 && !LeftOut("busy"))
     return GoWithout(recorder, due.ended_frames);
-  snapshot::VersionLog& log = recorder.log;
+  VersionLog& log = recorder.log;
   if (__atomic_exchange_n(&log.header().unsure, 0, __ATOMIC_ACQ_REL) != 0) log.DropAllFrames();
   if (due.ended_frames) log.DropReturned(entry.stack);
   if (due.sweep) SweepFunctions(recorder, entry.now, held_back.none_before());
@@ -349,9 +345,9 @@ RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
 // Without the clock of the process, which costs more than all the rest: what the bucket held a while ago.
 RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
   if (g_state.options.snapshot_cpu >= 100) return true;
-  const snapshot::CpuBudget& budget = recorder.budget;
-  if (g_state.adaptive == 0) return budget.IsHalfFull() || snapshot::Policy::IsDue(entry.function, entry.now);
-  const snapshot::Purse purse =
+  const CpuBudget& budget = recorder.budget;
+  if (g_state.adaptive == 0) return budget.IsHalfFull() || Policy::IsDue(entry.function, entry.now);
+  const Purse purse =
       PurseOf(recorder, budget.level() + recorder.sweep.IncomeSince(entry.now, g_state.options.snapshot_cpu));
   return recorder.policy.WorthIt(entry.function, entry.interval, entry.nested, purse, entry.now);
 }
@@ -359,7 +355,7 @@ RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
 RECRASH_SIGNAL_SAFE void Visit(Recorder& recorder, Entry& entry) {
   recorder.visits.LearnEnded(entry.stack, entry.now);
   entry.nested = recorder.visits.IsLive(entry.stack, &entry.function);
-  if (!entry.nested) snapshot::Policy::Learn(entry.function, entry.interval);
+  if (!entry.nested) Policy::Learn(entry.function, entry.interval);
   recorder.visits.Begin(entry.stack, ReturnAddress(entry.at), &entry.function, entry.now);
 }
 
@@ -373,17 +369,17 @@ RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, En
                                 LogFunction& function) {
   const uint64_t now = Time(CLOCK_MONOTONIC);
   function.counter = reinterpret_cast<uint64_t>(counter);
-  const Interval interval = snapshot::Policy::Reach(function, counter != nullptr ? *counter : function.skip - 1, now);
+  const Interval interval = Policy::Reach(function, counter != nullptr ? *counter : function.skip - 1, now);
   Entry entry = {at, StackAt(at.sp), function, interval, false, now};
   Visit(recorder, entry);
   Due due = {};
   due.snapshot = Wanted(recorder, entry);
-  due.ended_frames = recorder.kept.MayEnd(at.entry, entry.stack.thread, at.sp) && !snapshot::LeftOut("ended_frames");
+  due.ended_frames = recorder.kept.MayEnd(at.entry, entry.stack.thread, at.sp) && !LeftOut("ended_frames");
   recorder.sweep.Note(function, now);
   due.sweep = recorder.sweep.IsDue(now);
   if (!due.snapshot) ++recorder.log.header().figures.skipped_rate;
   if (due.snapshot || due.ended_frames || due.sweep) EnterAlone(recorder, entry, due);
-  function.skip = MaySkip(recorder) ? snapshot::Policy::Skipped(function, interval, now) : 0;
+  function.skip = MaySkip(recorder) ? Policy::Skipped(function, interval, now) : 0;
   if (counter != nullptr) *counter = function.skip;
 }
 
@@ -404,10 +400,10 @@ uint64_t SnapshotLogAddress() {
   return alive != nullptr && alive->has_log != 0 ? g_recorder->log.header().start : 0;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::record
 
 extern "C" void recrash_on_entry(const EntryRegisters* at, int32_t* counter) {
-  using namespace recrash::client;
-  if (g_state.mode != Mode::kLive) return;
-  OnEntry(*at, counter);
+  using namespace recrash;
+  if (client::g_state.mode != client::Mode::kLive) return;
+  record::OnEntry(*at, counter);
 }

@@ -7,11 +7,11 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::record {
 
 // Where the log lies that the collector is to read; 0: nothing was recorded in this process.
 RECRASH_SIGNAL_SAFE uint64_t SnapshotLogAddress();
 
-}  // namespace recrash::client
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_RECORDER_H_

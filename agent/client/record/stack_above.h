@@ -9,7 +9,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 // The part of a thread's stack that holds the frames of its live calls; `high` is 0 where nobody knows.
 struct StackAbove {
@@ -30,6 +30,6 @@ struct StackAbove {
   }
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_STACK_ABOVE_H_

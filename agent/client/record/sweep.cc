@@ -1,6 +1,6 @@
 #include "agent/client/record/sweep.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 constexpr uint64_t kHot = 5000;            // entries a second, from where a function may go back to its own entry
@@ -115,4 +115,4 @@ uint64_t Sweep::Run(VersionLog& log, uint64_t now, uint32_t percent, bool alone,
   return cost;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -16,7 +16,7 @@
 #include "agent/client/record/version_log.h"
 #include "shadowstack/abi.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 // Leads the entries of these functions, by the addresses of their counters, ascending, to their stubs, or back. A bit
 // for each that is as it should be. `alone`: no thread and no handler can stand between the first instructions of any.
@@ -64,6 +64,6 @@ class Sweep {
   List out_, in_;
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_SWEEP_H_

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 // Counters whose entries lead to their own code.
@@ -129,4 +129,4 @@ TEST_F(Sweeps, AskAgainWhereCodeCannotBeChangedNow) {
 }
 
 }  // namespace
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -4,7 +4,7 @@
 
 #include "agent/client/record/left_out.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) & ~(kPage - 1); }
@@ -249,4 +249,4 @@ bool VersionLog::Save(uint64_t page, uint64_t number, const void* content) {
   return true;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

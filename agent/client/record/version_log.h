@@ -10,7 +10,7 @@
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 class VersionLog {
  public:
@@ -88,6 +88,6 @@ class VersionLog {
   uint32_t used_slots_;
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_

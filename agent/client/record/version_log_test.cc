@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
 constexpr uint64_t kThread = 7;
@@ -202,4 +202,4 @@ TEST(VersionLog, SaysWhenItsTableIsFull) {
 }
 
 }  // namespace
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

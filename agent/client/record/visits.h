@@ -15,7 +15,7 @@
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
 class Visits {
  public:
@@ -78,6 +78,6 @@ class Visits {
   Thread threads_[kThreads];
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_VISITS_H_

@@ -9,16 +9,18 @@
 #include "agent/client/record/left_out.h"
 #include "agent/client/watch/patcher.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 namespace {
 
-using client::kPagemapScan;
-using client::kPagePresent;
-using client::kPageSwapped;
-using client::kPageWritten;
-using client::Map;
-using client::MapLines;
-using client::ScanArguments;
+using signal_safe::Call;
+using signal_safe::kPagemapScan;
+using signal_safe::kPagePresent;
+using signal_safe::kPageSwapped;
+using signal_safe::kPageWritten;
+using signal_safe::Map;
+using signal_safe::MapLines;
+using signal_safe::ScanArguments;
+using signal_safe::ScanRegion;
 
 // Newer than the headers of Debian 12.
 constexpr uint64_t kWriteProtectUnpopulated = 1 << 13;
@@ -59,7 +61,7 @@ int OpenHigh(const char* path) {
 // Appends; a mapping that touches the last one and is of the same kind is part of it.
 bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
   if (range.start < log.start + log.size && log.start < range.end) return true;
-  if (client::IsEntryCounters(range.start)) return true;
+  if (watch::IsEntryCounters(range.start)) return true;
   if (list.count == kMostRanges) return false;
   list.ranges[list.count++] = range;
   return true;
@@ -163,4 +165,4 @@ bool WriteTracking::Register(const LogRange& range) const {
   return Call(SYS_ioctl, descriptors_[0], UFFDIO_REGISTER, &watch) == 0;
 }
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record

@@ -12,9 +12,9 @@
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 
-namespace recrash::snapshot {
+namespace recrash::record {
 
-using client::ScanRegion;
+using signal_safe::ScanRegion;
 
 class WriteTracking {
  public:
@@ -42,6 +42,6 @@ class WriteTracking {
   int descriptors_[3];  // userfaultfd, /proc/self/pagemap, /proc/self/maps
 };
 
-}  // namespace recrash::snapshot
+}  // namespace recrash::record
 
 #endif  // RECRASH_AGENT_CLIENT_RECORD_WRITE_TRACKING_H_

@@ -2,7 +2,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 // What the short jump overwrote: copied to the stub as it was (a displacement is never among the first two bytes), or
@@ -25,4 +25,4 @@ void PutEntry(const Stub& stub, bool patched, TextCopy* copy) {
   copy->Put(stub.entry + stub.skipped, entry, sizeof entry);
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

@@ -10,7 +10,7 @@
 #include "agent/client/watch/loaded_modules.h"
 #include "agent/client/watch/stub.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // Prefix and entry of one function, as they are with its stub or, but for the prefix, as they were compiled.
 RECRASH_SIGNAL_SAFE void PutEntry(const Stub& stub, bool patched, TextCopy* copy);
@@ -44,6 +44,6 @@ RECRASH_SIGNAL_SAFE size_t WriteEntries(const LoadedModule& module, size_t count
   return written;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_ENTRY_EDITS_H_

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 constexpr size_t kLongest = 15;
@@ -280,4 +280,4 @@ bool IsLandingPad(const uint8_t* code, size_t available) {
   return available >= 4 && memcmp(code, "\xf3\x0f\x1e\xfa", 4) == 0;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

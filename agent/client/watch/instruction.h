@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace recrash::client {
+namespace recrash::watch {
 
 enum class InstructionKind : uint8_t {
   kPlain,   // does the same at any address, once a rip-relative displacement is corrected
@@ -29,6 +29,6 @@ Instruction DecodeInstruction(const uint8_t* code, size_t available, uint64_t ad
 // Is `code` an endbr64, where -fcf-protection lets indirect calls arrive?
 bool IsLandingPad(const uint8_t* code, size_t available);
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_INSTRUCTION_H_

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 Instruction Decode(const std::vector<uint8_t>& bytes) { return DecodeInstruction(bytes.data(), bytes.size(), 0x1000); }
@@ -71,4 +71,4 @@ TEST(Instruction, SizesAreThoseOfADisassembler) {
 }
 
 }  // namespace
-}  // namespace recrash::client
+}  // namespace recrash::watch

@@ -9,8 +9,11 @@
 #include "agent/base/signal_safe/system_call.h"
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
+
+using signal_safe::Call;
+using signal_safe::Word;
 
 constexpr uint64_t kPage = 4096;
 
@@ -80,7 +83,7 @@ int AddModule(dl_phdr_info* info, size_t, void* argument) {
 
 bool FileHolds(int file, uint64_t offset, const void* bytes, size_t size) {
   uint8_t found[512];
-  return size <= sizeof found && snapshot::Call(SYS_pread64, file, found, size, offset) == static_cast<long>(size) &&
+  return size <= sizeof found && Call(SYS_pread64, file, found, size, offset) == static_cast<long>(size) &&
          memcmp(found, bytes, size) == 0;
 }
 
@@ -125,10 +128,10 @@ bool ProgramIsAdaptive() {
 bool OpenFile(LoadedModule* module) {
   if (module->code_count == 0) return false;
   if (module->code[0].file >= 0) return true;
-  const int file = static_cast<int>(snapshot::Call(SYS_openat, AT_FDCWD, module->path, O_RDONLY | O_CLOEXEC));
+  const int file = static_cast<int>(Call(SYS_openat, AT_FDCWD, module->path, O_RDONLY | O_CLOEXEC));
   if (file < 0) return false;
   if (!IsMapped(file, *module)) {
-    snapshot::Call(SYS_close, file);
+    Call(SYS_close, file);
     return false;
   }
   for (size_t i = 0; i < module->code_count; ++i) module->code[i].file = file;
@@ -137,8 +140,8 @@ bool OpenFile(LoadedModule* module) {
 
 void CloseFile(LoadedModule* module) {
   if (module->code_count == 0 || module->code[0].file < 0) return;
-  snapshot::Call(SYS_close, module->code[0].file);
+  Call(SYS_close, module->code[0].file);
   for (size_t i = 0; i < module->code_count; ++i) module->code[i].file = -1;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

@@ -12,7 +12,7 @@
 #include "agent/client/watch/text_writer.h"
 #include "shadowstack/frame_table.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 
 constexpr size_t kMostModules = 512;
 constexpr size_t kMostCodeSegments = 4;
@@ -32,10 +32,10 @@ struct LoadedModule {
   CodeSegment code[kMostCodeSegments];
   size_t code_count = 0;
 
-  bool HasBuildId(Word hex) const;
+  bool HasBuildId(signal_safe::Word hex) const;
   const CodeSegment* SegmentOf(uint64_t address, size_t size) const;
-  FrameTable functions() const {
-    return FrameTable(frame_table, frame_table_size, reinterpret_cast<uint64_t>(frame_table));
+  abi::FrameTable functions() const {
+    return abi::FrameTable(frame_table, frame_table_size, reinterpret_cast<uint64_t>(frame_table));
   }
 };
 
@@ -49,6 +49,6 @@ bool ProgramIsAdaptive();
 bool OpenFile(LoadedModule* module);
 void CloseFile(LoadedModule* module);
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_LOADED_MODULES_H_

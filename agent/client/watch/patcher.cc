@@ -15,8 +15,12 @@
 #include "agent/client/watch/stub_area.h"
 #include "agent/client/watch/trampoline.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
+
+using abi::CodeRange;
+using abi::FrameTable;
+using signal_safe::Call;
 
 constexpr size_t kMostAreas = 64;
 
@@ -39,8 +43,7 @@ class Writing {
  public:
   // `wait`: normal context; the recorder comes back another time.
   RECRASH_SIGNAL_SAFE explicit Writing(bool wait) {
-    while (!(mine_ = __atomic_exchange_n(&g_writing, 1, __ATOMIC_ACQUIRE) == 0) && wait)
-      snapshot::Call(SYS_sched_yield);
+    while (!(mine_ = __atomic_exchange_n(&g_writing, 1, __ATOMIC_ACQUIRE) == 0) && wait) Call(SYS_sched_yield);
   }
   RECRASH_SIGNAL_SAFE ~Writing() {
     if (mine_) __atomic_store_n(&g_writing, 0, __ATOMIC_RELEASE);
@@ -65,7 +68,7 @@ Stub* StubHolding(uint64_t address) {
 // /proc/PID/task has two links and one for each thread.
 bool OtherThreads() {
   struct stat status = {};
-  return snapshot::Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) != 0 || status.st_nlink != 3;
+  return Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) != 0 || status.st_nlink != 3;
 }
 
 // The stub that the prefix of an entry leads to already.
@@ -229,7 +232,7 @@ bool IsThere(const Stub& stub) {
   PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub), expected);
   const iovec to = {found, sizeof found};
   const iovec from = {reinterpret_cast<void*>(stub.entry - abi::kEntryPrefixSize), sizeof found};
-  const long read = snapshot::Call(SYS_process_vm_readv, snapshot::Call(SYS_getpid), &to, 1, &from, 1, 0);
+  const long read = Call(SYS_process_vm_readv, Call(SYS_getpid), &to, 1, &from, 1, 0);
   return read == static_cast<long>(sizeof found) && memcmp(expected, found, sizeof found) == 0;
 }
 
@@ -292,4 +295,4 @@ CodePlace CompiledPlace(CodePlace place) {
   return stub != nullptr ? CodePlace{CompiledAddress(*stub, place.pc), place.sp} : place;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

@@ -11,7 +11,7 @@
 #include "agent/client/watch/stub.h"
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 
 struct PatchCounts {
   uint32_t wanted = 0;           // functions of the profile
@@ -30,7 +30,7 @@ ProfileRead PatchProfiled(const char* profile, PatchCounts* counts);
 // First chance: every function of the loaded modules that has a patchable entry.
 void PatchAll(PatchCounts* counts);
 
-// snapshot::SwitchEntries.
+// record::SwitchEntries.
 RECRASH_SIGNAL_SAFE uint64_t SwitchPatchedEntries(const uint64_t* counters, size_t count, bool patched, bool alone);
 
 // Entries that have a stub.
@@ -50,6 +50,6 @@ struct CodePlace {
 // the trampoline, where the stack may have been full; else as it is.
 RECRASH_SIGNAL_SAFE CodePlace CompiledPlace(CodePlace place);
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_PATCHER_H_

@@ -40,7 +40,7 @@ extern "C" long Sink(const void* what, long size) {
 
 extern "C" const char __executable_start[];  // the linker's: where address 0 of the file is
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 using testing::HasSubstr;
@@ -495,4 +495,4 @@ TEST_F(Patcher, TellsThePlaceOfADisplacedInstruction) {
 }
 
 }  // namespace
-}  // namespace recrash::client
+}  // namespace recrash::watch

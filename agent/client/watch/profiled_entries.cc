@@ -10,7 +10,13 @@
 #include "agent/client/watch/symbol_scan.h"
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
+
+using abi::FrameTable;
+using signal_safe::kMostProfileBytes;
+using signal_safe::LineKind;
+using signal_safe::NextProfileLine;
+using signal_safe::ProfileLine;
 
 Pages::~Pages() {
   if (data_ != nullptr) munmap(data_, size_);
@@ -186,4 +192,4 @@ void ProfiledEntries::SortAndUnite() {
   count_ = kept;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

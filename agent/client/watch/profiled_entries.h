@@ -8,7 +8,7 @@
 #include "agent/client/watch/loaded_modules.h"
 #include "agent/client/watch/patcher.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // Pages of its own, zeroed, gone with it.
 class Pages {
@@ -53,7 +53,7 @@ class ProfiledEntries {
 
   static size_t Patchable(const LoadedModule& module, uint64_t* entries);
   void ReadLines(const char* begin, const char* end, PatchCounts* counts);
-  void TakeLine(const ProfileLine& line, PatchCounts* counts);
+  void TakeLine(const signal_safe::ProfileLine& line, PatchCounts* counts);
   Name* FindName(uint64_t hash);
   void FindByName(PatchCounts* counts);
   static void TakeSymbol(uint64_t address, uint64_t hash, void* self);
@@ -74,6 +74,6 @@ class ProfiledEntries {
   const LoadedModule* scanned_ = nullptr;
 };
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_PROFILED_ENTRIES_H_

@@ -5,7 +5,7 @@
 #include "agent/client/watch/instruction.h"
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 constexpr size_t kMostScanned = 1 << 20;
@@ -203,4 +203,4 @@ uint64_t CompiledAddress(const Stub& stub, uint64_t pc) {
   return displaced + (stub.copied < stub.displaced ? stub.copied : stub.displaced);
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

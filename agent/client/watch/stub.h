@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // Why an entry stays as it is.
 enum class Refusal : uint8_t {
@@ -82,6 +82,6 @@ void EntryJump(const Stub& stub, uint8_t (&out)[kShortJumpSize]);
 // Where in the function as it was compiled a thread stands whose pc is in the stub.
 uint64_t CompiledAddress(const Stub& stub, uint64_t pc);
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_STUB_H_

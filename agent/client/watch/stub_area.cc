@@ -9,7 +9,7 @@
 #define MAP_FIXED_NOREPLACE 0x100000  // older kernels take the address as a wish, which will do
 #endif
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 constexpr uint64_t kPage = 4096;
@@ -67,4 +67,4 @@ void DropStubArea(StubArea* area) {
   *area = StubArea();
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

@@ -7,7 +7,7 @@
 
 #include "agent/client/watch/stub.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // First the pointer that stubs call through, in the place of one stub; then the stubs; on pages of their own, which
 // stay writable, their counters; then a page that nobody may touch, so that the kernel unites them with no other
@@ -30,6 +30,6 @@ StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity);
 bool SealStubs(StubArea* area);
 void DropStubArea(StubArea* area);
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_STUB_AREA_H_

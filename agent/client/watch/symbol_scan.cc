@@ -7,7 +7,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 class ElfView {
@@ -71,4 +71,4 @@ SymbolTable VisitFunctions(int file, SymbolVisitor visitor, void* argument) {
   return found;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

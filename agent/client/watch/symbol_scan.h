@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // `address` is the file's, `hash` abi::HashLinkageName of its name.
 using SymbolVisitor = void (*)(uint64_t address, uint64_t hash, void* argument);
@@ -14,6 +14,6 @@ enum class SymbolTable : uint8_t { kNone, kExported, kWhole };
 // Visits each function that the file defines: of .symtab, else of .dynsym, which has only what is exported.
 SymbolTable VisitFunctions(int file, SymbolVisitor visitor, void* argument);
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_SYMBOL_SCAN_H_

@@ -5,10 +5,10 @@
 
 #include "agent/base/signal_safe/system_call.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
-using snapshot::Call;
+using signal_safe::Call;
 
 constexpr uint64_t kPage = 4096;
 
@@ -47,4 +47,4 @@ bool TextCopy::Commit() {
   return true;
 }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

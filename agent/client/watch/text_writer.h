@@ -14,7 +14,7 @@
 
 #include "shadowstack/abi.h"
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // One executable segment, and the file behind it.
 struct CodeSegment {
@@ -44,6 +44,6 @@ class TextCopy {
   uint64_t size_ = 0;
 };
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_TEXT_WRITER_H_

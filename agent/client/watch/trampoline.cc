@@ -152,7 +152,7 @@ recrash_entry_trampoline:
   .popsection
 )");
 
-namespace recrash::client {
+namespace recrash::watch {
 namespace {
 
 constexpr uint32_t kLegacySize = 512;
@@ -189,4 +189,4 @@ void SetStackLow(uint64_t low) { recrash_stack_low = low; }
 
 TrampolineCode Trampoline() { return recrash_entry_trampoline; }
 
-}  // namespace recrash::client
+}  // namespace recrash::watch

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-namespace recrash::client {
+namespace recrash::watch {
 
 // Finds out which registers this processor and kernel have. Before the first stub runs.
 void PrepareTrampoline();
@@ -17,6 +17,6 @@ TrampolineCode Trampoline();  // not for calling from C++
 // It begins with so many pushes, an instruction of one byte each; behind them it has seen that there is room for more.
 constexpr unsigned kTrampolinePushes = 2;
 
-}  // namespace recrash::client
+}  // namespace recrash::watch
 
 #endif  // RECRASH_AGENT_CLIENT_WATCH_TRAMPOLINE_H_
