@@ -7,7 +7,8 @@
 //   raw_writer.cc  the fallback without a collector
 //   threads.cc     a block of ours for each thread: alternate stack, throw record
 //   caught_in_main.cc  exceptions that only main catches
-//   snapshot/      second chance: entries patched by a profile, memory kept as it is there
+//   second_chance.cc   which entries are watched
+//   watch/, record/    entries that are patched, and what is recorded there
 //   exceptions.cc  __cxa_throw, __cxa_begin_catch, std::terminate
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
@@ -17,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/client/record/recorder.h"
 #include "shadowstack/abi.h"
 
 extern "C" __attribute__((visibility("hidden"))) char recrash_sealed_begin[], recrash_sealed_end[];  // state.ld
@@ -34,14 +36,11 @@ struct Options {
   uint32_t memory_mib;
   uint32_t throw_stack;  // bytes; 0: no copy
   uint32_t exceptions_main;
-  uint32_t quiet;                // nothing is said on stderr
-  uint32_t snapshot_cpu;         // percent of the program's CPU time; 0: no snapshots
-  uint32_t snapshot_memory_mib;  // 0: no snapshots
-  uint32_t snapshot_pause_ms;
-  uint32_t snapshot_depth;  // of copies where the kernel tracks no writes; 0: no snapshots there
-  uint32_t adaptive;        // 0: no; 1: yes; 2: as the program was built
+  uint32_t quiet;     // nothing is said on stderr
+  uint32_t adaptive;  // 0: no; 1: yes; 2: as the program was built
+  record::Settings snapshots;
 };
-inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 1, 64, 5, 3, 2};
+inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 2, {1, 64, 5, 3, 0}};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -70,7 +69,6 @@ struct State {
   void (*signal_handler)(int, siginfo_t*, void*);  // Breakpad's
   int32_t process;                                 // that started up: not its children's, of fork or vfork
   uint32_t earlier_handlers;                       // failures were handled before us
-  uint32_t adaptive;                               // every function with a patchable entry is watched
   uint32_t thread_key;
   uint32_t thread_key_valid;
   char options_text[512];
@@ -98,7 +96,7 @@ extern abi::CrashRecord g_record;
 // One for each thread, below the alternate stack's top; made before the thread starts.
 struct ThreadBlock {
   abi::ThrowRecord thrown;
-  uint64_t stack_low;  // of the thread's own stack; 0 when not known
+  uint64_t stack_low;  // of the thread's own stack, 0 when not known; its size, until the thread runs
   uint64_t stack_high;
   uint32_t is_main;
   uint32_t terminating;  // std::terminate was entered with `thrown`

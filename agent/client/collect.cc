@@ -20,7 +20,6 @@
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
-#include "agent/client/record/recorder.h"
 #include "agent/client/type_name.h"
 
 namespace recrash::client {

@@ -133,8 +133,9 @@ void FindProfile() {
 void StartSecondChance() {
   FindProfile();
   const uint32_t asked = g_state.options.adaptive;
-  g_state.adaptive = asked == 1 || (asked != 0 && ProgramIsAdaptive()) ? 1 : 0;
-  if (g_state.adaptive != 0)
+  g_state.options.snapshots.adaptive = asked == 1 || (asked != 0 && ProgramIsAdaptive()) ? 1 : 0;
+  record::StartRecording(&g_state.options.snapshots);
+  if (g_state.options.snapshots.adaptive != 0)
     WatchAll();
   else if (g_progress.profile[0] != 0)
     Apply();

@@ -51,15 +51,15 @@ void ParseOptions(const char* text) {
     else if (is("exceptions"))
       g_state.options.exceptions_main = strncmp(value, "main", 4) == 0;
     else if (is("snapshot_cpu"))
-      g_state.options.snapshot_cpu = static_cast<uint32_t>(ReadNumber(value, 10));
+      g_state.options.snapshots.cpu_percent = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("snapshot_memory"))
-      g_state.options.snapshot_memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
+      g_state.options.snapshots.memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("adaptive"))
       g_state.options.adaptive = *value != '0';
     else if (is("snapshot_pause"))
-      g_state.options.snapshot_pause_ms = static_cast<uint32_t>(ReadNumber(value, 10));
+      g_state.options.snapshots.pause_ms = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (is("snapshot_depth"))
-      g_state.options.snapshot_depth = static_cast<uint32_t>(ReadNumber(value, 10));
+      g_state.options.snapshots.depth = static_cast<uint32_t>(ReadNumber(value, 10));
     else if (length != 0 && !is("files")) {  // files: the collector's
       char line[384];
       Text message(line);
@@ -76,11 +76,11 @@ void ParseOptions(const char* text) {
   if (g_state.options.throw_stack > kMost) g_state.options.throw_stack = kMost;
   // The log's numbers of pages have 32 bits, and address space is reserved for all of it.
   constexpr uint32_t kMostSnapshotMemory = 16 << 10;
-  if (g_state.options.snapshot_memory_mib > kMostSnapshotMemory)
-    g_state.options.snapshot_memory_mib = kMostSnapshotMemory;
-  if (g_state.options.snapshot_cpu > 100) g_state.options.snapshot_cpu = 100;
+  if (g_state.options.snapshots.memory_mib > kMostSnapshotMemory)
+    g_state.options.snapshots.memory_mib = kMostSnapshotMemory;
+  if (g_state.options.snapshots.cpu_percent > 100) g_state.options.snapshots.cpu_percent = 100;
   constexpr uint32_t kMostSnapshotDepth = 100;
-  if (g_state.options.snapshot_depth > kMostSnapshotDepth) g_state.options.snapshot_depth = kMostSnapshotDepth;
+  if (g_state.options.snapshots.depth > kMostSnapshotDepth) g_state.options.snapshots.depth = kMostSnapshotDepth;
   if (g_state.options.timeout_seconds == 0) g_state.options.timeout_seconds = 1;
 }
 
@@ -169,6 +169,7 @@ void Prepare() {
   if (getenv("RECRASH_REPLAY") != nullptr) {
     g_state.mode = Mode::kReplay;
     g_state.options = kDefaultOptions;
+    g_state.options.snapshots = {};
     JoinReplay();
     return InstallExceptionHooks();
   }

@@ -27,8 +27,6 @@ extern "C" void* __libc_stack_end;  // of ld.so: the main thread's stack pointer
 namespace recrash::client {
 namespace {
 
-using watch::SetStackLow;
-
 constexpr size_t kPage = 4096;
 // Ours and Breakpad's frames take 3 KiB, the kernel's signal frame 1 to 11 KiB (AVX-512, AMX), earlier handlers of the
 // program the rest.
@@ -83,18 +81,18 @@ void Adopt(ThreadBlock* block) {
   if (g_state.thread_key_valid != 0) pthread_setspecific(g_state.thread_key, block);
 }
 
-// glibc lays the thread's control block at the top of its stack, also of one that the program supplied.
-void SetStackBounds(ThreadBlock& block, size_t stack_size) {
-  block.stack_high = static_cast<uint64_t>(pthread_self());
-  block.stack_low = block.stack_high - stack_size;
-  SetStackLow(block.stack_low);
+void SetStack(ThreadBlock& block, uint64_t high, uint64_t size) {
+  block.stack_high = high;
+  block.stack_low = high - size;
+  watch::SetStackBounds({block.stack_low, high});
 }
 
 void* RunThread(void* argument) {
   auto* block = static_cast<ThreadBlock*>(argument);
   Adopt(block);
   UseAlternateStack(*block);
-  SetStackBounds(*block, block->stack_low);
+  // glibc lays the thread's control block at the top of its stack, also of one that the program supplied.
+  SetStack(*block, static_cast<uint64_t>(pthread_self()), block->stack_low);
   return block->start(block->argument);
 }
 
@@ -140,11 +138,10 @@ void InstallMainThread() {
   // Breakpad would take one from the program's heap if there were none; one that is there stays.
   if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) UseAlternateStack(*block);
   block->is_main = 1;
-  block->stack_high = RoundUp(reinterpret_cast<uint64_t>(__libc_stack_end), kPage);
   rlimit limit;
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  block->stack_low = block->stack_high - (limited ? limit.rlim_cur : 64ull << 20);
-  SetStackLow(block->stack_low);
+  SetStack(*block, RoundUp(reinterpret_cast<uint64_t>(__libc_stack_end), kPage),
+           limited ? limit.rlim_cur : 64ull << 20);
 }
 
 }  // namespace recrash::client

@@ -8,12 +8,11 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 
+#include "agent/base/signal_safe/other_threads.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/base/signal_safe/undisturbed.h"
-#include "agent/client/client.h"
 #include "agent/client/record/budget.h"
 #include "agent/client/record/entry_copies.h"
 #include "agent/client/record/kept_frames.h"
@@ -24,16 +23,14 @@
 #include "agent/client/record/sweep.h"
 #include "agent/client/record/visits.h"
 #include "agent/client/watch/patcher.h"
+#include "agent/client/watch/trampoline.h"
 #include "shadowstack/entry_hook.h"
 
 namespace recrash::record {
 namespace {
 
-using client::ExistingThreadBlock;
-using client::g_state;
-using client::Mode;
-using client::ThreadBlock;
 using signal_safe::Call;
+using signal_safe::HasOtherThreads;
 using signal_safe::IsFailure;
 using watch::EntryCounter;
 using watch::PatchedEntries;
@@ -65,6 +62,7 @@ struct Alive {
   uint32_t recording;
 };
 
+const Settings* g_settings;
 Alive* g_alive;
 Recorder* g_recorder;
 uint32_t g_beginning;
@@ -82,7 +80,7 @@ RECRASH_SIGNAL_SAFE void* Map(uint64_t size) {
 }
 
 RECRASH_SIGNAL_SAFE bool MapRecorder() {
-  const uint64_t memory = uint64_t{g_state.options.snapshot_memory_mib} << 20;
+  const uint64_t memory = uint64_t{g_settings->memory_mib} << 20;
   constexpr uint32_t kFewest = 1024;
   const auto functions = static_cast<uint32_t>(PatchedEntries()) + kFewest;
   const uint64_t log_size = VersionLog::SizeFor(memory, functions);
@@ -98,7 +96,7 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   log.size = size;
   log.pid = static_cast<int32_t>(Call(SYS_getpid));
   log.stop = recorder->tracking.Open(log.stop_error);
-  if (log.stop != Stop::kNone) FallBackToCopies(log, g_state.options.snapshot_depth);
+  if (log.stop != Stop::kNone) FallBackToCopies(log, g_settings->depth);
   memcpy(log.descriptors, recorder->tracking.descriptors(), sizeof log.descriptors);
   alive->has_log = 1;
   alive->recording = log.stop == Stop::kNone;
@@ -107,9 +105,7 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   return true;
 }
 
-RECRASH_SIGNAL_SAFE bool MayRecord() {
-  return g_state.options.snapshot_cpu != 0 && g_state.options.snapshot_memory_mib != 0;
-}
+RECRASH_SIGNAL_SAFE bool MayRecord() { return g_settings->cpu_percent != 0 && g_settings->memory_mib != 0; }
 
 // At the first entry. False: not in this process, or another thread is at it.
 RECRASH_SIGNAL_SAFE bool Begin() {
@@ -142,11 +138,6 @@ RECRASH_SIGNAL_SAFE uint64_t ThreadPointer() {
   uint64_t pointer = 0;
   asm("movq %%fs:0, %0" : "=r"(pointer));  // the thread control block begins with its own address
   return pointer;
-}
-
-RECRASH_SIGNAL_SAFE bool HasOtherThreads() {
-  struct stat status = {};
-  return Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) == 0 && status.st_nlink > 3;
 }
 
 // The place of a list like `list` among `lists`: that of the last snapshot while nothing has changed, or a free one.
@@ -197,8 +188,8 @@ RECRASH_SIGNAL_SAFE uint64_t ReturnAddress(const EntryRegisters& at) {
 
 RECRASH_SIGNAL_SAFE StackAbove StackAt(uint64_t sp) {
   StackAbove stack = {ThreadPointer(), sp, 0};
-  const ThreadBlock* const block = ExistingThreadBlock();
-  if (block != nullptr && sp >= block->stack_low && sp < block->stack_high) stack.high = block->stack_high;
+  const watch::StackBounds bounds = watch::ThreadStackBounds();
+  if (sp >= bounds.low && sp < bounds.high) stack.high = bounds.high;
   return stack;
 }
 
@@ -230,7 +221,7 @@ RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const Entry& entry,
   frame.function = static_cast<uint32_t>(&entry.function - recorder.log.functions());
   frame.unseen = entry.function.entries - entry.function.reached;
   frame.registers = at;
-  if (g_state.adaptive != 0) recorder.log.KeepFew(frame);
+  if (g_settings->adaptive != 0) recorder.log.KeepFew(frame);
   recorder.log.Add(frame);
   return Outcome::kTaken;
 }
@@ -273,25 +264,25 @@ RECRASH_SIGNAL_SAFE Purse PurseOf(const Recorder& recorder, int64_t level) {
 
 // An overdrawn bucket is no reason where all of the CPU time may be taken.
 RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
-  const uint32_t percent = g_state.options.snapshot_cpu;
+  const uint32_t percent = g_settings->cpu_percent;
   recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), percent);
   if (percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;
-  if (g_state.adaptive == 0) return budget.level() > 0;
+  if (g_settings->adaptive == 0) return budget.level() > 0;
   return budget.level() >
          budget.cap() * NeededPermille(entry.function.inclusive_ns, PurseOf(recorder, budget.level())) / 1000;
 }
 
 RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   LogFigures& figures = recorder.log.header().figures;
-  const uint32_t percent = g_state.options.snapshot_cpu;
+  const uint32_t percent = g_settings->cpu_percent;
   const uint64_t begun = ThreadTime();
   if (!MayPay(recorder, entry)) {
     ++figures.skipped_budget;
-    if (g_state.adaptive == 0) Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
+    if (g_settings->adaptive == 0) Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
     return;
   }
-  const uint64_t longest = uint64_t{g_state.options.snapshot_pause_ms} * 1000000;
+  const uint64_t longest = uint64_t{g_settings->pause_ms} * 1000000;
   const uint64_t pages = figures.pages_copied;
   const Outcome outcome = TakeSnapshot(recorder, entry, begun + longest);
   Count(figures, outcome);
@@ -304,17 +295,17 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   const uint64_t cost = ThreadTime() - begun;
   Pay(recorder, entry.function, cost, FaultCost(figures, pages));
   // What was broken off goes on at the function's next entry.
-  if (outcome != Outcome::kPause && g_state.adaptive == 0) Policy::Delay(entry.function, entry.now, cost, percent);
+  if (outcome != Outcome::kPause && g_settings->adaptive == 0) Policy::Delay(entry.function, entry.now, cost, percent);
 }
 
 // `alone`: no signal handler has interrupted anybody, as far as can be told.
 RECRASH_SIGNAL_SAFE void SweepFunctions(Recorder& recorder, uint64_t now, bool alone) {
   LogHeader& log = recorder.log.header();
-  const uint64_t cost = recorder.sweep.Run(recorder.log, now, g_state.options.snapshot_cpu, alone && !HasOtherThreads(),
-                                           SwitchPatchedEntries);
+  const uint64_t cost =
+      recorder.sweep.Run(recorder.log, now, g_settings->cpu_percent, alone && !HasOtherThreads(), SwitchPatchedEntries);
   log.figures.entries_ns += cost;
   recorder.budget.SpendUpTo(cost);
-  recorder.policy.Adjust(cost, recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), g_state.options.snapshot_cpu));
+  recorder.policy.Adjust(cost, recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), g_settings->cpu_percent));
 }
 
 // The place on the stack may be that of a frame that is kept, and whoever is busy moves frames about.
@@ -344,11 +335,11 @@ RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
 
 // Without the clock of the process, which costs more than all the rest: what the bucket held a while ago.
 RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
-  if (g_state.options.snapshot_cpu >= 100) return true;
+  if (g_settings->cpu_percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;
-  if (g_state.adaptive == 0) return budget.IsHalfFull() || Policy::IsDue(entry.function, entry.now);
+  if (g_settings->adaptive == 0) return budget.IsHalfFull() || Policy::IsDue(entry.function, entry.now);
   const Purse purse =
-      PurseOf(recorder, budget.level() + recorder.sweep.IncomeSince(entry.now, g_state.options.snapshot_cpu));
+      PurseOf(recorder, budget.level() + recorder.sweep.IncomeSince(entry.now, g_settings->cpu_percent));
   return recorder.policy.WorthIt(entry.function, entry.interval, entry.nested, purse, entry.now);
 }
 
@@ -361,8 +352,8 @@ RECRASH_SIGNAL_SAFE void Visit(Recorder& recorder, Entry& entry) {
 
 // While there is plenty, every entry of a profile's functions gets a snapshot.
 RECRASH_SIGNAL_SAFE bool MaySkip(const Recorder& recorder) {
-  if (g_state.options.snapshot_cpu >= 100) return false;
-  return g_state.adaptive != 0 || !recorder.budget.IsHalfFull();
+  if (g_settings->cpu_percent >= 100) return false;
+  return g_settings->adaptive != 0 || !recorder.budget.IsHalfFull();
 }
 
 RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, EntryCounter* counter,
@@ -395,6 +386,8 @@ RECRASH_SIGNAL_SAFE void OnEntry(const EntryRegisters& at, EntryCounter* counter
 
 }  // namespace
 
+void StartRecording(const Settings* settings) { g_settings = settings; }
+
 uint64_t SnapshotLogAddress() {
   const Alive* alive = __atomic_load_n(&g_alive, __ATOMIC_ACQUIRE);
   return alive != nullptr && alive->has_log != 0 ? g_recorder->log.header().start : 0;
@@ -403,7 +396,5 @@ uint64_t SnapshotLogAddress() {
 }  // namespace recrash::record
 
 extern "C" void recrash_on_entry(const EntryRegisters* at, int32_t* counter) {
-  using namespace recrash;
-  if (client::g_state.mode != client::Mode::kLive) return;
-  record::OnEntry(*at, counter);
+  if (recrash::record::g_settings != nullptr) recrash::record::OnEntry(*at, counter);
 }

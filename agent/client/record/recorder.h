@@ -9,6 +9,18 @@
 
 namespace recrash::record {
 
+struct Settings {
+  uint32_t cpu_percent;  // of the program's CPU time; 0: nothing is recorded
+  uint32_t memory_mib;   // 0: nothing is recorded
+  uint32_t pause_ms;     // the longest that a snapshot may take of its thread's CPU time
+  uint32_t depth;        // of copies where the kernel tracks no writes; 0: nothing is recorded there
+  uint32_t adaptive;     // all functions are watched: snapshots by benefit, not by a profile
+};
+
+// Entries of patched functions are recorded from now on. `settings` must live as long as the process; it is read at
+// each entry.
+void StartRecording(const Settings* settings);
+
 // Where the log lies that the collector is to read; 0: nothing was recorded in this process.
 RECRASH_SIGNAL_SAFE uint64_t SnapshotLogAddress();
 

@@ -2,14 +2,12 @@
 // (profiled_entries.cc), the entries stubs, and only when the stubs are executable does the code lead to them.
 #include "agent/client/watch/patcher.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/other_threads.h"
 #include "agent/base/signal_safe/system_call.h"
-#include "agent/client/client.h"
 #include "agent/client/watch/entry_edits.h"
 #include "agent/client/watch/profiled_entries.h"
 #include "agent/client/watch/stub_area.h"
@@ -63,12 +61,6 @@ Stub* StubHolding(uint64_t address) {
   for (size_t i = 0; i < AreaCount(); ++i)
     if (Stub* stub = g_areas.area[i].stubs.Holding(address)) return stub;
   return nullptr;
-}
-
-// /proc/PID/task has two links and one for each thread.
-bool OtherThreads() {
-  struct stat status = {};
-  return Call(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &status, 0) != 0 || status.st_nlink != 3;
 }
 
 // The stub that the prefix of an entry leads to already.
@@ -177,7 +169,7 @@ class ModulePatch {
 };
 
 void PatchEntries(ProfiledEntries& entries, PatchCounts* counts) {
-  const bool other_threads = OtherThreads();
+  const bool other_threads = signal_safe::HasOtherThreads();
   const Writing writing(/*wait=*/true);
   for (size_t i = 0; i < entries.count();) {
     LoadedModule* module = entries.ModuleOf(i);

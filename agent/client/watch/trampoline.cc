@@ -155,6 +155,8 @@ recrash_entry_trampoline:
 namespace recrash::watch {
 namespace {
 
+__attribute__((tls_model("initial-exec"))) thread_local uint64_t t_stack_high;
+
 constexpr uint32_t kLegacySize = 512;
 constexpr uint32_t kKept = 0xe7;  // x87, SSE, AVX, and the three parts of AVX-512
 
@@ -185,7 +187,12 @@ void PrepareTrampoline() {
   recrash_xsave_size = recrash_xsave_mask == 0 ? kLegacySize : SizeOf(recrash_xsave_mask);
 }
 
-void SetStackLow(uint64_t low) { recrash_stack_low = low; }
+void SetStackBounds(StackBounds bounds) {
+  recrash_stack_low = bounds.low;
+  t_stack_high = bounds.high;
+}
+
+StackBounds ThreadStackBounds() { return {recrash_stack_low, t_stack_high}; }
 
 TrampolineCode Trampoline() { return recrash_entry_trampoline; }
 

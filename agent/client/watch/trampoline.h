@@ -4,13 +4,20 @@
 
 #include <stdint.h>
 
+#include "shadowstack/abi.h"
+
 namespace recrash::watch {
 
 // Finds out which registers this processor and kernel have. Before the first stub runs.
 void PrepareTrampoline();
 
-// Where this thread's stack ends; 0: not known, and then the trampoline takes whatever it needs.
-void SetStackLow(uint64_t low);
+// The stack that this thread was started with; zeros: not known, and then the trampoline takes whatever it needs.
+struct StackBounds {
+  uint64_t low;
+  uint64_t high;
+};
+void SetStackBounds(StackBounds bounds);
+RECRASH_SIGNAL_SAFE StackBounds ThreadStackBounds();
 
 using TrampolineCode = void (*)();
 TrampolineCode Trampoline();  // not for calling from C++
