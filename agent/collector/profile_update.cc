@@ -14,6 +14,7 @@
 
 #include "agent/elf/code_image.h"
 #include "agent/elf/elf_notes.h"
+#include "shadowstack/modes.h"
 
 namespace recrash {
 namespace {
@@ -146,7 +147,8 @@ class StackReader {
 };
 
 bool LearnsProfiles(const std::string& mode) {
-  return mode.find("second-chance") != std::string::npos || mode == "adaptive";
+  const abi::ModeTraits* const traits = abi::ModeNamed(mode);
+  return traits != nullptr && traits->patchable;
 }
 
 // The functions of the profile that were entered in this run, with its counters.

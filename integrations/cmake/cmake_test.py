@@ -1,6 +1,7 @@
 """find_package(recrash) from an installed tree, in projects as users write them."""
 
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -91,6 +92,13 @@ class Instrument(Project):
         error = self.configure(compiler="g++", expect=1).stderr
         self.assertIn(f"recrash_instrument needs Clang {harness.LLVM}", " ".join(error.split()))
         self.assertIn("found GNU", " ".join(error.split()))
+
+    def test_knows_the_modes_of_the_pass(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        modes = re.findall(r'{Mode::\w+, "([^"]+)"', (root / "shadowstack/modes.h").read_text())
+        self.assertGreaterEqual(len(modes), 5)
+        known = re.search(r'ARG_MODE MATCHES "\^\(([^)]+)\)', (root / "integrations/cmake/RecrashInstrument.cmake").read_text())[1]
+        self.assertEqual(known.replace("\\", "").split("|"), modes)
 
     def test_does_not_guess(self):
         for call in ("recrash_instrument(nothing)", "recrash_instrument(greeter MODE fast)",

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "shadowstack/modes.h"
+
 namespace recrash::compiler {
 namespace {
 
@@ -85,9 +87,6 @@ constexpr std::array<std::string_view, 6> kNoProgramForLinker = {"-shared", "--s
                                                                  "-r",      "-i",       "--relocatable"};
 
 constexpr std::array<std::string_view, 8> kHeaderSuffixes = {"h", "hh", "hp", "hpp", "hxx", "h++", "H", "HPP"};
-
-constexpr std::array<std::string_view, 5> kModes = {"references", "full", "second-chance", "references+second-chance",
-                                                    "adaptive"};
 
 enum class InputKind { kSource, kHeader, kOther };
 
@@ -229,10 +228,10 @@ std::string Complaint(std::string_view word) {
     return "";
   }
   if (name == "-recrash-mode") {
-    if (Contains(kModes, value)) return "";
-    return std::string(word) +
-           ": the modes are references, full, second-chance, references+second-chance "
-           "and adaptive";
+    if (abi::ModeNamed(value) != nullptr) return "";
+    std::string known;
+    for (const abi::ModeTraits& mode : abi::kModes) known += (known.empty() ? "" : ", ") + std::string(mode.name);
+    return std::string(word) + ": the modes are " + known;
   }
   if (name == "-recrash-depth") {
     if (value == "0" || value == "1" || value == "2") return "";

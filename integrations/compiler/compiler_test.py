@@ -203,7 +203,7 @@ class Installed(unittest.TestCase):
         self.assertIn("error:", self.run_command(self.cc, "-c", "missing.c", status=1).stderr)
         done = self.run_command(self.cc, "-recrash-mode=most", "-c", "program.c", status=2)
         self.assertEqual(done.stderr, "recrash-clang: error: -recrash-mode=most: the modes are references, full, "
-                                      "second-chance, references+second-chance and adaptive\n")
+                                      "second-chance, references+second-chance, adaptive\n")
         self.environment["RECRASH_SUPPORT_DIR"] = "/nowhere"
         done = self.run_command(self.cxx, "-c", "program.cpp", status=4)
         self.assertIn("needs /nowhere/recrash-pass.so, which is not there", done.stderr)

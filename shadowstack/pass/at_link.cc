@@ -27,7 +27,7 @@ void EraseUnused(llvm::GlobalVariable& variable) {
 
 void Defer(llvm::Function& function, const Deferred& deferred) {
   const auto& [options, wish] = deferred;
-  const std::string fields[kFields] = {ModeName(options.mode),
+  const std::string fields[kFields] = {TraitsOf(options.mode).name,
                                        llvm::itostr(wish.depth.value_or(options.depth)),
                                        options.std_functions ? "std" : "",
                                        wish.monitored ? (*wish.monitored ? "always" : "never") : "",
@@ -43,7 +43,7 @@ std::optional<Deferred> TakeDeferred(llvm::Function& function) {
   function.removeFnAttr(kAttribute);
   if (fields.size() != kFields) return std::nullopt;
   Deferred deferred;
-  deferred.options.mode = ModeNamed(fields[kMode]).value_or(Mode::kReferences);
+  if (const abi::ModeTraits* mode = abi::ModeNamed(fields[kMode])) deferred.options.mode = mode->mode;
   fields[kDepth].getAsInteger(10, deferred.options.depth);
   deferred.options.std_functions = !fields[kStd].empty();
   deferred.options.report = fields[kReport].str();

@@ -89,11 +89,12 @@ Choice Instrument(llvm::Function& function, const Options& options, const Wish& 
   Options own = options;
   own.depth = choice.depth;
   Recorded recorded;
-  if (KeepsArguments(own.mode) && !function.arg_empty()) recorded = AddRecord(function, own, effects.For(own));
+  if (TraitsOf(own.mode).keeps_arguments && !function.arg_empty())
+    recorded = AddRecord(function, own, effects.For(own));
   choice.record_bytes = recorded.bytes;
-  const bool is_patchable = HasPatchableEntries(own.mode) && MakeEntryPatchable(function, recorded.stores_at_entry);
+  const bool is_patchable = TraitsOf(own.mode).patchable && MakeEntryPatchable(function, recorded.stores_at_entry);
   if (recorded.described || is_patchable) return choice;
-  return {false, HasPatchableEntries(own.mode) ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0, 0};
+  return {false, TraitsOf(own.mode).patchable ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0, 0};
 }
 
 }  // namespace
@@ -113,7 +114,7 @@ void InstrumentAtCompile(llvm::Module& module) {
   }
   AddBuildNote(module, request->options);
   if (request->options.report.empty()) return;
-  const std::string title = module.getModuleIdentifier() + ", mode " + ModeName(request->options.mode);
+  const std::string title = module.getModuleIdentifier() + ", mode " + TraitsOf(request->options.mode).name;
   if (llvm::Error error = report.Write(request->options.report, title)) Fail(module, std::move(error));
 }
 

@@ -35,7 +35,7 @@ bool HasBuildNote(const llvm::Module& module) {
 }
 
 void AddBuildNote(llvm::Module& module, const Options& options) {
-  const std::string text = std::string("mode=") + ModeName(options.mode) + ";version=" + options.version;
+  const std::string text = std::string("mode=") + TraitsOf(options.mode).name + ";version=" + options.version;
   std::string bytes;
   AppendWord(bytes, sizeof(abi::kNoteOwner));
   AppendWord(bytes, static_cast<uint32_t>(text.size() + 1));

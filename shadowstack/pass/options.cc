@@ -1,5 +1,8 @@
 #include "shadowstack/pass/options.h"
 
+#include <iterator>
+#include <utility>
+
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/CommandLine.h"
 #include "shadowstack/pass/wish.h"
@@ -9,13 +12,14 @@ namespace {
 
 namespace cl = llvm::cl;
 
+template <size_t... Index>
+cl::ValuesClass ModeValues(std::index_sequence<Index...>) {
+  return cl::values(cl::OptionEnumValue{abi::kModes[Index].name, static_cast<int>(abi::kModes[Index].mode),
+                                        abi::kModes[Index].meaning}...);
+}
+
 cl::opt<Mode> mode_option("recrash-mode", cl::desc("What recrash keeps of each call"), cl::init(Mode::kReferences),
-                          cl::values(clEnumValN(Mode::kReferences, "references", "argument words"),
-                                     clEnumValN(Mode::kFull, "full", "argument words and used fields"),
-                                     clEnumValN(Mode::kSecondChance, "second-chance", "nothing but patchable entries"),
-                                     clEnumValN(Mode::kReferencesAndSecondChance, "references+second-chance",
-                                                "argument words and patchable entries"),
-                                     clEnumValN(Mode::kAdaptive, "adaptive", "the same, watched without a profile")));
+                          ModeValues(std::make_index_sequence<std::size(abi::kModes)>()));
 cl::opt<int> depth_option("recrash-depth", cl::desc("How far mode full follows pointers (0, 1 or 2)"), cl::init(1));
 cl::opt<std::string> version_option("recrash-version", cl::desc("Identifier of this build, shown in reports"));
 cl::opt<bool> std_option("recrash-std", cl::desc("Instrument functions of namespace std as well"), cl::init(false));
@@ -43,35 +47,6 @@ llvm::Expected<Options> OptionsFromCommandLine() {
   options.lto = lto_option;
   options.report = report_option;
   return options;
-}
-
-const char* ModeName(Mode mode) {
-  switch (mode) {
-    case Mode::kReferences:
-      return "references";
-    case Mode::kFull:
-      return "full";
-    case Mode::kSecondChance:
-      return "second-chance";
-    case Mode::kReferencesAndSecondChance:
-      return "references+second-chance";
-    case Mode::kAdaptive:
-      return "adaptive";
-  }
-  return "";
-}
-
-std::optional<Mode> ModeNamed(llvm::StringRef name) {
-  for (const Mode mode :
-       {Mode::kReferences, Mode::kFull, Mode::kSecondChance, Mode::kReferencesAndSecondChance, Mode::kAdaptive})
-    if (name == ModeName(mode)) return mode;
-  return std::nullopt;
-}
-
-bool KeepsArguments(Mode mode) { return mode != Mode::kSecondChance; }
-
-bool HasPatchableEntries(Mode mode) {
-  return mode == Mode::kSecondChance || mode == Mode::kReferencesAndSecondChance || mode == Mode::kAdaptive;
 }
 
 }  // namespace recrash::pass

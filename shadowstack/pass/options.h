@@ -2,22 +2,15 @@
 #ifndef RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
 #define RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "shadowstack/modes.h"
 
 namespace recrash::pass {
 
-enum class Mode {
-  kReferences,                 // the argument words themselves
-  kFull,                       // and copies of the fields that the function uses through them
-  kSecondChance,               // nothing; but entries can be patched
-  kReferencesAndSecondChance,  // the argument words, and entries can be patched
-  kAdaptive,                   // the same, and the agent watches all of them from the start
-};
+using abi::Mode;
 
 enum class Step { kCompile, kLink };
 
@@ -32,12 +25,6 @@ struct Options {
 };
 
 llvm::Expected<Options> OptionsFromCommandLine();
-
-// As the command line spells it: "references+second-chance".
-const char* ModeName(Mode mode);
-std::optional<Mode> ModeNamed(llvm::StringRef name);
-bool KeepsArguments(Mode mode);
-bool HasPatchableEntries(Mode mode);
 
 }  // namespace recrash::pass
 

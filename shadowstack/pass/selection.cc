@@ -41,7 +41,7 @@ bool IsCompilerMade(llvm::StringRef name) {
 std::optional<Reason> Obstacle(const llvm::Function& function, const Options& options) {
   if (IsCompilerMade(function.getName())) return Reason::kCompilerMade;
   // Without arguments there is nothing to record; entered with a state it is all the same.
-  if (function.arg_empty() && !HasPatchableEntries(options.mode)) return Reason::kNoArguments;
+  if (function.arg_empty() && !TraitsOf(options.mode).patchable) return Reason::kNoArguments;
   if (!IsSupportedConvention(function.getCallingConv())) return Reason::kConvention;
   if (function.hasFnAttribute(llvm::Attribute::Naked)) return Reason::kNaked;
   if (function.isPresplitCoroutine()) return Reason::kNotSplit;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/profile_line.h"
+#include "shadowstack/modes.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
 #include "testgen/symbols/dwarf/names.h"
@@ -44,7 +45,8 @@ Result<Crash> Crash::Read(const std::string& report, const std::string& program)
   if (!material) return material.error();
   crash.material = *std::move(material);
   const Report& read = crash.material.report;
-  if (read.process.mode.find("second-chance") == std::string::npos) return crash;
+  const abi::ModeTraits* const mode = abi::ModeNamed(read.process.mode);
+  if (mode == nullptr || !mode->by_profile) return crash;
   Result<Profile> watched = FunctionsToWatch(read, crash.material.backtrace, crash.material.symbols);
   if (!watched) return watched.error();
   crash.watched = *std::move(watched);
