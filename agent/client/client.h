@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/base/signal_safe/options.h"
 #include "agent/client/record/recorder.h"
 #include "shadowstack/abi.h"
 
@@ -30,17 +31,6 @@ enum class Mode : uint32_t {
   kLive = 1,
   kReplay = 2,  // RECRASH_REPLAY: the replay library owns signals and stacks; throws are still noted
 };
-
-struct Options {
-  uint32_t timeout_seconds;
-  uint32_t memory_mib;
-  uint32_t throw_stack;  // bytes; 0: no copy
-  uint32_t exceptions_main;
-  uint32_t quiet;     // nothing is said on stderr
-  uint32_t adaptive;  // 0: no; 1: yes; 2: as the program was built
-  record::Settings snapshots;
-};
-inline constexpr Options kDefaultOptions = {30, 64, 32 << 10, 0, 0, 2, {1, 64, 5, 3, 0}};
 
 using ThrowFunction = void (*)(void* object, void* type, void (*destructor)(void*));
 using CreateFunction = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
@@ -58,7 +48,8 @@ using SetTerminateFunction = TerminateHandler (*)(TerminateHandler);
 // what the client found out in the replaying process, so it is told to leave this alone (__recrash_replay_keep).
 struct State {
   Mode mode;
-  Options options;
+  signal_safe::Options options;
+  record::Settings snapshots;
   ThrowFunction real_throw;  // these and real_create: null where start-up did not find one
   BeginCatchFunction real_begin_catch;
   SetTerminateFunction real_set_terminate;

@@ -132,10 +132,12 @@ void FindProfile() {
 
 void StartSecondChance() {
   FindProfile();
-  const uint32_t asked = g_state.options.adaptive;
-  g_state.options.snapshots.adaptive = asked == 1 || (asked != 0 && ProgramIsAdaptive()) ? 1 : 0;
-  record::StartRecording(&g_state.options.snapshots);
-  if (g_state.options.snapshots.adaptive != 0)
+  const Options& options = g_state.options;
+  const bool adaptive = options.adaptive == kAsBuilt ? ProgramIsAdaptive() : options.adaptive != 0;
+  g_state.snapshots = {options.snapshot_cpu, options.snapshot_memory_mib, options.snapshot_pause_ms,
+                       options.snapshot_depth, adaptive};
+  record::StartRecording(&g_state.snapshots);
+  if (adaptive)
     WatchAll();
   else if (g_progress.profile[0] != 0)
     Apply();

@@ -22,7 +22,7 @@
 namespace recrash::client {
 
 using signal_safe::CopyText;
-using signal_safe::ReadNumber;
+using signal_safe::ParseOptions;
 using signal_safe::Text;
 
 RECRASH_SEALED State g_state;
@@ -31,57 +31,13 @@ namespace {
 
 bool Executable(const char* path) { return path[0] == '/' && access(path, X_OK) == 0; }
 
-// RECRASH_OPTIONS: name=value, separated by commas or colons.
-void ParseOptions(const char* text) {
-  g_state.options = kDefaultOptions;
-  while (text != nullptr && *text != 0) {
-    const size_t length = strcspn(text, ",:");
-    const char* equals = static_cast<const char*>(memchr(text, '=', length));
-    const size_t name = equals != nullptr ? static_cast<size_t>(equals - text) : length;
-    const char* value = equals != nullptr ? equals + 1 : "";
-    auto is = [&](const char* option) { return strlen(option) == name && memcmp(option, text, name) == 0; };
-    if (is("timeout"))
-      g_state.options.timeout_seconds = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (is("memory"))
-      g_state.options.memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (is("throw_stack"))
-      g_state.options.throw_stack = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (is("quiet"))
-      g_state.options.quiet = *value != '0';
-    else if (is("exceptions"))
-      g_state.options.exceptions_main = strncmp(value, "main", 4) == 0;
-    else if (is("snapshot_cpu"))
-      g_state.options.snapshots.cpu_percent = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (is("snapshot_memory"))
-      g_state.options.snapshots.memory_mib = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (is("adaptive"))
-      g_state.options.adaptive = *value != '0';
-    else if (is("snapshot_pause"))
-      g_state.options.snapshots.pause_ms = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (is("snapshot_depth"))
-      g_state.options.snapshots.depth = static_cast<uint32_t>(ReadNumber(value, 10));
-    else if (length != 0 && !is("files")) {  // files: the collector's
-      char line[384];
-      Text message(line);
-      message << "recrash: RECRASH_OPTIONS: unknown option at \"" << text
-              << "\" ignored; known are timeout, memory, throw_stack, quiet, exceptions, files, snapshot_cpu, "
-                 "snapshot_memory, snapshot_pause, snapshot_depth, adaptive";
-      message << "\n";
-      if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
-    }
-    text += length;
-    if (*text != 0) ++text;
-  }
-  constexpr uint32_t kMost = 1 << 20;
-  if (g_state.options.throw_stack > kMost) g_state.options.throw_stack = kMost;
-  // The log's numbers of pages have 32 bits, and address space is reserved for all of it.
-  constexpr uint32_t kMostSnapshotMemory = 16 << 10;
-  if (g_state.options.snapshots.memory_mib > kMostSnapshotMemory)
-    g_state.options.snapshots.memory_mib = kMostSnapshotMemory;
-  if (g_state.options.snapshots.cpu_percent > 100) g_state.options.snapshots.cpu_percent = 100;
-  constexpr uint32_t kMostSnapshotDepth = 100;
-  if (g_state.options.snapshots.depth > kMostSnapshotDepth) g_state.options.snapshots.depth = kMostSnapshotDepth;
-  if (g_state.options.timeout_seconds == 0) g_state.options.timeout_seconds = 1;
+void TellNotUnderstood(const char* option) {
+  char line[512];
+  Text message(line);
+  message << "recrash: RECRASH_OPTIONS: not understood and ignored from \"" << option << "\" on; options are";
+  for (const signal_safe::OptionRow& row : signal_safe::kOptions) message << " " << row.name;
+  message << "\n";
+  if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
 }
 
 // Absolute, because the program may change its directory before it crashes.
@@ -168,8 +124,7 @@ void Prepare() {
   if (getauxval(AT_SECURE) != 0) return InstallExceptionHooks();
   if (getenv("RECRASH_REPLAY") != nullptr) {
     g_state.mode = Mode::kReplay;
-    g_state.options = kDefaultOptions;
-    g_state.options.snapshots = {};
+    g_state.options = ParseOptions("", TellNotUnderstood);
     JoinReplay();
     return InstallExceptionHooks();
   }
@@ -177,7 +132,7 @@ void Prepare() {
   const ssize_t length = readlink("/proc/self/exe", g_state.program, sizeof g_state.program - 1);
   g_state.program[length > 0 ? length : 0] = 0;
   CopyText(g_state.options_text, getenv("RECRASH_OPTIONS"));
-  ParseOptions(g_state.options_text);
+  g_state.options = ParseOptions(g_state.options_text, TellNotUnderstood);
   FindReportDirectory();
   FindCollector();
   g_state.abort_message = static_cast<const char*>(LookUp(RTLD_DEFAULT, "__abort_msg"));

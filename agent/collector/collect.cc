@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "agent/base/signal_safe/options.h"
 #include "agent/collector/inputs.h"
 #include "agent/collector/snapshots.h"
 #include "agent/process/memory_choice.h"
@@ -155,9 +156,9 @@ void ReadException(const TargetMemory& memory, const abi::CrashRecord& record, R
   report->thrown = std::move(stack);
 }
 
-void ReadMemory(const TargetMemory& memory, Report* report) {
+void ReadMemory(const TargetMemory& memory, uint32_t limit_mib, Report* report) {
   MemoryRequest request;
-  if (const auto mib = NumberOption(report->process.options, "memory"); mib) request.limit = *mib << 20;
+  request.limit = uint64_t{limit_mib} << 20;
   for (const Thread& thread : report->threads) {
     if (thread.failing)
       request.registers.insert(request.registers.begin(), thread.registers);
@@ -172,25 +173,6 @@ void ReadMemory(const TargetMemory& memory, Report* report) {
 }
 
 }  // namespace
-
-std::optional<std::string_view> TextOption(std::string_view options, std::string_view name) {
-  while (!options.empty()) {
-    const size_t end = std::min(options.find_first_of(",:"), options.size());
-    const std::string_view option = options.substr(0, end);
-    options.remove_prefix(std::min(options.size(), end + 1));
-    if (option.starts_with(name) && option.substr(name.size(), 1) == "=") return option.substr(name.size() + 1);
-  }
-  return std::nullopt;
-}
-
-std::optional<uint64_t> NumberOption(std::string_view options, std::string_view name) {
-  const std::optional<std::string_view> text = TextOption(options, name);
-  uint64_t value = 0;
-  if (!text) return std::nullopt;
-  const auto [last, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (problem == std::errc() && last == text->data() + text->size() && value < 1 << 30) return value;
-  return std::nullopt;
-}
 
 Result<Collected> Collect(const CollectRequest& request) {
   Collected collected;
@@ -214,7 +196,10 @@ Result<Collected> Collect(const CollectRequest& request) {
   ReadModules(*memory, &report);
   report.files = ReadOpenFiles(request.pid);
   if (log) LeaveOutDescriptors(*log, &report.files);
-  ReadMemory(*memory, &report);
+  const signal_safe::Options options = signal_safe::ParseOptions(record->options, [&](const char* option) {
+    report.losses.push_back(std::string("RECRASH_OPTIONS: not understood and ignored at \"") + option + "\"");
+  });
+  ReadMemory(*memory, options.memory_mib, &report);
   if (log) {
     ReadSnapshots(*memory, *log, &report);
     report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
@@ -222,7 +207,7 @@ Result<Collected> Collect(const CollectRequest& request) {
     report.losses.push_back("no entry states: their log is damaged, or of another version of recrash");
   }
   // Other threads are still: what they read and write stays as it is.
-  ReadInputs(EmbedsInputs(report.process.options, &report.losses), &report);
+  ReadInputs(options.embed_files != 0, &report);
   stopped->Detach();
   report.process.collect_ns = static_cast<uint64_t>(Nanoseconds(CLOCK_MONOTONIC)) - record->monotonic_ns;
   return collected;

@@ -4,9 +4,7 @@
 
 #include <sys/types.h>
 
-#include <optional>
 #include <string>
-#include <string_view>
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
@@ -32,10 +30,6 @@ struct Collected {
 
 // Stops all threads, reads everything, lets them go.
 Result<Collected> Collect(const CollectRequest& request);
-
-// The value of `name` in RECRASH_OPTIONS (name=value, separated by commas or colons): the first that there is.
-std::optional<std::string_view> TextOption(std::string_view options, std::string_view name);
-std::optional<uint64_t> NumberOption(std::string_view options, std::string_view name);
 
 }  // namespace recrash
 

@@ -164,12 +164,4 @@ std::vector<std::string> NamesIn(const std::string& word) {
 
 void ReadInputs(bool embed, Report* report) { Collection(embed, report).Read(); }
 
-bool EmbedsInputs(std::string_view options, std::vector<std::string>* losses) {
-  const std::string_view value = TextOption(options, "files").value_or("names");
-  if (value != "embed" && value != "names")
-    losses->push_back("RECRASH_OPTIONS=files=" + std::string(value) +
-                      " is not understood (embed or names): only names of input files are kept");
-  return value == "embed";
-}
-
 }  // namespace recrash

@@ -3,7 +3,6 @@
 #define RECRASH_AGENT_COLLECTOR_INPUTS_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "agent/report/report.h"
@@ -16,9 +15,6 @@ std::vector<std::string> NamesIn(const std::string& word);
 // Finds the inputs of report->process and report->files (whose `input` it sets), reads those that fit when `embed`, and
 // hashes them. The program, its modules, and what lies in /proc, /dev and /sys are none. Losses are said in the report.
 void ReadInputs(bool embed, Report* report);
-
-// RECRASH_OPTIONS=files=…: true for `embed`, false for `names` and without it. Anything else is a loss.
-bool EmbedsInputs(std::string_view options, std::vector<std::string>* losses);
 
 }  // namespace recrash
 

@@ -210,15 +210,5 @@ TEST_F(Inputs, ThatCannotBeReadAreNamed) {
   EXPECT_EQ(inputs[0].path, folder_ + "/secret");
 }
 
-TEST(EmbedsInputs, IsAsked) {
-  std::vector<std::string> losses;
-  EXPECT_TRUE(EmbedsInputs("memory=16,files=embed", &losses));
-  EXPECT_FALSE(EmbedsInputs("files=names:memory=16", &losses));
-  EXPECT_FALSE(EmbedsInputs("", &losses));
-  EXPECT_THAT(losses, IsEmpty());
-  EXPECT_FALSE(EmbedsInputs("files=all", &losses));
-  EXPECT_THAT(losses, ElementsAre(HasSubstr("files=all is not understood")));
-}
-
 }  // namespace
 }  // namespace recrash

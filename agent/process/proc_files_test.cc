@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "agent/collector/collect.h"
 #include "agent/collector/report_name.h"
 
 namespace recrash {
@@ -76,14 +75,6 @@ TEST(ReportName, IsHarmlessWhateverTheProgramIsCalled) {
   EXPECT_EQ(ReportBaseName("/x/..", 0, 1), "_.-19700101-000000-1");
   EXPECT_EQ(ReportBaseName("", 0, 1), "program-19700101-000000-1");
   EXPECT_LT(ReportBaseName(std::string(5000, 'x'), 0, 1).size(), 160u);
-}
-
-TEST(NumberOption, IsFoundByItsWholeName) {
-  EXPECT_EQ(NumberOption("timeout=3,memory=16", "memory"), 16u);
-  EXPECT_EQ(NumberOption("timeout=3:memory=16", "timeout"), 3u);
-  EXPECT_EQ(NumberOption("xmemory=1,memorys=2", "memory"), std::nullopt);
-  EXPECT_EQ(NumberOption("memory=many", "memory"), std::nullopt);
-  EXPECT_EQ(NumberOption("memory=99999999999999", "memory"), std::nullopt);
 }
 
 }  // namespace

@@ -33,14 +33,10 @@ std::set<fs::path> ReportsIn(const fs::path& directory) {
   return paths;
 }
 
-// As the user says; files are kept unless they say otherwise.
+// As the user says; files are kept unless they say otherwise: the last of a name counts.
 std::string Options() {
   const char* given = std::getenv("RECRASH_OPTIONS");
-  if (!given) return kInHouseOptions;
-  const std::string options = given;
-  for (size_t at = 0; (at = options.find("files=", at)) != std::string::npos; ++at)
-    if (at == 0 || options[at - 1] == ',' || options[at - 1] == ':') return options;
-  return options + (options.empty() ? "" : ",") + "files=embed";
+  return given ? "files=embed," + std::string(given) : kInHouseOptions;
 }
 
 // The environment that a run gets besides ours, and where its reports go.

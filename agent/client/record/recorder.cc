@@ -221,7 +221,7 @@ RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const Entry& entry,
   frame.function = static_cast<uint32_t>(&entry.function - recorder.log.functions());
   frame.unseen = entry.function.entries - entry.function.reached;
   frame.registers = at;
-  if (g_settings->adaptive != 0) recorder.log.KeepFew(frame);
+  if (g_settings->adaptive) recorder.log.KeepFew(frame);
   recorder.log.Add(frame);
   return Outcome::kTaken;
 }
@@ -268,7 +268,7 @@ RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
   recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), percent);
   if (percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;
-  if (g_settings->adaptive == 0) return budget.level() > 0;
+  if (!g_settings->adaptive) return budget.level() > 0;
   return budget.level() >
          budget.cap() * NeededPermille(entry.function.inclusive_ns, PurseOf(recorder, budget.level())) / 1000;
 }
@@ -279,7 +279,7 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   const uint64_t begun = ThreadTime();
   if (!MayPay(recorder, entry)) {
     ++figures.skipped_budget;
-    if (g_settings->adaptive == 0) Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
+    if (!g_settings->adaptive) Policy::Delay(entry.function, entry.now, ThreadTime() - begun, percent);
     return;
   }
   const uint64_t longest = uint64_t{g_settings->pause_ms} * 1000000;
@@ -295,7 +295,7 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   const uint64_t cost = ThreadTime() - begun;
   Pay(recorder, entry.function, cost, FaultCost(figures, pages));
   // What was broken off goes on at the function's next entry.
-  if (outcome != Outcome::kPause && g_settings->adaptive == 0) Policy::Delay(entry.function, entry.now, cost, percent);
+  if (outcome != Outcome::kPause && !g_settings->adaptive) Policy::Delay(entry.function, entry.now, cost, percent);
 }
 
 // `alone`: no signal handler has interrupted anybody, as far as can be told.
@@ -337,7 +337,7 @@ RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
 RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
   if (g_settings->cpu_percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;
-  if (g_settings->adaptive == 0) return budget.IsHalfFull() || Policy::IsDue(entry.function, entry.now);
+  if (!g_settings->adaptive) return budget.IsHalfFull() || Policy::IsDue(entry.function, entry.now);
   const Purse purse =
       PurseOf(recorder, budget.level() + recorder.sweep.IncomeSince(entry.now, g_settings->cpu_percent));
   return recorder.policy.WorthIt(entry.function, entry.interval, entry.nested, purse, entry.now);
@@ -353,7 +353,7 @@ RECRASH_SIGNAL_SAFE void Visit(Recorder& recorder, Entry& entry) {
 // While there is plenty, every entry of a profile's functions gets a snapshot.
 RECRASH_SIGNAL_SAFE bool MaySkip(const Recorder& recorder) {
   if (g_settings->cpu_percent >= 100) return false;
-  return g_settings->adaptive != 0 || !recorder.budget.IsHalfFull();
+  return g_settings->adaptive || !recorder.budget.IsHalfFull();
 }
 
 RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, EntryCounter* counter,

@@ -14,7 +14,7 @@ struct Settings {
   uint32_t memory_mib;   // 0: nothing is recorded
   uint32_t pause_ms;     // the longest that a snapshot may take of its thread's CPU time
   uint32_t depth;        // of copies where the kernel tracks no writes; 0: nothing is recorded there
-  uint32_t adaptive;     // all functions are watched: snapshots by benefit, not by a profile
+  bool adaptive;         // all functions are watched: snapshots by benefit, not by a profile
 };
 
 // Entries of patched functions are recorded from now on. `settings` must live as long as the process; it is read at

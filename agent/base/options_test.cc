@@ -1,0 +1,71 @@
+#include "agent/base/signal_safe/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace recrash::signal_safe {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+struct Parsed {
+  Options options;
+  std::vector<std::string> not_understood;
+};
+
+Parsed Parse(const char* text) {
+  Parsed parsed;
+  parsed.options = ParseOptions(text, [&](const char* at) { parsed.not_understood.emplace_back(at); });
+  return parsed;
+}
+
+TEST(Options, HaveDefaults) {
+  const Parsed parsed = Parse("");
+  EXPECT_EQ(parsed.options.timeout_seconds, 30u);
+  EXPECT_EQ(parsed.options.memory_mib, 64u);
+  EXPECT_EQ(parsed.options.embed_files, 0u);
+  EXPECT_EQ(parsed.options.adaptive, kAsBuilt);
+  EXPECT_THAT(parsed.not_understood, IsEmpty());
+}
+
+TEST(Options, AreSeparatedByCommasOrColons) {
+  const Parsed parsed = Parse("timeout=3:memory=16,,files=embed,exceptions=main,quiet,adaptive=0");
+  EXPECT_EQ(parsed.options.timeout_seconds, 3u);
+  EXPECT_EQ(parsed.options.memory_mib, 16u);
+  EXPECT_EQ(parsed.options.embed_files, 1u);
+  EXPECT_EQ(parsed.options.exceptions_main, 1u);
+  EXPECT_EQ(parsed.options.quiet, 1u);
+  EXPECT_EQ(parsed.options.adaptive, 0u);
+  EXPECT_THAT(parsed.not_understood, IsEmpty());
+}
+
+// `recrash run` puts its own before those of the user, who may overrule them.
+TEST(Options, CountByTheLastOfAName) { EXPECT_EQ(Parse("files=embed,files=names").options.embed_files, 0u); }
+
+TEST(Options, KeepToTheirBounds) {
+  const Parsed parsed =
+      Parse("timeout=0,snapshot_cpu=1000,snapshot_memory=99999999999999999999999,throw_stack=9999999");
+  EXPECT_EQ(parsed.options.timeout_seconds, 1u);
+  EXPECT_EQ(parsed.options.snapshot_cpu, 100u);
+  EXPECT_EQ(parsed.options.snapshot_memory_mib, 16u << 10);
+  EXPECT_EQ(parsed.options.throw_stack, 1u << 20);
+}
+
+// Client and collector once read these differently: the one as 0, the other as the default.
+TEST(Options, AreIgnoredWhereNobodyUnderstandsThem) {
+  const Parsed parsed = Parse("memory=many,xmemory=1,memorys=2,files=some,timeout,=3,memory=");
+  EXPECT_EQ(parsed.options.memory_mib, 64u);
+  EXPECT_EQ(parsed.options.timeout_seconds, 30u);
+  EXPECT_THAT(
+      parsed.not_understood,
+      ElementsAre("memory=many,xmemory=1,memorys=2,files=some,timeout,=3,memory=",
+                  "xmemory=1,memorys=2,files=some,timeout,=3,memory=", "memorys=2,files=some,timeout,=3,memory=",
+                  "files=some,timeout,=3,memory=", "timeout,=3,memory=", "=3,memory=", "memory="));
+}
+
+}  // namespace
+}  // namespace recrash::signal_safe

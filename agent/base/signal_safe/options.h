@@ -1,0 +1,118 @@
+// RECRASH_OPTIONS, what a user may ask of the agent: the one list of the options, read by client and collector.
+//
+//   RECRASH_OPTIONS=timeout=60,files=embed ./server
+//
+// name=value, separated by commas or colons; of a name that comes twice the last one counts.
+#ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_OPTIONS_H_
+#define RECRASH_AGENT_BASE_SIGNAL_SAFE_OPTIONS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "agent/base/signal_safe/text.h"
+
+namespace recrash::signal_safe {
+
+struct Options {
+  uint32_t timeout_seconds;
+  uint32_t memory_mib;
+  uint32_t throw_stack;
+  uint32_t quiet;
+  uint32_t exceptions_main;
+  uint32_t embed_files;
+  uint32_t snapshot_cpu;
+  uint32_t snapshot_memory_mib;
+  uint32_t snapshot_pause_ms;
+  uint32_t snapshot_depth;
+  uint32_t adaptive;
+};
+
+constexpr uint32_t kAsBuilt = 2;  // Options::adaptive of a user who does not say
+
+struct OptionRow {
+  const char* name;
+  uint32_t Options::* field;
+  uint32_t initial;
+  uint32_t least, most;  // a number beyond them is taken for the nearest
+  const char* words[2];  // instead of numbers: those that stand for 0 and 1
+};
+
+inline constexpr OptionRow kOptions[] = {
+    // Seconds for a report.
+    {"timeout", &Options::timeout_seconds, 30, 1, UINT32_MAX, {}},
+    // MiB of the program's memory beyond which a report keeps only what is near the failure.
+    {"memory", &Options::memory_mib, 64, 0, 1 << 30, {}},
+    // Bytes of stack that a throw keeps; 0: none.
+    {"throw_stack", &Options::throw_stack, 32 << 10, 0, 1 << 20, {}},
+    // 1: nothing is said on stderr.
+    {"quiet", &Options::quiet, 0, 0, 1, {}},
+    // main: what nobody but main catches is reported, too.
+    {"exceptions", &Options::exceptions_main, 0, 0, 1, {"", "main"}},
+    // Of input files: names and hashes, or their contents, too.
+    {"files", &Options::embed_files, 0, 0, 1, {"names", "embed"}},
+    // Percent of the CPU time that entry states may take; 0: there are none.
+    {"snapshot_cpu", &Options::snapshot_cpu, 1, 0, 100, {}},
+    // MiB that they may take; 0: there are none. The log numbers pages with 32 bits.
+    {"snapshot_memory", &Options::snapshot_memory_mib, 64, 0, 16 << 10, {}},
+    // Milliseconds of its thread's CPU time that one snapshot may take.
+    {"snapshot_pause", &Options::snapshot_pause_ms, 5, 0, UINT32_MAX, {}},
+    // How far copies follow pointers where the kernel tracks no writes; 0: there are no entry states there.
+    {"snapshot_depth", &Options::snapshot_depth, 3, 0, 100, {}},
+    // 1: every function that has a patchable entry is watched, without a profile; 0: none without one. By default 1 in
+    // a build with -recrash-mode=adaptive.
+    {"adaptive", &Options::adaptive, kAsBuilt, 0, 1, {}},
+};
+
+namespace options_internal {
+
+inline bool IsText(const char* text, const char* begin, size_t size) {
+  return strlen(text) == size && memcmp(text, begin, size) == 0;
+}
+
+// False: not a value of the option.
+inline bool ReadValue(const OptionRow& row, const char* value, size_t size, uint32_t* out) {
+  if (row.words[0] != nullptr) {
+    *out = IsText(row.words[1], value, size) ? 1 : 0;
+    return *out == 1 || IsText(row.words[0], value, size);
+  }
+  const char* end = value;
+  const uint64_t number = ReadNumber(end, 10);
+  if (size == 0 || end != value + size) return false;
+  constexpr size_t kMostDigits = 19;
+  *out = size > kMostDigits || number > row.most ? row.most : number < row.least ? row.least : uint32_t(number);
+  return true;
+}
+
+inline bool ReadOption(const char* text, size_t size, Options* options) {
+  const auto* equals = static_cast<const char*>(memchr(text, '=', size));
+  const size_t name = equals != nullptr ? static_cast<size_t>(equals - text) : size;
+  for (const OptionRow& row : kOptions) {
+    if (!IsText(row.name, text, name)) continue;
+    // `quiet` and `adaptive` alone say yes.
+    if (equals == nullptr)
+      return row.most == 1 && row.words[0] == nullptr && ReadValue(row, "1", 1, &(options->*row.field));
+    return ReadValue(row, equals + 1, size - name - 1, &(options->*row.field));
+  }
+  return false;
+}
+
+}  // namespace options_internal
+
+// Calls `not_understood(option)` with the text from each option on that is unknown or has a wrong value; it is ignored.
+template <typename NotUnderstood>
+Options ParseOptions(const char* text, NotUnderstood not_understood) {
+  Options options = {};
+  for (const OptionRow& row : kOptions) options.*row.field = row.initial;
+  while (*text != 0) {
+    const size_t size = strcspn(text, ",:");
+    if (size != 0 && !options_internal::ReadOption(text, size, &options)) not_understood(text);
+    text += size;
+    if (*text != 0) ++text;
+  }
+  return options;
+}
+
+}  // namespace recrash::signal_safe
+
+#endif  // RECRASH_AGENT_BASE_SIGNAL_SAFE_OPTIONS_H_
