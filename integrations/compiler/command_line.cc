@@ -19,56 +19,14 @@ bool Contains(const std::array<std::string_view, N>& list, std::string_view text
 }
 
 // Options whose value is the next word, so that it is not taken for an input.
-constexpr std::array<std::string_view, 50> kTakesValue = {"-o",
-                                                          "-x",
-                                                          "-I",
-                                                          "-D",
-                                                          "-U",
-                                                          "-L",
-                                                          "-l",
-                                                          "-include",
-                                                          "-isystem",
-                                                          "-idirafter",
-                                                          "-iquote",
-                                                          "-imacros",
-                                                          "-iprefix",
-                                                          "-iwithprefix",
-                                                          "-isysroot",
-                                                          "-MF",
-                                                          "-MT",
-                                                          "-MQ",
-                                                          "-MJ",
-                                                          "-Xclang",
-                                                          "-Xlinker",
-                                                          "-Xassembler",
-                                                          "-Xpreprocessor",
-                                                          "-Xanalyzer",
-                                                          "-mllvm",
-                                                          "-target",
-                                                          "--target",
-                                                          "-T",
-                                                          "-u",
-                                                          "-e",
-                                                          "-z",
-                                                          "-b",
-                                                          "-B",
-                                                          "-F",
-                                                          "-G",
-                                                          "-V",
-                                                          "--sysroot",
-                                                          "--param",
-                                                          "-framework",
-                                                          "-arch",
-                                                          "-aux-info",
-                                                          "-rpath",
-                                                          "-dumpbase",
-                                                          "-dumpdir",
-                                                          "-include-pch",
-                                                          "-fmodule-file",
-                                                          "-iframework",
-                                                          "-cxx-isystem",
-                                                          "-stdlib++-isystem",
-                                                          "--config"};
+// clang-format off
+constexpr std::array<std::string_view, 50> kTakesValue = {
+    "-o", "-x", "-I", "-D", "-U", "-L", "-l", "-include", "-isystem", "-idirafter", "-iquote", "-imacros", "-iprefix",
+    "-iwithprefix", "-isysroot", "-MF", "-MT", "-MQ", "-MJ", "-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor",
+    "-Xanalyzer", "-mllvm", "-target", "--target", "-T", "-u", "-e", "-z", "-b", "-B", "-F", "-G", "-V", "--sysroot",
+    "--param", "-framework", "-arch", "-aux-info", "-rpath", "-dumpbase", "-dumpdir", "-include-pch", "-fmodule-file",
+    "-iframework", "-cxx-isystem", "-stdlib++-isystem", "--config"};
+// clang-format on
 
 // Nothing is linked and no machine code made.
 constexpr std::array<std::string_view, 13> kStopsEarly = {
@@ -125,6 +83,10 @@ struct Scan {
   bool records_at_compile = false;  // -recrash-lto=compile
   std::string_view linker;          // of -fuse-ld= or --ld-path=; empty: none is named
   bool drops_sections = false;      // --gc-sections
+
+  bool active() const { return enabled && supported_target; }
+  bool compiles() const { return has_source && !stops_early; }
+  bool links_program() const { return has_input && !stops_early && !makes_objects && !no_program; }
 };
 
 void ReadLinkerWord(std::string_view word, Scan& scan) {
@@ -141,66 +103,84 @@ void ReadLinkerWords(std::string_view words, Scan& scan) {  // of -Wl,a,b
   }
 }
 
-Scan Read(const std::vector<std::string>& words) {
-  Scan scan;
-  std::string_view language;
-  bool only_inputs = false;
-  const auto add_input = [&](std::string_view input) {
-    scan.has_input = true;
-    const InputKind kind = Classify(input, language);
-    if (kind == InputKind::kSource) scan.has_source = true;
-    if (kind == InputKind::kHeader) scan.no_program = scan.precompiles_header = true;
-  };
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string_view word = words[i];
-    if (only_inputs || word == "-" || !word.starts_with("-")) {
-      add_input(word);
-    } else if (word == "--") {
-      only_inputs = true;
-    } else if (word == "-x" || word.starts_with("-x")) {
-      language = word == "-x" ? (i + 1 < words.size() ? std::string_view(words[++i]) : "") : word.substr(2);
-    } else if (word == "-target" || word == "--target") {
-      if (i + 1 < words.size()) scan.supported_target = TargetsX8664(words[++i]);
-    } else if (word.starts_with("--target=")) {
-      scan.supported_target = TargetsX8664(word.substr(9));
-    } else if (word == "-o") {
-      if (i + 1 < words.size()) scan.output = words[++i];
-    } else if (word == "-Xlinker") {
-      if (i + 1 < words.size()) ReadLinkerWord(words[++i], scan);
-    } else if (Contains(kTakesValue, word)) {
-      ++i;
-    } else if (word.starts_with("-Wl,")) {
-      ReadLinkerWords(word.substr(4), scan);
-    } else if (word.starts_with("-l")) {
-      scan.has_input = true;
-    } else if (word == "-m32" || word == "-mx32") {
-      scan.supported_target = false;
-    } else if (word == "-m64") {
-      scan.supported_target = true;
-    } else if (word == "-c" || word == "-S") {
-      scan.makes_objects = true;
-    } else if (Contains(kStopsEarly, word)) {
-      scan.stops_early = true;
-    } else if (Contains(kNoProgram, word)) {
-      scan.no_program = true;
-    } else if (word == "-frecrash" || word == "-fno-recrash") {
-      scan.enabled = word == "-frecrash";
-    } else if (word == "--recrash-help") {
-      scan.help = true;
-    } else if (word == "-flto" || word.starts_with("-flto=")) {
-      scan.lto = true;
-    } else if (word == "-fno-lto") {
-      scan.lto = false;
-    } else if (word == "-ffat-lto-objects" || word == "-fno-fat-lto-objects") {
-      scan.fat_objects = word == "-ffat-lto-objects";
-    } else if (word.starts_with("-fuse-ld=") || word.starts_with("--ld-path=")) {
-      scan.linker = word.substr(word.find('=') + 1);
-    } else if (word.starts_with("-recrash-lto=")) {
-      scan.records_at_compile = word == "-recrash-lto=compile";
+class Reader {
+ public:
+  explicit Reader(const std::vector<std::string>& words) : words_(words) {}
+
+  Scan Read() {
+    while (!AtEnd()) {
+      const std::string_view word = Next();
+      if (only_inputs_ || word == "-" || !word.starts_with("-"))
+        AddInput(word);
+      else if (!ReadWithValue(word) && !ReadJoined(word))
+        ReadFlag(word);
     }
+    return scan_;
   }
-  return scan;
-}
+
+ private:
+  bool AtEnd() const { return at_ == words_.size(); }
+  std::string_view Next() { return words_[at_++]; }
+
+  void AddInput(std::string_view input) {
+    scan_.has_input = true;
+    const InputKind kind = Classify(input, language_);
+    if (kind == InputKind::kSource) scan_.has_source = true;
+    if (kind == InputKind::kHeader) scan_.no_program = scan_.precompiles_header = true;
+  }
+
+  // An option whose value is the next word.
+  bool ReadWithValue(std::string_view word) {
+    if (!Contains(kTakesValue, word)) return false;
+    if (AtEnd()) return true;
+    const std::string_view value = Next();
+    if (word == "-x") language_ = value;
+    if (word == "-target" || word == "--target") scan_.supported_target = TargetsX8664(value);
+    if (word == "-o") scan_.output = value;
+    if (word == "-Xlinker") ReadLinkerWord(value, scan_);
+    return true;
+  }
+
+  // An option whose value stands in the same word.
+  bool ReadJoined(std::string_view word) {
+    const std::string_view value = word.substr(std::min(word.find('='), word.size() - 1) + 1);
+    if (word.starts_with("-x"))
+      language_ = word.substr(2);
+    else if (word.starts_with("--target="))
+      scan_.supported_target = TargetsX8664(value);
+    else if (word.starts_with("-Wl,"))
+      ReadLinkerWords(word.substr(4), scan_);
+    else if (word.starts_with("-l"))
+      scan_.has_input = true;
+    else if (word.starts_with("-flto="))
+      scan_.lto = true;
+    else if (word.starts_with("-fuse-ld=") || word.starts_with("--ld-path="))
+      scan_.linker = value;
+    else if (word.starts_with("-recrash-lto="))
+      scan_.records_at_compile = value == "compile";
+    else
+      return false;
+    return true;
+  }
+
+  void ReadFlag(std::string_view word) {
+    if (word == "--") only_inputs_ = true;
+    if (word == "-m32" || word == "-mx32" || word == "-m64") scan_.supported_target = word == "-m64";
+    if (word == "-c" || word == "-S") scan_.makes_objects = true;
+    if (Contains(kStopsEarly, word)) scan_.stops_early = true;
+    if (Contains(kNoProgram, word)) scan_.no_program = true;
+    if (word == "-frecrash" || word == "-fno-recrash") scan_.enabled = word == "-frecrash";
+    if (word == "--recrash-help") scan_.help = true;
+    if (word == "-flto" || word == "-fno-lto") scan_.lto = word == "-flto";
+    if (word == "-ffat-lto-objects" || word == "-fno-fat-lto-objects") scan_.fat_objects = word == "-ffat-lto-objects";
+  }
+
+  const std::vector<std::string>& words_;
+  size_t at_ = 0;
+  std::string_view language_;  // of -x
+  bool only_inputs_ = false;   // behind --
+  Scan scan_;
+};
 
 bool IsRecrashWord(std::string_view word) {
   return word == "-frecrash" || word == "-fno-recrash" || word == "--recrash-help" || word.starts_with("-recrash-");
@@ -297,6 +277,53 @@ bool LinksRuntimeStatically(const std::vector<std::string>& words) {
   });
 }
 
+// clang's own inner invocations, and those of tools that imitate it.
+bool IsInnerInvocation(const std::vector<std::string>& arguments) {
+  return !arguments.empty() &&
+         (arguments[0] == "-cc1" || arguments[0] == "-cc1as" || arguments[0] == "-cc1gen-reproducer");
+}
+
+// What recrash does in this invocation.
+struct Steps {
+  bool instruments;
+  bool links;  // anything, shared libraries too
+  bool loads_at_link;
+  bool uses_client;
+};
+
+Steps StepsOf(const Scan& scan) {
+  const bool links =
+      scan.active() && scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.precompiles_header;
+  return {scan.active() && scan.compiles(), links, links && LoadsPassAtLink(scan),
+          scan.active() && scan.links_program()};
+}
+
+std::string FirstComplaint(const std::vector<std::string>& words, const Scan& scan, const Steps& steps) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!IsRecrashOption(words, i)) continue;
+    if (const std::string complaint = Complaint(words[i]); !complaint.empty()) return complaint;
+  }
+  return steps.links ? LinkerComplaint(scan) : "";
+}
+
+void AddPass(const std::vector<std::string>& words, const Scan& scan, const Paths& paths,
+             std::vector<std::string>& out) {
+  // -fplugin loads it while the command line is read, so that -mllvm knows its options; -fpass-plugin runs it.
+  Append({"-fplugin=" + paths.plugin, "-fpass-plugin=" + paths.plugin}, out);
+  for (size_t i = 0; i < words.size(); ++i)
+    if (IsRecrashOption(words, i) && words[i].starts_with("-recrash-")) AddForPass(words[i], scan, out);
+  if (DefersRecords(scan)) Append({"-mllvm", "-recrash-lto=link"}, out);
+}
+
+// Behind everything else: its hooks then come before the C++ runtime but after the program. Through -Xlinker, since
+// under -x c clang would take the archive for C.
+void AddClient(const std::vector<std::string>& words, const Paths& paths, std::vector<std::string>& out) {
+  std::vector<std::string> link = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", paths.client, "-lpthread", "-ldl"};
+  // Where the C or C++ runtime is an archive, nothing can be looked up behind the hooks: they wrap it at link time.
+  if (LinksRuntimeStatically(words)) link = {"@" + paths.static_options, "-Xlinker", paths.static_client};
+  out.insert(std::find(out.begin(), out.end(), "--"), link.begin(), link.end());
+}
+
 std::optional<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
@@ -350,67 +377,35 @@ std::vector<std::string> SplitResponseFile(const std::string& text) {
 
 Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Paths& paths) {
   CommandLine result;
-  // clang's own inner invocations, and those of tools that imitate it.
-  if (!arguments.empty() &&
-      (arguments[0] == "-cc1" || arguments[0] == "-cc1as" || arguments[0] == "-cc1gen-reproducer")) {
+  if (IsInnerInvocation(arguments)) {
     result.arguments = arguments;
     return result;
   }
-
   std::vector<std::string> words;
   Expand(arguments, 10, words);
-  const Scan scan = Read(words);
+  const Scan scan = Reader(words).Read();
+  const Steps steps = StepsOf(scan);
   result.help = scan.help;
-  result.job.preprocesses = scan.has_source;
-  result.job.compiles = scan.has_source && !scan.stops_early;
-  result.job.links = scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.no_program;
-  const bool active = scan.enabled && scan.supported_target;
-  const bool instruments = active && result.job.compiles;
-  const bool links_anything =  // shared libraries, too
-      active && scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.precompiles_header;
-  const bool loads_at_link = links_anything && LoadsPassAtLink(scan);
-  result.uses_plugin = instruments || loads_at_link;
-  result.uses_client = active && result.job.links;
+  result.job = {scan.compiles(), scan.has_source, scan.links_program()};
+  result.uses_plugin = steps.instruments || steps.loads_at_link;
+  result.uses_client = steps.uses_client;
+  if (const std::string complaint = FirstComplaint(words, scan, steps); !complaint.empty())
+    return Error{Errc::kUsage, complaint};
 
-  // Our options come from the expanded words; a response file that holds any is handed on expanded.
-  const bool expanded = CountRecrashOptions(words) != CountRecrashOptions(arguments);
   std::vector<std::string>& out = result.arguments;
-  if (instruments) {
-    // -fplugin loads it while the command line is read, so that -mllvm knows its options; -fpass-plugin runs it.
-    out.push_back("-fplugin=" + paths.plugin);
-    out.push_back("-fpass-plugin=" + paths.plugin);
-  }
-  for (size_t i = 0; i < words.size(); ++i) {
-    if (!IsRecrashOption(words, i)) continue;
-    const std::string complaint = Complaint(words[i]);
-    if (!complaint.empty()) return Error{Errc::kUsage, complaint};
-    if (instruments && words[i].starts_with("-recrash-")) AddForPass(words[i], scan, out);
-  }
-  if (links_anything) {
-    const std::string complaint = LinkerComplaint(scan);
-    if (!complaint.empty()) return Error{Errc::kUsage, complaint};
-  }
-  if (instruments && DefersRecords(scan)) Append({"-mllvm", "-recrash-lto=link"}, out);
-  if (loads_at_link) {
+  if (steps.instruments) AddPass(words, scan, paths, out);
+  if (steps.loads_at_link) {
     if (scan.linker.empty()) out.push_back("-fuse-ld=lld");
     Append({"-Xlinker", "--load-pass-plugin=" + paths.plugin}, out);
   }
-  if (active && scan.has_source && !paths.include.empty()) {
-    // Searched last: it adds recrash/recrash.h and hides nothing.
-    out.push_back("-idirafter");
-    out.push_back(paths.include);
-  }
+  // Searched last: it adds recrash/recrash.h and hides nothing.
+  if (scan.active() && scan.has_source && !paths.include.empty()) Append({"-idirafter", paths.include}, out);
+  // Our options come from the expanded words; a response file that holds any is handed on expanded.
+  const bool expanded = CountRecrashOptions(words) != CountRecrashOptions(arguments);
   const std::vector<std::string>& kept = expanded ? words : arguments;
   for (size_t i = 0; i < kept.size(); ++i)
     if (!IsRecrashOption(kept, i)) out.push_back(kept[i]);
-  if (result.uses_client) {
-    // Behind everything else: its hooks then come before the C++ runtime but after the program. Through -Xlinker, since
-    // under -x c clang would take the archive for C.
-    std::vector<std::string> link = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", paths.client, "-lpthread", "-ldl"};
-    // Where the C or C++ runtime is an archive, nothing can be looked up behind the hooks: they wrap it at link time.
-    if (LinksRuntimeStatically(words)) link = {"@" + paths.static_options, "-Xlinker", paths.static_client};
-    out.insert(std::find(out.begin(), out.end(), "--"), link.begin(), link.end());
-  }
+  if (steps.uses_client) AddClient(words, paths, out);
   return result;
 }
 
