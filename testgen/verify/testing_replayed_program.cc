@@ -1,11 +1,13 @@
 #include "testgen/verify/testing_replayed_program.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/report/reader.h"
 
 namespace recrash {
@@ -101,6 +103,16 @@ std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& v
     }
   }
   return text;
+}
+
+LeaveOut::LeaveOut(const std::string& remedies) {
+  setenv("RECRASH_WITHOUT", remedies.c_str(), 1);
+  strncpy(g_left_out, remedies.c_str(), sizeof g_left_out - 1);
+}
+
+LeaveOut::~LeaveOut() {
+  unsetenv("RECRASH_WITHOUT");
+  g_left_out[0] = 0;
 }
 
 }  // namespace recrash

@@ -48,6 +48,13 @@ class ReplayedProgram {
 // Names of frames with their verdicts, for messages.
 std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& verdicts);
 
+// While it lives, the replays of this test do without these remedies (left_out.h).
+class LeaveOut {
+ public:
+  explicit LeaveOut(const std::string& remedies);
+  ~LeaveOut();
+};
+
 }  // namespace recrash
 
 #endif  // RECRASH_TESTGEN_VERIFY_TESTING_REPLAYED_PROGRAM_H_

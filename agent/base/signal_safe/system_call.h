@@ -1,5 +1,5 @@
 // System calls that leave errno alone: it is the program's, lies in memory that a snapshot copies, and must be there as
-// it was at the entry. Nor are they cancellation points.
+// it was at the entry. In a replay its thread control block is the dead process's. Nor are they cancellation points.
 //
 // Signal-safe.
 #ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_SYSTEM_CALL_H_

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "agent/client/record/left_out.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/client/record/own_memory.h"
 
 namespace recrash::record {

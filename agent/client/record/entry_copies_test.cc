@@ -26,7 +26,7 @@ TracedRun RunRefused(const std::string& what, const std::string& options = "", b
       what,
       {{"REFUSE", refused},
        {"RECRASH_OPTIONS", "snapshot_cpu=100,snapshot_pause=10000" + (options.empty() ? "" : "," + options)},
-       {"RECRASH_SNAPSHOT_WITHOUT", without}},
+       {"RECRASH_WITHOUT", without}},
       trace);
 }
 

@@ -4,8 +4,8 @@
 #include <sys/uio.h>
 #include <time.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/system_call.h"
-#include "agent/client/record/left_out.h"
 
 namespace recrash::record {
 namespace {

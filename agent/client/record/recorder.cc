@@ -10,13 +10,13 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/other_threads.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/record/budget.h"
 #include "agent/client/record/entry_copies.h"
 #include "agent/client/record/kept_frames.h"
-#include "agent/client/record/left_out.h"
 #include "agent/client/record/open_files.h"
 #include "agent/client/record/page_copies.h"
 #include "agent/client/record/policy.h"

@@ -38,7 +38,7 @@ void ExpectExact(const TracedRun& run, size_t entries) {
 
 void ExpectNeeded(const std::string& what, size_t entries, const std::string& mechanism) {
   ExpectExact(RunEntries(what), entries);
-  EXPECT_LT(Exact(RunEntries(what, {{"RECRASH_SNAPSHOT_WITHOUT", mechanism}})), entries) << "without " << mechanism;
+  EXPECT_LT(Exact(RunEntries(what, {{"RECRASH_WITHOUT", mechanism}})), entries) << "without " << mechanism;
 }
 
 TEST(Recorder, KeepsDataStackAndHeap) { ExpectNeeded("simple", 3, "populate"); }
@@ -68,7 +68,7 @@ TEST(Recorder, LeavesReadsIntoTrackedPagesAlone) {
 // The child has neither the log nor its protection, and the descriptors are the parent's: it must not use them.
 TEST(Recorder, StopsInAChildOfFork) {
   ExpectExact(RunEntries("fork"), 3);
-  const TracedRun without = RunEntries("fork", {{"RECRASH_SNAPSHOT_WITHOUT", "wipe_on_fork"}});
+  const TracedRun without = RunEntries("fork", {{"RECRASH_WITHOUT", "wipe_on_fork"}});
   EXPECT_THAT(without.reports, testing::SizeIs(testing::Not(1))) << "the child dies of it";
 }
 
@@ -113,7 +113,7 @@ TEST(Recorder, TellsAFrameFromTheNextInItsPlace) {
     return there ? "the first one's" : "none";
   };
   EXPECT_EQ(kept({}), "none");
-  EXPECT_EQ(kept({{"RECRASH_SNAPSHOT_WITHOUT", "ended_frames"}}), "the first one's");
+  EXPECT_EQ(kept({{"RECRASH_WITHOUT", "ended_frames"}}), "the first one's");
 }
 
 TEST(Recorder, SurvivesMappingsThatGoAwayUnderIt) {

@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/system_call.h"
-#include "agent/client/record/left_out.h"
 #include "agent/client/watch/patcher.h"
 
 namespace recrash::record {

@@ -6,13 +6,13 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 namespace recrash::replay {
 namespace {

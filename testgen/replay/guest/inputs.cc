@@ -12,11 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 #include "testgen/replay/plan/recorded_path.h"
 
 namespace recrash::replay {

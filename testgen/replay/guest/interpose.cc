@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 #define RECRASH_EXPORT extern "C" __attribute__((visibility("default")))
 

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 namespace recrash::replay {
 namespace {

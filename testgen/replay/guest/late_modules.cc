@@ -3,9 +3,9 @@
 #include <link.h>
 #include <string.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 extern "C" char** environ;
 

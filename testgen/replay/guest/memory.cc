@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 namespace recrash::replay {
 namespace {

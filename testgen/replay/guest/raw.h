@@ -7,20 +7,14 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
+#include "agent/base/signal_safe/system_call.h"
+
 namespace recrash::replay {
 
 // -errno on failure, as the kernel has it.
-inline long Raw(long number, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0, uint64_t d = 0, uint64_t e = 0,
-                uint64_t f = 0) {
-  long result;
-  register uint64_t r10 __asm__("r10") = d;
-  register uint64_t r8 __asm__("r8") = e;
-  register uint64_t r9 __asm__("r9") = f;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-                   : "rcx", "r11", "memory");
-  return result;
+template <typename... Arguments>
+long Raw(long number, Arguments... arguments) {
+  return signal_safe::Call(number, arguments...);
 }
 
 inline uint64_t Number(const volatile void* pointer) { return reinterpret_cast<uint64_t>(pointer); }

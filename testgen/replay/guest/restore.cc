@@ -19,13 +19,13 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/entry_state.h"
 #include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 // gdb scripts break here: `function` is what will be called next.
 extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {

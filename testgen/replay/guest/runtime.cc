@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unwind.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/call.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/plan/left_out.h"
 
 namespace recrash::replay {
 

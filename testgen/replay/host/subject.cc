@@ -21,8 +21,8 @@
 #include <optional>
 #include <sstream>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/host/same_bases.h"
-#include "testgen/replay/plan/left_out.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash {

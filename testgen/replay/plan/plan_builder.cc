@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <span>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/plan/failure_line.h"
 #include "testgen/replay/plan/glibc_state.h"
-#include "testgen/replay/plan/left_out.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/plan_parts.h"
 #include "testgen/replay/plan/recorded_path.h"

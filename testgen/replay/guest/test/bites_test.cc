@@ -22,12 +22,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class LeaveOut {
- public:
-  explicit LeaveOut(const std::string& remedies) { setenv("RECRASH_REPLAY_WITHOUT", remedies.c_str(), 1); }
-  ~LeaveOut() { unsetenv("RECRASH_REPLAY_WITHOUT"); }
-};
-
 // Reproduces as it is, and does something else without the remedy.
 void ExpectNeeded(const ReplayedProgram& program, const std::string& function, const std::string& remedy,
                   Verdict without, VerifyOptions options = {}) {

@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "agent/report/entry_states.h"
-#include "testgen/verify/testing_replayed_program.h"
 #include "testgen/replay/guest/test/testing_test_library.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {
@@ -18,12 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr uint64_t kPage = 4096;
-
-class LeaveOut {
- public:
-  explicit LeaveOut(const char* remedy) { setenv("RECRASH_REPLAY_WITHOUT", remedy, 1); }
-  ~LeaveOut() { unsetenv("RECRASH_REPLAY_WITHOUT"); }
-};
 
 bool IsPrivate(const Mapping& mapping) { return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared); }
 

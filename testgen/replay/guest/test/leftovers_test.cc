@@ -11,8 +11,8 @@
 #include <functional>
 #include <string>
 
-#include "testgen/verify/testing_replayed_program.h"
 #include "testgen/replay/guest/test/testing_test_library.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {
@@ -70,7 +70,7 @@ class Leftovers : public ::testing::Test {
     if (child != 0) return child;
     setenv("TMPDIR", Temporary().c_str(), 1);
     setenv("RECRASH_SUPPORT_DIR", Support().c_str(), 1);
-    setenv("RECRASH_REPLAY_WITHOUT", without, 1);
+    setenv("RECRASH_WITHOUT", without, 1);
     const int null = open("/dev/null", O_RDWR);
     for (int descriptor = 0; descriptor < 3; ++descriptor) dup2(null, descriptor);
     execl(tests_.c_str(), tests_.c_str(), option, nullptr);
