@@ -277,8 +277,8 @@ def escape_svg(text):
 
 PAGE = """# Benchmarks
 
-What the instrumentation costs, and what a person would use instead of it costs. This page, its plot and the results that they are
-made of are written by `./dev bench --tables` from those of
+What the instrumentation costs, and what other tools cost that a person would use instead. `./dev bench --tables` writes this page, its plot and
+`benchmarks/results.json`, from the results of
 
 ```
 ./dev bench                          # all programs and variants; resumable, builds are kept
@@ -291,39 +291,39 @@ made of are written by `./dev bench --tables` from those of
 {aims}
 
 The programs are Debian's sources, built by their own build systems with clang 19 at `-O2 -g` and stripped. `second-chance` and
-`references+second-chance` ran without a profile, so that nothing is patched. "-" has not been measured.
+`references+second-chance` ran without a profile, so nothing was patched. "-" was not measured.
 
 ![instructions by program and variant](benchmarks.svg)
 
 ## Instructions
 
-Counted by `valgrind --tool=cachegrind --cache-sim=no` on a small work of the same kind as that which is timed (the inputs that are called
-`small` in `tests/bench/subjects.py`). They do not depend on what else the machine does.
+Counted by `valgrind --tool=cachegrind --cache-sim=no` on the small work (`small` in `tests/bench/subjects.py`). Instructions do not depend on what
+else the machine does.
 
 {instructions}
 
 ## User time
 
-The large work. All variants ran one after the other in each round; a ratio is to plain of the same round: the median, and the smallest and
-largest. What takes more than {slow} times as long as plain ran in one round. Two cores that other work shared: a few
-percent either way say nothing, and code placement alone moves small programs by more (`fibonacci`).
+The large work. In each round all variants ran one after the other. A ratio is to plain in the same round: the median, and the smallest and
+largest. A variant that takes more than {slow} times as long as plain ran in one round. Other work shared the two cores, so a few percent
+say nothing. Code placement alone moves small programs by more (`fibonacci`).
 
 {time}
 
 ## Peak memory
 
-Of the same runs, resident.
+Resident memory, of the same runs.
 
 {peak}
 
 ## Size
 
-Of stripped programs, without what is linked in once for a program (the agent, the runtimes of XRay and the sanitizer), which
-stands below. Loaded is all that has memory when the program runs: code, data, tables.
+Of stripped programs. What is linked in once for a program stands in a table of its own: the agent, the runtimes of XRay and of the sanitizer.
+*Loaded* is all that has memory when the program runs: code, data, tables.
 
 {loaded}
 
-Of that `.text`:
+`.text` alone:
 
 {text}
 
@@ -337,22 +337,22 @@ What is linked in, by a program that does nothing:
 
 ## Compile time
 
-User time of compiling some files of each program as it compiles them, the variants one after the other for each file, to plain of the
+Some files of each program, compiled as the program does. For each file the variants ran one after the other. A ratio is of user time, to plain in the
 same round: the median, and the smallest and largest.
 
 {compilation}
 
 ## Tools that take the program as it is
 
-On the small work (gdb's `record`: a Fibonacci of 19), as a ratio of user and system time to plain. Those who give up say so; a run is
-stopped after {tool_seconds} s.
+User and system time on the small work, as a ratio to plain (gdb's `record`: a Fibonacci of 19). Tools that gave up are named. A run is stopped
+after {tool_seconds} s.
 
 {tools}
 
 ## Memory for threads
 
-What one more thread takes: a program with 101 threads that wait against the same with one, of {thread_runs} runs the median. "After a throw": each
-has thrown and caught once.
+What one more thread takes: a program with 101 threads that wait, against the same program with one. The median of {thread_runs} runs. "After a
+throw": each thread has thrown and caught once.
 
 {threads}
 
@@ -360,13 +360,12 @@ has thrown and caught once.
 
 {works}
 
-- `-finstrument-functions` calls empty hooks, linked in, at the entry and exit of each function. It is the option's variant
-  `-after-inlining`, which calls them less often; the option itself does not link: clang takes the addresses of inlined
-  functions of libstdc++ that are nowhere.
-- XRay is told to instrument every function (`-fxray-instruction-threshold=1`, `[arg1] fun:*`); "patched" is the same program, all of
-  whose entries and exits are patched at its start; the handler keeps function and first argument in a ring of the thread.
-- uftrace patches the entries of the plain program (`uftrace record -P .`); ltrace sees calls of shared libraries only.
-- `pugixml` and `yaml-cpp` are the libraries with a small program that parses, walks and saves (`tests/bench/drivers`); the worst cases are
+- `-finstrument-functions` calls empty hooks at the entry and exit of each function. It is the option's variant `-after-inlining`, which
+  calls them less often. The option itself does not link: clang takes the addresses of inlined functions of libstdc++ that are nowhere.
+- XRay is told to instrument every function (`-fxray-instruction-threshold=1`, `[arg1] fun:*`). "Patched" is the same program with all
+  entries and exits patched at its start. The handler keeps function and first argument in a ring of the thread.
+- uftrace patches the entries of the plain program (`uftrace record -P .`). ltrace sees calls of shared libraries only.
+- `pugixml` and `yaml-cpp` are the libraries with a small program that parses, walks and saves (`tests/bench/drivers`). The worst cases are
   ours: recursion and nothing else, a method of three instructions, exceptions thrown through three frames.
 """
 
