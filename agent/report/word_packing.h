@@ -5,7 +5,7 @@
 // open: a pointer into its own run, its distance; one of the words seen lately, nothing; a word near a word with the
 // same upper half, the difference. Classes first, then the arguments class by class, so that zstd finds like beside
 // like. What zstd gets is a fifth to a third of the memory, so that level 6 takes no longer than level 3 did. Reports
-// of 14 crashes of cppcheck: median from 265 KiB to 139, largest from 1,502 to 435 (docs/figures.md).
+// of 14 crashes of cppcheck: median from 265 KiB to 139, largest from 1,502 to 435 (docs/measurements/reports.md).
 //
 // Byte planes in the manner of Blosc made these reports larger by a third: strings and repeated structures fall apart.
 // To sort malloc's blocks by size first gained 4 % and took a walk over a heap that may be corrupt.

@@ -5,7 +5,7 @@
 # agent into it when it is an executable. MODE full also keeps the fields that functions use; the
 # second-chance modes make entries patchable, for the functions that a profile names; adaptive has all of them watched
 # from the start. VERSION is the build's own name,
-# found again in reports and tests. LIST names files that say which functions (docs/which-functions.md), DEPTH how far
+# found again in reports and tests. LIST names files that say which functions (docs/guides/which-functions.md), DEPTH how far
 # mode full follows pointers; REPORT is a folder for what became of each function.
 
 # What the pass needs; an error says what was found and what to do.
@@ -24,7 +24,7 @@ function(_recrash_check_compiler language)
 endfunction()
 
 # Under INTERPROCEDURAL_OPTIMIZATION the link step makes the records, after the last inlining: lld, which can load the
-# pass (docs/build-systems.md). A library's objects are compiled to machine code by whoever links it.
+# pass (docs/guides/build-systems.md). A library's objects are compiled to machine code by whoever links it.
 function(_recrash_defer_to_link target type plugin)
   set(lto "$<BOOL:$<TARGET_PROPERTY:${target},INTERPROCEDURAL_OPTIMIZATION>>")
   target_compile_options(${target} PRIVATE "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,${lto}>:SHELL:-mllvm -recrash-lto=link>")

@@ -151,7 +151,7 @@ __attribute__((noinline)) static void Refuse(const std::string& why, int code) {
         self.assertRegex(shown, r'why = .*"closed"\n *code = 1\n')
 
     def test_the_pass_by_hand(self):
-        """As docs/build-systems.md has it, with clang itself."""
+        """As docs/guides/build-systems.md has it, with clang itself."""
         support = harness.PREFIX / "lib/recrash"
         plugin = support / "recrash-pass.so"
         load = ["-O2", "-g", f"-fplugin={plugin}", f"-fpass-plugin={plugin}", "-mllvm", "-recrash-mode=full"]
@@ -279,7 +279,7 @@ class Ccache(Build):
         self.assertEqual(self.compile_through_cache(), len(UNITS))
 
     def test_without_the_setting_a_changed_list_is_not_seen(self):
-        """Why docs/build-systems.md asks for CCACHE_EXTRAFILES; when this fails it need not any more."""
+        """Why docs/guides/build-systems.md asks for CCACHE_EXTRAFILES; when this fails it need not any more."""
         del self.environment["CCACHE_EXTRAFILES"]
         self.assertEqual(self.compile_through_cache(), len(UNITS))
         (self.path / "which.list").write_text("# all\n")

@@ -1,5 +1,5 @@
 // Entry states of inner frames from that of an outer one: replayed from its entry, the program passes through the
-// entries of all frames inside again (docs/exact-entry-state.md).
+// entries of all frames inside again (docs/explanations/derivation.md).
 #ifndef RECRASH_TESTGEN_DERIVE_DERIVE_H_
 #define RECRASH_TESTGEN_DERIVE_DERIVE_H_
 

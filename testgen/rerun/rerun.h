@@ -1,5 +1,5 @@
 // Runs a program that crashed once more, on what its report says of arguments, environment and files, and takes the
-// memory of each frame at its entry (docs/rerun.md).
+// memory of each frame at its entry (docs/explanations/rerun.md).
 #ifndef RECRASH_TESTGEN_RERUN_RERUN_H_
 #define RECRASH_TESTGEN_RERUN_RERUN_H_
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What records cost under link-time optimisation, made in the compile step or in the link step: instructions by callgrind,
-# bytes of .recrash_map. measure.sh [PREFIX]; docs/build-systems.md has the table.
+# bytes of .recrash_map. measure.sh [PREFIX]; docs/measurements/instrumentation.md has the table.
 set -euo pipefail
 sources=$(dirname "$(readlink -f "$0")")
 prefix=$(readlink -f "${1:-build/prefix}")
