@@ -1,20 +1,21 @@
 #!/usr/bin/env python3
-"""Crashes of programs that nobody here wrote, reproduced; one JSON a case, and the tables from them.
+"""Crashes programs that nobody here wrote and reproduces the crashes: one JSON a case, and the tables from them.
 
+  tests/real/evaluate.py --list [PROGRAM…]          print the cases of corpus/corpus.tsv
   tests/real/evaluate.py [--quick] [PROGRAM…]       build, crash, reproduce; what is there already is kept
   tests/real/evaluate.py --again [PROGRAM…]         keep the builds, do the rest again
   tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results; those that the work
                                                     folder has not are taken from docs/evaluation/results.json
 
-Each program is built at -O2 by its own build system: in `references`, in `full`, `plain`, which has no instrumentation and
-whose crashes `recrash run` keeps, and in `references+second-chance`. A case is crashed once, and its report reproduced
-several times (--runs; in `references` with the generated tests built and run), once with `--rerun`, and once with the
-input gone from the disk. `second-chance` crashes once more, with the first crash's own profile, and `adaptive` once, with
-no profile, in the same build; their reports have entry states, and are not run again. With --work-first a program that can
+Each program is built at -O2 by its own build system: in `references`, in `full`, in `references+second-chance`, and `plain`
+(no instrumentation; `recrash run` keeps its crashes). A case is crashed once. Its report is reproduced several times
+(--runs; in `references` the generated tests are built and run too), once with `--rerun`, and once with the input removed
+from the disk. `second-chance` crashes a second time, with the profile of the first crash; `adaptive` crashes once, in the
+same build, with no profile. Their reports have entry states and are not run again. With --work-first a program that can
 take several inputs works for some seconds before it comes to the one that it fails on.
 
-Exit codes: 0; 1 a build or recrash failed, or a test does not fail as recorded on the broken program (with --quick: or a case has no test);
-4 a source or package could not be fetched.
+Exit codes: 0; 1 a build or recrash failed, or a test does not fail as recorded on the broken program (with --quick: or a
+case has no test); 4 a source or package could not be fetched.
 """
 
 import argparse
