@@ -51,9 +51,7 @@ Reproduced frames of those that were tried. Overflows are left out where the col
 
 ## Exact entry state
 
-These reports hold entry states (`explanations/entry-states.md`). "After work" means that the program had other inputs first
-(`./dev evaluate --work-first --mode second-chance --mode adaptive`). The frames that did not reproduce there are outer ones: a replay of
-them does that work again, and not every replay ended within 10 s.
+These reports hold entry states (`explanations/entry-states.md`).{after_work}
 
 {recorder}
 
@@ -96,6 +94,10 @@ Whole programs, and single inputs of the others, that have no result in a mode:
 
 The results come from {builds} builds of recrash, made while it was being mended.
 {suites}{fixes}"""
+
+AFTER_WORK = """ "After work" means that the program had other inputs first
+(`./dev evaluate --work-first --mode second-chance --mode adaptive`). The frames that did not reproduce there are outer ones: a replay of
+them does that work again, and not every replay ended within 10 s."""
 
 SUITES = """
 ## The instrumentation does no harm
@@ -158,7 +160,7 @@ def write(docs, results, cases):
     (docs / "evaluation.md").write_text(PAGE.format(
         cases=len({(r["program"], r["input"]) for r in found.all}), programs=len(found.programs()),
         summary=tables.summary(found), by_program=tables.by_program(found), classes=tables.classes(found),
-        frames_left=tables.frames_left(found, "references"), recorder=tables.recorder(found),
+        frames_left=tables.frames_left(found, "references"), recorder=tables.recorder(found), after_work=AFTER_WORK if found.after_work else "",
         second_left=tables.frames_left(found, "second-chance"), adaptive_left=tables.frames_left(found, "adaptive"), by_case=tables.by_case(found),
         not_crashing=tables.not_crashing(found), not_run=not_run(found, cases),
         builds=len({result["product"] for result in results}),

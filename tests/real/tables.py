@@ -179,10 +179,10 @@ def recorder(results):
     """What the recorder kept, and what that took. One column a mode with entry states, then those that had worked before."""
     columns = {f"`{mode}`": results.of(mode) for mode in RECORDED}
     columns |= {f"`{mode}`, after work": [r for r in results.after_work if r["mode"] == mode] for mode in RECORDED}
-    columns = {title: [r for r in found if r.get("recorded")] for title, found in columns.items()}
+    columns = {title: kept for title, found in columns.items() if (kept := [r for r in found if r.get("recorded")])}
 
     def line(title, cell):
-        return row(title, *(cell(found) if found else "-" for found in columns.values()))
+        return row(title, *map(cell, columns.values()))
 
     def figures(found, key, scale):
         return [(r["recorded"]["snapshots"] or {}).get(key, 0) / scale for r in found]
