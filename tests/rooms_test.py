@@ -56,8 +56,8 @@ ROOMS = {
 KNOWN = {
     "agent/elf": "agent/report",
     "agent/process": "agent/collector",
-    "integrations/cli": "agent/elf testgen/derive testgen/rerun testgen/symbols/dwarf testgen/verify",
-    "testgen/suite": "integrations/cli testgen/symbols/dwarf",
+    "integrations/cli": "testgen/symbols/dwarf testgen/verify",
+    "testgen/suite": "testgen/symbols/dwarf",
     "testgen/symbols/dwarf": "testgen/symbols testgen/symbols/text testgen/symbols/values",
     "testgen/symbols/files": "testgen/symbols testgen/symbols/dwarf testgen/symbols/stack",
     "testgen/symbols/stack": "testgen/symbols",
@@ -67,13 +67,13 @@ KNOWN = {
 
 # The same for rooms with more than MOST_FILES files, folders without a README.md, functions of more than MOST_LINES lines.
 MOST_FILES = 30
-KNOWN_LARGE = {"shadowstack/pass", "testgen/replay/guest", "integrations/cli"}
+KNOWN_LARGE = {"shadowstack/pass", "testgen/replay/guest"}
 KNOWN_WITHOUT_README = {
     "agent", "agent/base", "agent/base/signal_safe", "agent/client/watch", "agent/elf", "agent/process", "include", "include/recrash",
     "integrations", "testgen", "testgen/replay/guest", "testgen/replay/host", "testgen/replay/plan", "testgen/symbols/dwarf",
-    "testgen/suite", "testgen/symbols/files", "testgen/symbols/stack", "testgen/symbols/text", "testgen/symbols/values"}
+    "testgen/symbols/files", "testgen/symbols/stack", "testgen/symbols/text", "testgen/symbols/values"}
 MOST_LINES = 60
-KNOWN_LONG = {"PlanTables::Write", "WriteReport", "Main"}
+KNOWN_LONG = {"PlanTables::Write", "WriteReport"}
 FLAT_TABLES = {"OneByteShape", "ExpressionMachine::Step"}
 
 SOURCES = {".h", ".cc", ".c"}

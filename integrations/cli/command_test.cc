@@ -14,7 +14,6 @@
 #include "agent/report/testing_reports.h"
 #include "agent/report/writer.h"
 #include "testgen/suite/subprocess.h"
-#include "testgen/suite/suite.h"
 
 namespace recrash::cli {
 namespace {

@@ -2,12 +2,22 @@
 #ifndef RECRASH_INTEGRATIONS_CLI_COMMANDS_H_
 #define RECRASH_INTEGRATIONS_CLI_COMMANDS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "testgen/suite/material.h"
+#include "testgen/suite/pipeline.h"
 
 namespace recrash::cli {
+
+// Which report, and where its program's files are.
+struct ReportArguments {
+  std::string report;  // path, name in the store, or its beginning; empty: the newest
+  std::string program;
+  std::vector<std::string> search_paths;
+
+  SymbolOptions symbols() const { return {program, search_paths}; }
+};
 
 struct RunArguments {
   std::string directory;             // -o: store for this run
@@ -27,41 +37,14 @@ struct ShowArguments {
 };
 int ShowCommand(const ShowArguments& arguments);
 
-struct GenerateArguments {
-  ReportArguments report;
-  std::string output;  // -o
-  bool force = false;
-  uint32_t max_frames = 200;
-};
-int GenerateCommand(const GenerateArguments& arguments);
-
-enum class Derive { kNeeded, kAll, kNone };
-
-struct VerifyOptionsGiven {
+struct TestsArguments {
+  ReportArguments report;  // not of verify
+  Request request;
   std::string json;
-  Derive derive = Derive::kNeeded;
-  double seconds_per_frame = 10;
-  uint32_t max_frames = 200;
-  uint32_t runs = 3;
-  uint32_t jobs = 0;  // 0: as many as there are processors
-  bool build = true;
-  bool same_bases = true;
 };
-
-struct VerifyArguments {
-  std::string directory;
-  std::string program;
-  VerifyOptionsGiven options;
-};
-int VerifyCommand(const VerifyArguments& arguments);
-
-struct ReproduceArguments {
-  GenerateArguments generate;
-  bool rerun = false;
-  double rerun_seconds = 60;
-  VerifyOptionsGiven verify;
-};
-int ReproduceCommand(const ReproduceArguments& arguments);
+int GenerateCommand(const TestsArguments& arguments);
+int VerifyCommand(const TestsArguments& arguments);
+int ReproduceCommand(const TestsArguments& arguments);
 
 struct ProfileArguments {
   std::vector<std::string> files;  // show: one
@@ -73,9 +56,7 @@ int ProfileMergeCommand(const ProfileArguments& arguments);
 int ProfileAddCommand(const ProfileArguments& arguments);
 
 struct DebugArguments {
-  std::string target;  // report or directory of tests; empty: the newest report
-  std::string program;
-  std::vector<std::string> search_paths;
+  ReportArguments target;  // a report, or a folder of tests
   uint32_t frame = 0;
   std::vector<std::string> debugger_arguments;
 };

@@ -1,5 +1,6 @@
 // recrash debug: gdb at the entry of a frame, in the test process.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,8 +10,9 @@
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
-#include "testgen/suite/built_tests.h"
-#include "testgen/suite/pipeline.h"
+#include "integrations/cli/tests.h"
+#include "testgen/suite/build.h"
+#include "testgen/suite/load.h"
 #include "testgen/suite/subprocess.h"
 #include "testgen/suite/support.h"
 
@@ -18,56 +20,52 @@ namespace recrash::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// The folder of built tests for what the user named; made now when there is none yet.
-Result<fs::path> BuiltSuite(const DebugArguments& arguments) {
+// The folder of tests that the user named, or whose report; made now when there is none yet.
+Result<fs::path> FindSuite(const ReportArguments& target) {
   std::error_code error;
-  fs::path directory = arguments.target;
-  if (arguments.target.empty() || !fs::is_directory(directory, error)) {
-    const Result<fs::path> report = FindReport(arguments.target, arguments.program);
-    if (!report) return report.error();
-    // Tests are made from a report of their own, which lies beside them.
-    directory =
-        report->filename() == "crash_test.rcr" ? report->parent_path() : fs::path(ReportName(*report) + "-tests");
-    if (directory.empty()) directory = ".";
-    if (!IsSuite(directory)) {
-      GenerateArguments generate;
-      generate.report = {report->string(), arguments.program, arguments.search_paths};
-      Note(fmt::format("no tests of this report yet: making them in {}", directory.string()));
-      Result<Suite> suite = MakeSuite(generate);
-      if (!suite) return suite.error();
-      const Result<Verification> verification = Verify(&*suite, {}, true);
-      if (!verification) return verification.error();
-    }
-  }
-  if (!IsSuite(directory))
-    return Error{Errc::kMissing, fmt::format("{}: needed a report or a folder of tests, found neither\n"
-                                             "make tests: recrash reproduce --program PROGRAM -o {}",
-                                             directory.string(), directory.string())};
-  if (!fs::exists(directory / "build" / "crash_test", error)) {
-    const Result<BuildOutcome> outcome = BuildTests(directory);
-    if (!outcome) return outcome.error();
-    if (!outcome->ok)
-      return Error{Errc::kRefused, fmt::format("{}: the tests do not build\n{}", directory.string(), outcome->output)};
-  }
+  if (fs::is_directory(target.report, error)) return fs::path(target.report);
+  const Result<fs::path> report = FindReport(target.report, target.program);
+  if (!report) return report.error();
+  // Tests are made from a report of their own, which lies beside them.
+  if (report->filename() == "crash_test.rcr") return report->has_parent_path() ? report->parent_path() : fs::path(".");
+  const fs::path directory = ReportName(*report) + "-tests";
+  if (IsSuite(directory)) return directory;
+  Note(fmt::format("no tests of this report yet: making them in {}", directory.string()));
+  const Result<Outcome> outcome = MakeTestsOf({report->string(), target.program, target.search_paths}, {});
+  if (!outcome) return outcome.error();
+  return directory;
+}
+
+Result<fs::path> FindBuiltSuite(const ReportArguments& target) {
+  const Result<fs::path> directory = FindSuite(target);
+  if (!directory) return directory;
+  if (!IsSuite(*directory))
+    return Error{Errc::kMissing, fmt::format("{0}: needed a report or a folder of tests, found neither\n"
+                                             "make tests: recrash reproduce --program PROGRAM -o {0}",
+                                             directory->string())};
+  std::error_code error;
+  if (fs::exists(*directory / "build" / "crash_test", error)) return directory;
+  if (const Status built = BuildTests(*directory); !built) return built.error();
   return directory;
 }
 
 Result<ReplayFrame> FindFrame(const Suite& suite, uint32_t index) {
-  std::string others;
+  std::vector<uint32_t> others;
   for (const ReplayFrame& frame : suite.report.replay->frames) {
     if (frame.index == index) return frame;
-    others += fmt::format("{}{}", others.empty() ? "" : ", ", frame.index);
+    others.push_back(frame.index);
   }
   return Error{Errc::kMissing, fmt::format("frame {} has no test in {}; {} have one\ngive --frame one of these", index,
-                                           suite.directory.string(), others.empty() ? "none" : others)};
+                                           suite.directory.string(),
+                                           others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")))};
 }
 
 }  // namespace
 
 int DebugCommand(const DebugArguments& arguments) {
-  const Result<fs::path> directory = BuiltSuite(arguments);
+  const Result<fs::path> directory = FindBuiltSuite(arguments.target);
   if (!directory) return Fail(directory.error());
-  const Result<Suite> suite = ReadSuite(*directory, arguments.program);
+  const Result<Suite> suite = ReadSuite(*directory, arguments.target.program);
   if (!suite) return Fail(suite.error());
   const Result<ReplayFrame> frame = FindFrame(*suite, arguments.frame);
   if (!frame) return Fail(frame.error());

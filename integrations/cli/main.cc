@@ -16,56 +16,147 @@ namespace {
 constexpr const char* kDescription =
     R"(Turns a crash of a C++ program into GoogleTest cases that fail for the same reason.
 
-  recrash-clang++ -O2 -g x.cpp -o x    build it (or: recrash run -- ./x, for a program as it is)
-  ./x                                  it crashes, and says where its report is
-  recrash reproduce --program ./x      tests from the newest report of ./x, each seen to fail as the program did
-  recrash debug --frame 1              gdb at the entry of a function that was live, with its arguments)";
+  recrash-clang++ -O2 -g x.cpp -o x    build the program (to keep its build as it is: recrash run -- ./x)
+  ./x                                  it crashes, and names the report that it has written
+  recrash reproduce --program ./x      make tests from the newest report of ./x, and see each of them fail
+  recrash debug --frame 1              start gdb where function 1 of the stack is called, with its arguments)";
 
 constexpr const char* kExitCodes =
-    R"(Exit codes: 0 at least one test reproduces (or the command did its work), 1 none does, 2 wrong usage,
-3 damaged report, 4 something is missing or the machine refuses (the message says which).
+    R"(Exit codes:
+  0  the command did its work; of reproduce and verify: at least one test reproduces the crash
+  1  no test reproduces the crash
+  2  wrong usage
+  3  the report is damaged, or was written by a newer recrash
+  4  something is missing, or the machine refuses; the message says what
 
-Reports are kept in $RECRASH_DIR, else $XDG_STATE_HOME/recrash, else ~/.local/state/recrash. REPORT is a path, or a
-name there or the beginning of one.)";
+Reports are kept in the store: $RECRASH_DIR, else $XDG_STATE_HOME/recrash, else ~/.local/state/recrash.
+REPORT is a path, a name in the store, or the beginning of one. The default is the newest report.)";
+
+constexpr const char* kRunHelp =
+    R"(Usage:   recrash run [OPTIONS] -- PROGRAM [ARGUMENTS...]
+Example: recrash run -- ./server --port 8080
+
+The exit status is the program's, or 128 + signal when a signal ended it.
+
+The report holds the files that the program was given, up to 4 MiB each. To keep only their names, set
+RECRASH_OPTIONS=files=names.
+
+A program that was built with -recrash-mode=references+second-chance and crashes is run a second time. In that run
+recrash watches the functions that were on the stack, so that tests can start from the memory that each of them had
+when it was called. The program must bear a second run, and its standard input must be a file. --once prevents it.)";
+
+constexpr const char* kShowHelp =
+    R"(Example: recrash show --program ./server
+
+Without the program's files, frames are shown as module and offset.
+A report holds memory and files of the program: look at it before you pass it on.)";
+
+constexpr const char* kGenerateHelp =
+    R"(Writes a test for each frame that can be called again, without trying one. `recrash verify` tries them.
+
+Example: recrash generate --program ./server -o crash)";
+
+constexpr const char* kVerifyHelp =
+    R"(Calls each function on the stack again, in a process of its own, keeps the tests that fail as the program did, and
+builds these. With --program NEW-BUILD it says what becomes of the crash there, and leaves the tests as they are.
+
+Example: recrash verify crash)";
+
+constexpr const char* kReproduceHelp =
+    R"(generate and verify in one: from a report to tests that were seen to fail.
+
+Example: recrash reproduce --program ./server
+Then:    REPORT-tests/build/crash_test)";
+
+constexpr const char* kDebugHelp =
+    R"(Makes the tests first when the report has none yet.
+
+Example:           recrash debug --frame 1
+Arguments for gdb: recrash debug --frame 1 -- -batch -ex bt)";
+
+constexpr const char* kProfileHelp =
+    R"(A profile names the functions that a program built with -recrash-mode=second-chance (or references+second-chance)
+watches from their entry on. A crash of such a program adds the functions of its stack to the profile:
+
+  $RECRASH_PROFILE                a file, or a folder that holds PROGRAM.recrash-profile; else
+  PROGRAM.recrash-profile         beside the program, if that folder can be written
+
+The next run reads the same file. It is text, a line a function, with build-id and name. A new build finds its functions
+by name, for which it needs its symbol table.
+
+  recrash profile add REPORT -o app.recrash-profile     add the functions of a crash in the field, for the next release
+  recrash profile merge a b -o app.recrash-profile      join the profiles of several machines
+  recrash profile show app.recrash-profile              show what is watched, and what that cost)";
+
+constexpr const char* kProfileShowHelp =
+    R"(Shows for each function, of one run: how often it was entered, how many snapshots were taken there, what these cost in
+processor time, and how long a call takes on average. A field is empty where nothing is known.
+
+Example: recrash profile show app.recrash-profile)";
+
+constexpr const char* kProfileMergeHelp =
+    R"(Example: recrash profile merge monday.recrash-profile tuesday.recrash-profile -o app.recrash-profile)";
+
+constexpr const char* kProfileAddHelp =
+    R"(Functions that the profile has already stay. In place of an inlined function, the one around it is added.
+
+Example: recrash profile add --program ./server -o server.recrash-profile)";
+
+CLI::App* AddCommand(CLI::App* app, const char* name, const char* description, const char* help) {
+  CLI::App* command = app->add_subcommand(name, description);
+  command->footer(help);
+  return command;
+}
+
+void AddProgram(CLI::App* app, std::string* program, const char* help) {
+  app->add_option("--program", *program, help)->type_name("PATH");
+}
 
 void AddReport(CLI::App* app, ReportArguments* report) {
-  app->add_option("REPORT", report->report, "path, name in the store, or its beginning; by default the newest");
-  app->add_option("--program", report->program, "the program that crashed (default: where the report says it was)")
-      ->type_name("PATH");
-  app->add_option("--search-path", report->search_paths, "folder with unstripped twins and libraries; may be repeated")
+  app->add_option("REPORT", report->report, "path, name in the store, or its beginning (default: the newest)");
+  AddProgram(app, &report->program, "the program that crashed (default: where the report says it was)");
+  app->add_option("--search-path", report->search_paths, "folder with unstripped files and libraries; may be repeated")
       ->type_name("DIR");
 }
 
 void AddJson(CLI::App* app, std::string* json) {
-  app->add_option("--json", *json, "also write the result as JSON (- for standard output)")->type_name("FILE");
+  app->add_option("--json", *json, "also write the result as JSON (-: to standard output)")->type_name("FILE");
 }
 
-void AddMaxFrames(CLI::App* app, uint32_t* max_frames, const char* help) {
-  app->add_option("--max-frames", *max_frames, help)->type_name("N")->check(CLI::Range(1u, 100000u));
+void AddMaxFrames(CLI::App* app, Request* request) {
+  app->add_option("--max-frames", request->max_frames, "try at most N frames, half from each end of the stack (200)")
+      ->type_name("N")
+      ->check(CLI::Range(1u, 100000u));
 }
 
-void AddVerify(CLI::App* app, VerifyOptionsGiven* options) {
-  AddJson(app, &options->json);
-  app->add_option("--timeout", options->seconds_per_frame, "seconds that one replay may take (10)")
+CLI::Option* AddFolder(CLI::App* app, Request* request) {
+  app->add_flag("--force", request->force,
+                "use the folder even if recrash did not make it; a file that is replaced is kept as FILE.1");
+  return app->add_option("-o", request->folder, "folder for the tests (default: ./REPORT-tests)")->type_name("DIR");
+}
+
+void AddReplay(CLI::App* app, Request* request) {
+  AddMaxFrames(app, request);
+  app->add_option("--timeout", request->seconds_per_frame, "seconds that one replay may take (10)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0));
-  AddMaxFrames(app, &options->max_frames, "replay at most so many, half from each end (200)");
-  app->add_option("--runs", options->runs,
-                  "replays in which a frame has to reproduce, or it is unstable and gets no test (3)")
+  app->add_option("--runs", request->runs,
+                  "replays in which a frame must reproduce to get a test; else it is called unstable (3)")
       ->type_name("N")
       ->check(CLI::Range(1u, 100u));
-  app->add_option("-j,--jobs", options->jobs, "replays at a time (as many as there are processors)")
+  app->add_option("-j,--jobs", request->jobs, "replays at a time (default: as many as there are processors)")
       ->type_name("N")
       ->check(CLI::Range(1u, 64u));
   static const std::map<std::string, Derive> kDerive = {
       {"needed", Derive::kNeeded}, {"all", Derive::kAll}, {"none", Derive::kNone}};
-  app->add_option("--derive", options->derive,
-                  "entry states of frames inside one whose state was recorded, taken in its replay: for those that do "
-                  "not reproduce otherwise (needed, the default), for all, or for none")
+  app->add_option("--derive", request->derive,
+                  "derive the entry state of a frame from a replay of a recorded caller: if the frame does not "
+                  "reproduce otherwise (needed, the default), always (all), or never (none)")
       ->type_name("needed|all|none")
       ->transform(CLI::CheckedTransformer(kDerive, CLI::ignore_case).description(""));
-  app->add_flag("!--no-build", options->build, "leave the tests as source, do not build and run them");
-  app->add_flag("!--no-same-bases", options->same_bases, "replay with modules elsewhere, as under a debugger");
+  app->add_flag_callback(
+      "--no-build", [=] { request->goal = Goal::kSource; }, "leave the tests as source: do not build and run them");
+  app->add_flag("!--no-same-bases", request->same_bases, "replay with modules at other addresses, as a debugger does");
 }
 
 // What stands after `--` belongs to another program and is not looked at.
@@ -75,162 +166,132 @@ struct CommandLine {
 };
 
 CommandLine Split(int argc, char** argv) {
-  CommandLine line;
-  bool after = false;
-  for (int i = 1; i < argc; ++i) {
-    if (!after && std::string_view(argv[i]) == "--") {
-      after = true;
-    } else {
-      (after ? line.after : line.before).emplace_back(argv[i]);
-    }
-  }
+  char** const end = argv + argc;
+  char** const dashes = std::find(argv + 1, end, std::string_view("--"));
+  CommandLine line = {{argv + 1, dashes}, {dashes == end ? end : dashes + 1, end}};
   std::ranges::reverse(line.before);
   return line;
 }
 
-constexpr const char* kProfileHelp =
-    R"(A profile names functions of a program that was built with -recrash-mode=second-chance (or references+second-chance):
-the agent watches them from their entry on. A crash of such a program adds the functions that were on its stack to
+// Everything that options are read into, and what the subcommand returned.
+struct Invocation {
+  CommandLine line;
+  int code = kSuccess;
+  RunArguments run;
+  ListArguments list;
+  ShowArguments show;
+  TestsArguments generate, verify, reproduce;
+  bool rerun = false;
+  double rerun_seconds = 60;
+  ProfileArguments profile;
+  DebugArguments debug;
+};
 
-  $RECRASH_PROFILE                a file, or a folder that holds PROGRAM.recrash-profile; else
-  PROGRAM.recrash-profile         beside the program, where that folder may be written
+void AddRun(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "run", "run a program and keep its crash", kRunHelp);
+  command->add_flag("--once", to->run.once, "do not run a program again that was built for second chance");
+  command->add_option("-o", to->run.directory, "folder for the report (default: the store)")->type_name("DIR");
+  command->prefix_command();
+  command->callback([=] {
+    to->run.command = command->remaining();
+    to->run.command.insert(to->run.command.end(), to->line.after.begin(), to->line.after.end());
+    to->code = RunCommand(to->run);
+  });
+}
 
-and the next run reads the same file. It is text, a line a function, keyed by build-id and name: a new build finds its
-functions by name, for which it needs its symbol table.
+void AddList(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "list", "list the reports in the store, newest first", "Example: recrash list");
+  AddJson(command, &to->list.json);
+  command->callback([=] { to->code = ListCommand(to->list); });
+}
 
-  recrash profile add REPORT -o app.recrash-profile     from a crash in the field, with names, for the next release
-  recrash profile merge a b -o app.recrash-profile      from several machines
-  recrash profile show app.recrash-profile              what is watched, and what it cost where that was counted)";
+void AddShow(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "show", "show what failed: stack, arguments, what the report holds", kShowHelp);
+  AddReport(command, &to->show.report);
+  AddJson(command, &to->show.json);
+  command->callback([=] { to->code = ShowCommand(to->show); });
+}
 
-void AddProfile(CLI::App* app, ProfileArguments* profile, int* code) {
-  CLI::App* command = app->add_subcommand("profile", "second chance: which functions are watched from their entry on");
-  command->footer(kProfileHelp);
+void AddGenerate(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "generate", "write candidate tests, one a frame, not yet tried", kGenerateHelp);
+  Request& request = to->generate.request;
+  request.goal = Goal::kCandidates;
+  AddReport(command, &to->generate.report);
+  AddMaxFrames(command, &request);
+  AddFolder(command, &request)->required();
+  command->callback([=] { to->code = GenerateCommand(to->generate); });
+}
+
+void AddVerify(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "verify", "try candidate tests, keep those that reproduce", kVerifyHelp);
+  Request& request = to->verify.request;
+  command->add_option("DIR", request.folder, "folder that `recrash generate` made")->required();
+  AddProgram(command, &request.program, "build to try them with (default: the one they were made for)");
+  AddJson(command, &to->verify.json);
+  AddReplay(command, &request);
+  command->callback([=] { to->code = VerifyCommand(to->verify); });
+}
+
+void AddReproduce(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "reproduce", "make tests from a report, and see each fail", kReproduceHelp);
+  Request& request = to->reproduce.request;
+  AddReport(command, &to->reproduce.report);
+  AddFolder(command, &request);
+  command->add_flag("--rerun", to->rerun,
+                    "run the program again, on its recorded arguments, environment and files, and start tests from the "
+                    "memory that each function had at its entry");
+  command->add_option("--rerun-timeout", to->rerun_seconds, "seconds that one of these two or three runs may take (60)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 86400.0));
+  AddJson(command, &to->reproduce.json);
+  AddReplay(command, &request);
+  command->callback([=] {
+    if (to->rerun) to->reproduce.request.rerun_seconds = to->rerun_seconds;
+    to->code = ReproduceCommand(to->reproduce);
+  });
+}
+
+void AddProfile(CLI::App* app, Invocation* to) {
+  CLI::App* command =
+      AddCommand(app, "profile", "second chance: which functions are watched from their entry on", kProfileHelp);
   command->require_subcommand(1);
-  CLI::App* show = command->add_subcommand("show", "the functions of a profile, what costs most first");
-  show->footer(
-      "Of one run: how often a function was entered, how many snapshots were taken there, what these cost in processor "
-      "time, and how long a call takes on average; empty where nothing is known.\nExample: recrash profile "
-      "show "
-      "app.recrash-profile");
+  ProfileArguments* profile = &to->profile;
+  CLI::App* show = AddCommand(command, "show", "the functions of a profile, costliest first", kProfileShowHelp);
   show->add_option("FILE", profile->files, "profile")->required()->expected(1);
-  show->callback([=] { *code = ProfileShowCommand(*profile); });
-  CLI::App* merge = command->add_subcommand("merge", "several profiles into one");
-  merge->footer("Example: recrash profile merge monday.recrash-profile tuesday.recrash-profile -o app.recrash-profile");
+  show->callback([=] { to->code = ProfileShowCommand(*profile); });
+  CLI::App* merge = AddCommand(command, "merge", "join several profiles", kProfileMergeHelp);
   merge->add_option("FILE", profile->files, "profiles")->required();
   merge->add_option("-o", profile->output, "profile to write")->type_name("FILE")->required();
-  merge->callback([=] { *code = ProfileMergeCommand(*profile); });
-  CLI::App* add = command->add_subcommand("add", "the functions on a crash's stack, added to a profile");
-  add->footer(
-      "What the profile holds already stays. An inlined function stands for the one that it was inlined "
-      "into.\nExample: "
-      "recrash profile add --program ./server -o server.recrash-profile");
+  merge->callback([=] { to->code = ProfileMergeCommand(*profile); });
+  CLI::App* add = AddCommand(command, "add", "add the functions of a crash's stack to a profile", kProfileAddHelp);
   AddReport(add, &profile->report);
   add->add_option("-o", profile->output, "profile to write (default: ./PROGRAM.recrash-profile)")->type_name("FILE");
-  add->callback([=] { *code = ProfileAddCommand(*profile); });
+  add->callback([=] { to->code = ProfileAddCommand(*profile); });
+}
+
+void AddDebug(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "debug", "start gdb at a frame's entry, with its original arguments", kDebugHelp);
+  AddReport(command, &to->debug.target);
+  command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
+  command->add_option("--frame", to->debug.frame, "number of the frame (0)")->type_name("N");
+  command->callback([=] {
+    to->debug.debugger_arguments = to->line.after;
+    to->code = DebugCommand(to->debug);
+  });
 }
 
 int Main(int argc, char** argv) {
-  const CommandLine line = Split(argc, argv);
+  Invocation invocation;
+  invocation.line = Split(argc, argv);
   CLI::App app(kDescription, "recrash");
   app.footer(kExitCodes);
   app.require_subcommand(1);
   app.set_version_flag("--version", "recrash " RECRASH_VERSION);
-  app.set_help_all_flag("--help-all", "Help on all subcommands");
-  int code = kSuccess;
-
-  RunArguments run;
-  CLI::App* command = app.add_subcommand("run", "run a program and keep its crash");
-  command->footer(
-      "Usage:   recrash run [OPTIONS] -- PROGRAM [ARGUMENTS...]\nExample: recrash run -- ./server --port 8080\nThe "
-      "exit status is the program's (128 + signal when it dies of "
-      "one).\nThe report holds the files that the program was given, up to 4 MiB each (RECRASH_OPTIONS=files=names: "
-      "only "
-      "what they are called).\nA program built with -recrash-mode=references+second-chance that crashes is run again "
-      "with "
-      "the functions that were on its stack watched from their entry on, and the command says whether it crashed the "
-      "same "
-      "way; so it must bear being run twice, and what it reads from standard input must be a file.");
-  command->add_flag("--once", run.once,
-                    "after a crash, do not run a second-chance build again with the functions of that crash watched");
-  command->add_option("-o", run.directory, "folder for the report (default: the store)")->type_name("DIR");
-  command->prefix_command();
-  command->callback([&, command] {
-    run.command = command->remaining();
-    run.command.insert(run.command.end(), line.after.begin(), line.after.end());
-    code = RunCommand(run);
-  });
-
-  ListArguments list;
-  command = app.add_subcommand("list", "reports in the store, newest first");
-  AddJson(command, &list.json);
-  command->callback([&] { code = ListCommand(list); });
-
-  ShowArguments show;
-  command = app.add_subcommand("show", "what failed: back-trace, arguments, what the report holds");
-  command->footer(
-      "Example: recrash show --program ./server\nWithout the program's files: module and offset only.\n"
-      "Look at what a report holds, memory and files, before you pass it on.");
-  AddReport(command, &show.report);
-  AddJson(command, &show.json);
-  command->callback([&] { code = ShowCommand(show); });
-
-  GenerateArguments generate;
-  command = app.add_subcommand("generate", "candidate tests, one a frame, not yet verified");
-  command->footer("Example: recrash generate --program ./server -o crash");
-  AddReport(command, &generate.report);
-  AddMaxFrames(command, &generate.max_frames, "at most so many candidates, half from each end (200)");
-  command->add_option("-o", generate.output, "folder for the tests")->type_name("DIR")->required();
-  command->add_flag("--force", generate.force,
-                    "use a folder that recrash did not make; what is replaced is kept as FILE.1");
-  command->callback([&] { code = GenerateCommand(generate); });
-
-  VerifyArguments verify;
-  command = app.add_subcommand("verify", "replay candidates, keep those that reproduce, build them");
-  command->footer("Example: recrash verify crash");
-  command->add_option("DIR", verify.directory, "folder that `recrash generate` made")->required();
-  command->add_option("--program", verify.program, "build to replay against (default: the one they were made for)")
-      ->type_name("PATH");
-  AddVerify(command, &verify.options);
-  command->callback([&] { code = VerifyCommand(verify); });
-
-  ReproduceArguments reproduce;
-  command = app.add_subcommand("reproduce", "generate and verify: from a report to tests that fail");
-  command->footer("Example: recrash reproduce --program ./server\nThen:    REPORT-tests/build/crash_test");
-  AddReport(command, &reproduce.generate.report);
-  command->add_option("-o", reproduce.generate.output, "folder for the tests (default: ./REPORT-tests)")
-      ->type_name("DIR");
-  command->add_flag("--force", reproduce.generate.force,
-                    "use a folder that recrash did not make; what is replaced is kept as FILE.1");
-  command->add_flag("--rerun", reproduce.rerun,
-                    "run the program again, really, on its recorded arguments, environment and files, and start tests "
-                    "from the memory that each function had at its entry");
-  command
-      ->add_option("--rerun-timeout", reproduce.rerun_seconds,
-                   "seconds that one such run may take, of two or three (60)")
-      ->type_name("SECONDS")
-      ->check(CLI::Range(1.0, 86400.0));
-  AddVerify(command, &reproduce.verify);
-  command->callback([&] { code = ReproduceCommand(reproduce); });
-
-  ProfileArguments profile;
-  AddProfile(&app, &profile, &code);
-
-  DebugArguments debug;
-  command = app.add_subcommand("debug", "gdb at a frame's entry, with its original arguments");
-  command->footer("Example: recrash debug --frame 1\nArguments for gdb: recrash debug --frame 1 -- -batch -ex bt");
-  command->add_option("TARGET", debug.target, "report or folder of tests; by default the newest report");
-  command->add_option("--frame", debug.frame, "number of the frame (0)")->type_name("N");
-  command->add_option("--program", debug.program, "the program that crashed, or another build of it")
-      ->type_name("PATH");
-  command->add_option("--search-path", debug.search_paths, "folder with unstripped twins and libraries")
-      ->type_name("DIR");
-  command->callback([&] {
-    debug.debugger_arguments = line.after;
-    code = DebugCommand(debug);
-  });
-
+  app.set_help_all_flag("--help-all", "help on all subcommands");
+  for (const auto add : {AddRun, AddList, AddShow, AddGenerate, AddVerify, AddReproduce, AddProfile, AddDebug})
+    add(&app, &invocation);
   try {
-    std::vector<std::string> words = line.before;
+    std::vector<std::string> words = invocation.line.before;
     app.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
@@ -238,7 +299,7 @@ int Main(int argc, char** argv) {
     return Fail({Errc::kUsage, fmt::format("{}\n`recrash{} --help` shows what there is", error.what(),
                                            used.empty() ? "" : " " + used[0]->get_name())});
   }
-  return code;
+  return invocation.code;
 }
 
 }  // namespace

@@ -7,10 +7,11 @@
 
 #include "agent/base/signal_safe/profile_line.h"
 #include "integrations/cli/commands.h"
+#include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
-#include "testgen/suite/material.h"
+#include "testgen/suite/load.h"
 #include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/profiled_functions.h"
 
@@ -84,16 +85,20 @@ int ProfileMergeCommand(const ProfileArguments& arguments) {
 }
 
 int ProfileAddCommand(const ProfileArguments& arguments) {
-  const Result<Material> material = LoadMaterial(arguments.report, /*max_candidates=*/1);
-  if (!material) return Fail(material.error());
-  const Result<Profile> found = FunctionsToWatch(material->report, material->backtrace, material->symbols);
+  const Result<std::filesystem::path> path = FindReport(arguments.report.report, arguments.report.program);
+  if (!path) return Fail(path.error());
+  SymbolOptions symbols = arguments.report.symbols();
+  symbols.max_candidates = 1;  // no arguments are wanted, only the functions
+  const Result<Crash> crash = Load(*path, symbols);
+  if (!crash) return Fail(crash.error());
+  const Result<Profile> found = FunctionsToWatch(crash->report, crash->backtrace, crash->symbols);
   if (!found) return Fail(found.error());
   if (found->functions.empty())
-    return Fail({Errc::kMissing, material->path +
+    return Fail({Errc::kMissing, path->string() +
                                      ": no function on its stack was compiled by recrash's pass\n"
                                      "build the program with recrash-clang++ -recrash-mode=references+second-chance"});
   std::string output = arguments.output;
-  if (output.empty()) output = BaseName(material->report.process.program) + signal_safe::kProfileSuffix;
+  if (output.empty()) output = BaseName(crash->report.process.program) + signal_safe::kProfileSuffix;
   Result<Profile> profile = ReadOrEmpty(output);
   if (!profile) return Fail(profile.error());
   MergeProfile(*found, &*profile);

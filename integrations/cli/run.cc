@@ -85,7 +85,7 @@ void TellReports(const Run& run, const RunArguments& arguments) {
 // What the second run came to, in words.
 std::string Compare(const Crash& first, const Run& run) {
   if (run.reports.size() != 1) return "did not crash the second time: its tests are those of the first report";
-  const Result<Crash> second = Crash::Read(run.reports.begin()->string(), first.material.symbols.program);
+  const Result<Crash> second = Load(*run.reports.begin(), first.symbols);
   if (!second) return "crashed again, but that report cannot be read: " + second.error().message;
   const std::string difference = Difference(first, *second);
   if (difference.empty()) return "crashed the same way again: " + FailureAndPlace(*second);
@@ -95,13 +95,15 @@ std::string Compare(const Crash& first, const Run& run) {
 // Only after one crash that left its own report.
 void RunAgain(const Setting& setting, const RunArguments& arguments, const StandardInput& input, const Run& run) {
   if (arguments.once || !WIFSIGNALED(run.result.wait_status) || run.reports.size() != 1) return;
-  const Result<Crash> first = Crash::Read(run.reports.begin()->string(), setting.program.string());
-  if (!first || first->watched.functions.empty()) return;
+  const Result<Crash> first = Load(*run.reports.begin(), {setting.program.string(), {}, /*max_candidates=*/1});
+  if (!first) return;
+  const Result<Profile> watched = FunctionsToWatch(*first);
+  if (!watched || watched->functions.empty()) return;
   if (!input.Rewind())
     return Note("not run again with its functions watched: what it has read from a pipe is gone; give it a file");
-  const Result<TemporaryProfile> profile = TemporaryProfile::Write(first->watched, setting.store.string());
+  const Result<TemporaryProfile> profile = TemporaryProfile::Write(*watched, setting.store.string());
   if (!profile) return Note("not run again with its functions watched: " + profile.error().message);
-  const size_t count = first->watched.functions.size();
+  const size_t count = watched->functions.size();
   Note(fmt::format("running it again, with {} function{} watched from {} entry on (--once: not)", count,
                    count == 1 ? "" : "s", count == 1 ? "its" : "their"));
   ProcessOptions options = setting.options;

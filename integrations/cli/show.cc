@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "agent/report/entry_states.h"
-#include "agent/report/reader.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
-#include "testgen/symbols/handled_fault.h"
+#include "testgen/suite/load.h"
 
 namespace recrash::cli {
 namespace {
@@ -166,9 +165,9 @@ void PrintHead(const Report& report, const std::string& failure, const std::stri
   fmt::print("\n");
 }
 
-nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uint64_t bytes, const std::string& failure,
-                              const Backtrace* backtrace) {
-  nlohmann::ordered_json json = {{"report", path},
+nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
+  const Report& report = crash.report;
+  nlohmann::ordered_json json = {{"report", crash.path.string()},
                                  {"failure", failure},
                                  {"program", report.process.program},
                                  {"version", report.process.version},
@@ -182,10 +181,10 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
                                  {"inputs", InputsJson(report)},
                                  {"snapshots", SnapshotsJson(report)},
                                  {"losses", report.losses}};
-  json.update(CostJson(report, bytes));
+  json.update(CostJson(report, crash.bytes));
   json["frames"] = nlohmann::ordered_json::array();
-  if (!backtrace) return json;
-  for (const Frame& frame : backtrace->frames) {
+  if (crash.no_backtrace) return json;
+  for (const Frame& frame : crash.backtrace.frames) {
     nlohmann::ordered_json entry = FrameJson(frame);
     entry["candidate"] = frame.candidate;
     const EntrySnapshot* snapshot = SnapshotOf(report, frame);
@@ -200,8 +199,8 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
                                      {"value", parameter.rendered}});
     json["frames"].push_back(entry);
   }
-  json["skipped"] = backtrace->skipped;
-  json["notes"] = backtrace->notes;
+  json["skipped"] = crash.backtrace.skipped;
+  json["notes"] = crash.backtrace.notes;
   return json;
 }
 
@@ -210,30 +209,20 @@ nlohmann::ordered_json ToJson(const Report& report, const std::string& path, uin
 int ShowCommand(const ShowArguments& arguments) {
   const auto path = FindReport(arguments.report.report, arguments.report.program);
   if (!path) return Fail(path.error());
-  Result<Report> report = ReadReport(*path);
-  if (!report) return Fail(report.error());
-  const uint64_t bytes = FileSize(*path);
-  SymbolOptions symbols;
-  symbols.program = arguments.report.program;
-  symbols.search_paths = arguments.report.search_paths;
-  const std::string handled = GoBackToFault(symbols, &*report);
-  Result<Backtrace> backtrace = ReadBacktrace(*report, symbols);
-  if (backtrace && !handled.empty()) backtrace->notes.push_back(handled);
-  const std::string failure = backtrace ? FailureText(*report, *backtrace) : FailureText(*report);
+  const Result<Crash> crash = LoadReport(*path, arguments.report.symbols());
+  if (!crash) return Fail(crash.error());
+  const Report& report = crash->report;
+  const std::string failure = crash->no_backtrace ? FailureText(report) : FailureText(report, crash->backtrace);
 
   if (arguments.json != "-") {
-    PrintHead(*report, failure, ReportName(*path));
-    if (backtrace) {
-      PrintBacktrace(*report, *backtrace);
-      for (const std::string& note : backtrace->notes) fmt::print("note: {}\n", PrintableText(note));
-    } else {
-      // What the report says by itself is still worth showing.
-      Note("no back-trace: " + backtrace.error().message);
-    }
-    PrintHoldings(*report, bytes);
+    PrintHead(report, failure, crash->name);
+    PrintBacktrace(report, crash->backtrace);
+    for (const std::string& note : crash->backtrace.notes) fmt::print("note: {}\n", PrintableText(note));
+    // What the report says by itself is still worth showing.
+    if (crash->no_backtrace) Note("no back-trace: " + crash->no_backtrace->message);
+    PrintHoldings(report, crash->bytes);
   }
-  const Status written =
-      WriteJson(ToJson(*report, path->string(), bytes, failure, backtrace ? &*backtrace : nullptr), arguments.json);
+  const Status written = WriteJson(ToJson(*crash, failure), arguments.json);
   return written ? kSuccess : Fail(written.error());
 }
 

@@ -6,12 +6,11 @@
 #include <cstdlib>
 
 #include "agent/report/reader.h"
+#include "testgen/suite/load.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;
 namespace {
-
-bool IsReport(const fs::path& path) { return path.extension() == ".rcr" || path.extension() == ".rcraw"; }
 
 bool IsRegular(const fs::path& path) {
   std::error_code error;
@@ -49,14 +48,6 @@ fs::path StoreDirectory() {
   if (const std::string directory = variable("RECRASH_DIR"); !directory.empty()) return directory;
   if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return fs::path(state) / "recrash";
   return fs::path(variable("HOME")) / ".local" / "state" / "recrash";
-}
-
-std::string ReportName(const fs::path& path) { return IsReport(path) ? path.stem() : path.filename(); }
-
-uint64_t FileSize(const fs::path& path) {
-  std::error_code error;
-  const uint64_t bytes = fs::file_size(path, error);
-  return error ? 0 : bytes;
 }
 
 std::vector<StoredReport> ListStore(const fs::path& directory) {

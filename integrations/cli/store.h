@@ -27,11 +27,6 @@ std::vector<StoredReport> ListStore(const std::filesystem::path& directory);
 // one, of `program` (by path, else by file name) when that is given.
 Result<std::filesystem::path> FindReport(const std::string& name, const std::string& program);
 
-// Bytes of a report's file; 0 when it has gone.
-uint64_t FileSize(const std::filesystem::path& path);
-
-std::string ReportName(const std::filesystem::path& path);
-
 }  // namespace recrash::cli
 
 #endif  // RECRASH_INTEGRATIONS_CLI_STORE_H_

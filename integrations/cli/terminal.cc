@@ -58,15 +58,20 @@ std::string Coloured(Colour colour, const std::string& text) {
   return fmt::format("\033[{}m{}\033[0m", kCodes[static_cast<int>(colour)], text);
 }
 
-void Progress::Show(size_t done, size_t all) {
+void TerminalObserver::Note(const std::string& text) {
+  Clear();
+  cli::Note(text);
+}
+
+void TerminalObserver::Progress(const std::string& what, size_t done, size_t all) {
   static const bool enabled = isatty(STDERR_FILENO);
   if (!enabled) return;
-  fmt::print(stderr, "\r\033[K{} {}/{}", what_, done, all);
+  fmt::print(stderr, "\r\033[K{} {}/{}", what, done, all);
   std::fflush(stderr);
   shown_ = true;
 }
 
-void Progress::Clear() {
+void TerminalObserver::Clear() {
   if (shown_) fmt::print(stderr, "\r\033[K");
   shown_ = false;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/base/result.h"
+#include "testgen/suite/observer.h"
 
 namespace recrash::cli {
 
@@ -30,19 +31,20 @@ enum class Colour { kGood, kBad, kDim, kBold };
 // `text` in a colour when stdout is a terminal and NO_COLOR is not set.
 std::string Coloured(Colour colour, const std::string& text);
 
-// One line on stderr that is overwritten, and gone in the end.
-class Progress {
+// What the pipeline says: notes, and one line that is overwritten and gone in the end.
+class TerminalObserver : public Observer {
  public:
-  explicit Progress(std::string what) : what_(std::move(what)) {}
-  ~Progress() { Clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  TerminalObserver() = default;
+  TerminalObserver(const TerminalObserver&) = delete;
+  TerminalObserver& operator=(const TerminalObserver&) = delete;
+  ~TerminalObserver() override { Clear(); }
 
-  void Show(size_t done, size_t all);
-  void Clear();
+  void Note(const std::string& text) override;
+  void Progress(const std::string& what, size_t done, size_t all) override;
 
  private:
-  std::string what_;
+  void Clear();
+
   bool shown_ = false;
 };
 

@@ -9,7 +9,7 @@
 #include "agent/elf/elf_notes.h"
 #include "testgen/suite/support.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
@@ -63,4 +63,4 @@ Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const 
   return environment;
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

@@ -1,6 +1,6 @@
 // What a program finds in its environment so that this installation's agent keeps its crash.
-#ifndef RECRASH_INTEGRATIONS_CLI_AGENT_ENVIRONMENT_H_
-#define RECRASH_INTEGRATIONS_CLI_AGENT_ENVIRONMENT_H_
+#ifndef RECRASH_TESTGEN_SUITE_AGENT_ENVIRONMENT_H_
+#define RECRASH_TESTGEN_SUITE_AGENT_ENVIRONMENT_H_
 
 #include <filesystem>
 #include <string>
@@ -9,7 +9,7 @@
 
 #include "agent/base/result.h"
 
-namespace recrash::cli {
+namespace recrash {
 
 // In-house there is room and time: more is kept than in the field.
 inline constexpr char kInHouseOptions[] = "files=embed,memory=1024,timeout=120,throw_stack=262144";
@@ -19,6 +19,6 @@ inline constexpr char kInHouseOptions[] = "files=embed,memory=1024,timeout=120,t
 Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const std::filesystem::path& program,
                                                                           const std::string& options);
 
-}  // namespace recrash::cli
+}  // namespace recrash
 
-#endif  // RECRASH_INTEGRATIONS_CLI_AGENT_ENVIRONMENT_H_
+#endif  // RECRASH_TESTGEN_SUITE_AGENT_ENVIRONMENT_H_

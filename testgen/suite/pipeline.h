@@ -1,46 +1,63 @@
-// The two halves of `recrash reproduce`, which `generate` and `verify` are on their own.
-#ifndef RECRASH_INTEGRATIONS_CLI_PIPELINE_H_
-#define RECRASH_INTEGRATIONS_CLI_PIPELINE_H_
+// From a crash to tests that fail as the program did:
+//
+//   Load → Describe → Replay → Derive → Keep → Emit → Build → Check
+//
+//   Request request;
+//   request.report = "greeter-1.rcr";
+//   request.program = "./greeter";
+//   Result<Outcome> outcome = MakeTests(request, &observer);  // greeter-1-tests/build/crash_test
+#ifndef RECRASH_TESTGEN_SUITE_PIPELINE_H_
+#define RECRASH_TESTGEN_SUITE_PIPELINE_H_
 
+#include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "agent/base/result.h"
-#include "integrations/cli/commands.h"
-#include "testgen/suite/suite.h"
+#include "testgen/suite/folder.h"
+#include "testgen/suite/observer.h"
 #include "testgen/verify/verify.h"
 
-namespace recrash::cli {
+namespace recrash {
 
-// Reads the report, finds its frames, makes the folder ready; writes nothing into it.
-Result<Suite> MakeSuite(const GenerateArguments& arguments);
-
-// What was not verified, or did not reproduce, is there to be read.
-Status WriteCandidates(const Suite& suite);
-
-// Runs the suite's program again and puts that run, with the memory of its frames at their entries, in the place of the
-// report. Where that cannot be, the suite stays as it is, and a note says why.
-void Rerun(double seconds, Suite* suite);
-
-// Replays all frames of the suite; then those that did not reproduce, or all, from entry states that are derived, where
-// the options say so and the program is the build that crashed. What a frame reproduces from is in the suite's report
-// then.
-Result<std::vector<FrameVerdict>> ReplayFrames(Suite* suite, const VerifyOptionsGiven& options, bool same_build);
-
-struct Verification {
-  std::vector<FrameVerdict> verdicts;
-  std::vector<uint32_t> kept;      // frames that have a test now, innermost first
-  std::vector<std::string> notes;  // one sentence each, for the user
+enum class Goal {
+  kCandidates,  // a test for each frame that can be called, none replayed
+  kSource,      // tests of the frames that reproduce the crash, not built
+  kTests,       // the same, built, and seen to fail as the program did
 };
 
-// Replays the suite's frames; keeps those that reproduce, builds them, and drops what is not red then. When none
-// reproduces, or when the program is not the build that crashed, the folder is left as it is; with `candidates`, it
-// gets the candidates.
-Result<Verification> Verify(Suite* suite, const VerifyOptionsGiven& options, bool candidates = false);
+// For which frames an entry state is derived where none was recorded.
+enum class Derive { kNeeded, kAll, kNone };
 
-// Prints the table and the summary, writes --json; returns the exit code.
-int ReportVerification(const Suite& suite, const Verification& verification, const VerifyOptionsGiven& options);
+struct Request {
+  std::filesystem::path report;  // empty: the tests in `folder` are verified once more
+  std::filesystem::path folder;  // empty: REPORT-tests in the current folder
+  std::string program;           // empty: the one that the report or the folder names
+  std::vector<std::string> search_paths;
+  Goal goal = Goal::kTests;
+  bool force = false;                   // use a folder that holds other files
+  std::optional<double> rerun_seconds;  // run the program again, for at most so long, and use that crash
+  uint32_t max_frames = 200;            // of the stack, half from each end
+  double seconds_per_frame = 10;
+  uint32_t runs = 3;       // in which a frame has to reproduce
+  uint32_t jobs = 0;       // replays at a time; 0: as many as there are processors
+  bool same_bases = true;  // false: modules lie elsewhere, as under a debugger
+  Derive derive = Derive::kNeeded;
+};
 
-}  // namespace recrash::cli
+struct Outcome {
+  Suite suite;
+  std::vector<FrameVerdict> verdicts;  // ascending by frame
+  std::vector<uint32_t> kept;          // frames that have a test now, innermost first
+  std::vector<std::string> notes;      // one sentence each, for the user
+};
 
-#endif  // RECRASH_INTEGRATIONS_CLI_PIPELINE_H_
+// When no frame reproduces, a new folder gets the candidates, and one that was made before stays as it is. So does one
+// that is verified against another build than the one that crashed.
+Result<Outcome> MakeTests(const Request& request, Observer* observer);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SUITE_PIPELINE_H_

@@ -1,13 +1,11 @@
-// recrash reproduce --rerun
-#include "testgen/rerun/rerun.h"
+#include "testgen/suite/rerun.h"
 
 #include <fmt/format.h>
 
-#include "integrations/cli/terminal.h"
+#include "testgen/rerun/rerun.h"
 #include "testgen/suite/agent_environment.h"
-#include "testgen/suite/pipeline.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace {
 
 Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
@@ -21,26 +19,29 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   return options;
 }
 
+uint64_t SizeOf(const std::vector<EntryState>& states) {
+  uint64_t bytes = 0;
+  for (const EntryState& state : states)
+    for (const Region& region : state.memory) bytes += region.bytes.size();
+  return bytes;
+}
+
 }  // namespace
 
-void Rerun(double seconds, Suite* suite) {
+void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
   Result<RerunOptions> options = OptionsFor(*suite, seconds);
-  if (!options) return Note("not run again: " + options.error().message);
-  Result<recrash::Rerun> again = [&] {
-    Progress progress("running the program again, round");
-    options->progress = [&](int round) { progress.Show(static_cast<size_t>(round), 3); };
-    return RunAgain(suite->report, suite->backtrace, *options);
-  }();
-  if (!again) return Note(again.error().message + "\nthe tests are made from the report alone");
-  for (const std::string& note : again->notes) Note(note);
-  uint64_t bytes = 0;
-  for (const EntryState& state : again->report.replay->entry_states)
-    for (const Region& region : state.memory) bytes += region.bytes.size();
-  Note(fmt::format("run again, it failed in the same way: {} frame{} as they were entered, {} KiB",
-                   again->report.replay->entry_states.size(), again->report.replay->entry_states.size() == 1 ? "" : "s",
-                   bytes >> 10));
+  if (!options) return observer->Note("the program was not run again: " + options.error().message);
+  options->progress = [=](int round) {
+    observer->Progress("running the program again, round", static_cast<size_t>(round), 3);
+  };
+  Result<Rerun> again = RunAgain(suite->report, suite->backtrace, *options);
+  if (!again) return observer->Note(again.error().message + "\nthe tests are made from the report alone");
+  for (const std::string& note : again->notes) observer->Note(note);
+  const std::vector<EntryState>& states = again->report.replay->entry_states;
+  observer->Note(fmt::format("run again, it failed in the same way: {} frame{} as they were entered, {} KiB",
+                             states.size(), states.size() == 1 ? "" : "s", SizeOf(states) >> 10));
   suite->report = std::move(again->report);
   suite->backtrace = std::move(again->backtrace);
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

@@ -11,7 +11,7 @@
 #include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/profiled_functions.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace {
 
 std::vector<std::string> FunctionsOf(const Backtrace& backtrace) {
@@ -39,18 +39,10 @@ bool StandardInput::Rewind() const {
   return !is_pipe_ && (offset_ < 0 || lseek(STDIN_FILENO, offset_, SEEK_SET) == offset_);
 }
 
-Result<Crash> Crash::Read(const std::string& report, const std::string& program) {
-  Crash crash;
-  Result<Material> material = LoadMaterial({report, program, {}}, /*max_candidates=*/1);
-  if (!material) return material.error();
-  crash.material = *std::move(material);
-  const Report& read = crash.material.report;
-  const abi::ModeTraits* const mode = abi::ModeNamed(read.process.mode);
-  if (mode == nullptr || !mode->by_profile) return crash;
-  Result<Profile> watched = FunctionsToWatch(read, crash.material.backtrace, crash.material.symbols);
-  if (!watched) return watched.error();
-  crash.watched = *std::move(watched);
-  return crash;
+Result<Profile> FunctionsToWatch(const Crash& crash) {
+  const abi::ModeTraits* const mode = abi::ModeNamed(crash.report.process.mode);
+  if (mode == nullptr || !mode->by_profile) return Profile();
+  return FunctionsToWatch(crash.report, crash.backtrace, crash.symbols);
 }
 
 Result<TemporaryProfile> TemporaryProfile::Write(const Profile& profile, const std::string& folder) {
@@ -64,20 +56,19 @@ TemporaryProfile::~TemporaryProfile() {
 }
 
 std::string FailureAndPlace(const Crash& crash) {
-  const Backtrace& backtrace = crash.material.backtrace;
-  const std::string kind = FailureKindText(crash.material.report.failure);
+  const Backtrace& backtrace = crash.backtrace;
+  const std::string kind = FailureKindText(crash.report.failure);
   const std::string& function = backtrace.place.function;
   return PrintableText(function.empty() ? kind : kind + " in " + PlainFunction(Demangle(function)));
 }
 
 std::string Difference(const Crash& first, const Crash& second) {
-  const Backtrace &before = first.material.backtrace, &after = second.material.backtrace;
-  if (!SameKind(first.material.report.failure, second.material.report.failure) ||
-      before.place.function != after.place.function)
+  const Backtrace &before = first.backtrace, &after = second.backtrace;
+  if (!SameKind(first.report.failure, second.report.failure) || before.place.function != after.place.function)
     return FailureAndPlace(first) + ", and then " + FailureAndPlace(second);
   if (FunctionsOf(before) != FunctionsOf(after) || before.skipped != after.skipped)
     return FailureAndPlace(first) + " both times, but with other functions on the stack";
   return "";
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

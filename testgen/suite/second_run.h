@@ -1,16 +1,16 @@
 // `recrash run`, after a crash of a second-chance build: the program once more, with the crash's own profile, so that
 // the report of the second crash knows the state at the entries of the functions on its stack.
-#ifndef RECRASH_INTEGRATIONS_CLI_SECOND_RUN_H_
-#define RECRASH_INTEGRATIONS_CLI_SECOND_RUN_H_
+#ifndef RECRASH_TESTGEN_SUITE_SECOND_RUN_H_
+#define RECRASH_TESTGEN_SUITE_SECOND_RUN_H_
 
 #include <optional>
 #include <string>
 
 #include "agent/base/result.h"
 #include "agent/report/profile.h"
-#include "testgen/suite/material.h"
+#include "testgen/suite/load.h"
 
-namespace recrash::cli {
+namespace recrash {
 
 // Standard input as the first run found it. The second must find it so as well.
 class StandardInput {
@@ -24,13 +24,8 @@ class StandardInput {
   int64_t offset_ = -1;  // of a regular file
 };
 
-// A crash as `recrash run` sees it again.
-struct Crash {
-  Material material;
-  Profile watched;  // the functions on its stack that can be watched; empty: a second run gives nothing
-
-  static Result<Crash> Read(const std::string& report, const std::string& program);
-};
+// The functions on the crash's stack that can be watched; none when the program was not built for that.
+Result<Profile> FunctionsToWatch(const Crash& crash);
 
 // A file for one run, gone with it.
 class TemporaryProfile {
@@ -52,6 +47,6 @@ std::string Difference(const Crash& first, const Crash& second);
 // "SIGSEGV in Drain".
 std::string FailureAndPlace(const Crash& crash);
 
-}  // namespace recrash::cli
+}  // namespace recrash
 
-#endif  // RECRASH_INTEGRATIONS_CLI_SECOND_RUN_H_
+#endif  // RECRASH_TESTGEN_SUITE_SECOND_RUN_H_

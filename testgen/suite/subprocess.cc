@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace recrash::cli {
+namespace recrash {
 namespace {
 
 std::vector<char*> Pointers(std::vector<std::string>& words) {
@@ -122,4 +122,4 @@ std::string FindInPath(const std::string& name) {
   return "";
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

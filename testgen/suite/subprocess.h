@@ -1,6 +1,6 @@
 // Runs another program and waits for it.
-#ifndef RECRASH_INTEGRATIONS_CLI_SUBPROCESS_H_
-#define RECRASH_INTEGRATIONS_CLI_SUBPROCESS_H_
+#ifndef RECRASH_TESTGEN_SUITE_SUBPROCESS_H_
+#define RECRASH_TESTGEN_SUITE_SUBPROCESS_H_
 
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 #include "agent/base/result.h"
 
-namespace recrash::cli {
+namespace recrash {
 
 struct ProcessOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // added to our own
@@ -29,6 +29,6 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv, const Pro
 // Where PATH has `name`; empty when it does not.
 std::string FindInPath(const std::string& name);
 
-}  // namespace recrash::cli
+}  // namespace recrash
 
-#endif  // RECRASH_INTEGRATIONS_CLI_SUBPROCESS_H_
+#endif  // RECRASH_TESTGEN_SUITE_SUBPROCESS_H_

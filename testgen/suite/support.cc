@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-namespace recrash::cli {
+namespace recrash {
 namespace fs = std::filesystem;
 
 fs::path SupportDirectory() {
@@ -26,4 +26,4 @@ Result<fs::path> SupportFile(const char* name) {
                                            name, path.string())};
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

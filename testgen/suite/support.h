@@ -1,12 +1,12 @@
 // Where the parts of the installation lie, relative to the command itself, so that the prefix can be moved.
-#ifndef RECRASH_INTEGRATIONS_CLI_SUPPORT_H_
-#define RECRASH_INTEGRATIONS_CLI_SUPPORT_H_
+#ifndef RECRASH_TESTGEN_SUITE_SUPPORT_H_
+#define RECRASH_TESTGEN_SUITE_SUPPORT_H_
 
 #include <filesystem>
 
 #include "agent/base/result.h"
 
-namespace recrash::cli {
+namespace recrash {
 
 // lib/recrash: $RECRASH_SUPPORT_DIR, else ../lib/recrash from the folder of the executable.
 std::filesystem::path SupportDirectory();
@@ -16,6 +16,6 @@ std::filesystem::path Prefix();
 // A file of lib/recrash; kMissing with the way out when it is not there.
 Result<std::filesystem::path> SupportFile(const char* name);
 
-}  // namespace recrash::cli
+}  // namespace recrash
 
-#endif  // RECRASH_INTEGRATIONS_CLI_SUPPORT_H_
+#endif  // RECRASH_TESTGEN_SUITE_SUPPORT_H_

@@ -1,4 +1,4 @@
-#include "testgen/suite/suite.h"
+#include "testgen/suite/folder.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,8 @@
 
 #include "agent/report/reader.h"
 #include "agent/report/writer.h"
-#include "integrations/cli/terminal.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
@@ -63,7 +62,7 @@ std::string Remembered(const nlohmann::json& memory, const char* name) {
 }
 
 // Renames a file that is not as we wrote it, so that nobody's work is lost.
-Status KeepEdited(const fs::path& path, const std::string& our_hash) {
+Status KeepEdited(const fs::path& path, const std::string& our_hash, Observer* observer) {
   const std::optional<std::string> text = ReadText(path);
   if (!text || HashText(*text) == our_hash) return Ok{};
   for (int i = 1; i < 1000; ++i) {
@@ -72,7 +71,7 @@ Status KeepEdited(const fs::path& path, const std::string& our_hash) {
     if (fs::exists(kept, error)) continue;
     fs::rename(path, kept, error);
     if (error) return CannotWrite(kept, error.message());
-    Note(fmt::format("{} was edited; it is kept as {}", path.string(), kept.filename().string()));
+    observer->Note(fmt::format("{} was edited; it is kept as {}", path.string(), kept.filename().string()));
     return Ok{};
   }
   return CannotWrite(path, "999 older ones are kept beside it");
@@ -95,8 +94,8 @@ recrash_add_crash_test(NAME crash_test PROGRAM {} REPORT {} SOURCES {})
                      CMakeQuoted(suite.program), kReport, kSource);
 }
 
-Status WriteKeeping(const fs::path& path, const std::string& text, const std::string& hash_before) {
-  if (const Status kept = KeepEdited(path, hash_before); !kept) return kept;
+Status WriteKeeping(const fs::path& path, const std::string& text, const std::string& hash_before, Observer* observer) {
+  if (const Status kept = KeepEdited(path, hash_before, observer); !kept) return kept;
   return WriteText(path, text);
 }
 
@@ -115,14 +114,16 @@ Status PrepareDirectory(const fs::path& directory, bool force) {
                                            directory.string())};
 }
 
-Status WriteSuite(const Suite& suite, const EmitOptions& tests) {
+Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observer) {
   if (const Status status = WriteReport(suite.report, (suite.directory / kReport).string()); !status) return status;
   const std::string source = EmitTests(suite.report, suite.backtrace, tests);
   const std::string build_file = BuildFile(suite);
   const nlohmann::json before = ReadMemory(suite.directory);
-  if (const Status status = WriteKeeping(suite.directory / kSource, source, Remembered(before, "source")); !status)
+  if (const Status status = WriteKeeping(suite.directory / kSource, source, Remembered(before, "source"), observer);
+      !status)
     return status;
-  if (const Status status = WriteKeeping(suite.directory / kBuildFile, build_file, Remembered(before, "build_file"));
+  if (const Status status =
+          WriteKeeping(suite.directory / kBuildFile, build_file, Remembered(before, "build_file"), observer);
       !status)
     return status;
   const nlohmann::json memory = {{"recrash", RECRASH_VERSION},
@@ -171,4 +172,4 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   return suite;
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

@@ -6,9 +6,9 @@
 
 #include "integrations/cli/json.h"
 #include "integrations/cli/terminal.h"
+#include "integrations/cli/tests.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
-#include "testgen/suite/pipeline.h"
 
 namespace recrash::cli {
 namespace {
@@ -36,9 +36,9 @@ const char* VerdictText(Verdict verdict) {
   return "cannot replay";
 }
 
-const FrameVerdict* FindVerdict(const Verification& verification, uint32_t index) {
-  const auto found = std::ranges::find(verification.verdicts, index, &FrameVerdict::index);
-  return found == verification.verdicts.end() ? nullptr : &*found;
+const FrameVerdict* FindVerdict(const Outcome& outcome, uint32_t index) {
+  const auto found = std::ranges::find(outcome.verdicts, index, &FrameVerdict::index);
+  return found == outcome.verdicts.end() ? nullptr : &*found;
 }
 
 std::string EntryStateText(const FrameVerdict& verdict) {
@@ -78,12 +78,12 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
   return Coloured(Colour::kBad, text) + (says_more ? ": " + PrintableText(verdict->note) : "");
 }
 
-void PrintTable(const Suite& suite, const Verification& verification) {
+void PrintTable(const Outcome& outcome) {
   std::vector<Row> rows;
   size_t function_width = 0, place_width = 0;
   uint32_t next = 0, skipped = 0;
-  for (const Frame& frame : suite.backtrace.frames) {
-    const FrameVerdict* verdict = FindVerdict(verification, frame.index);
+  for (const Frame& frame : outcome.suite.backtrace.frames) {
+    const FrameVerdict* verdict = FindVerdict(outcome, frame.index);
     skipped += frame.index - next;
     next = frame.index + 1;
     // Start-up code and the system's libraries: nobody looks for a test of these.
@@ -122,11 +122,11 @@ std::string KeptText(const std::vector<uint32_t>& kept, size_t all) {
   return fmt::format("(frame{} {} of {})", kept.size() == 1 ? "" : "s", numbers, all);
 }
 
-nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verification, const std::string& failure) {
+nlohmann::ordered_json ToJson(const Outcome& outcome) {
   nlohmann::ordered_json frames = nlohmann::ordered_json::array();
-  for (const Frame& frame : suite.backtrace.frames) {
+  for (const Frame& frame : outcome.suite.backtrace.frames) {
     nlohmann::ordered_json entry = FrameJson(frame);
-    const FrameVerdict* verdict = FindVerdict(verification, frame.index);
+    const FrameVerdict* verdict = FindVerdict(outcome, frame.index);
     if (verdict) {
       entry.update({{"verdict", VerdictText(verdict->verdict)},
                     {"depth", verdict->depth},
@@ -149,49 +149,51 @@ nlohmann::ordered_json ToJson(const Suite& suite, const Verification& verificati
                     {"note", frame.why_not}});
     }
     entry["own"] = frame.own;
-    entry["test"] = std::ranges::find(verification.kept, frame.index) != verification.kept.end();
+    entry["test"] = std::ranges::find(outcome.kept, frame.index) != outcome.kept.end();
     frames.push_back(entry);
   }
-  nlohmann::ordered_json json = {{"report", suite.report_path}, {"failure", failure}};
-  json.update(CostJson(suite.report, suite.report_bytes));
+  nlohmann::ordered_json json = {{"report", outcome.suite.report_path}, {"failure", outcome.suite.failure}};
+  json.update(CostJson(outcome.suite.report, outcome.suite.report_bytes));
   json.update({{"frames", frames},
-               {"skipped", suite.backtrace.skipped},
-               {"tests", verification.kept.size()},
-               {"directory", std::filesystem::absolute(suite.directory).lexically_normal().string()},
-               {"notes", verification.notes}});
+               {"skipped", outcome.suite.backtrace.skipped},
+               {"tests", outcome.kept.size()},
+               {"directory", std::filesystem::absolute(outcome.suite.directory).lexically_normal().string()},
+               {"notes", outcome.notes}});
   return json;
+}
+
+void PrintSummary(const Outcome& outcome, bool built) {
+  const Suite& suite = outcome.suite;
+  const std::string directory = PrintableText(suite.directory.string());
+  const std::string failure = PrintableText(suite.failure);
+  if (outcome.kept.empty()) {
+    fmt::print("recrash: not reproduced: {}   (none of {} frames tried)\n", failure, outcome.verdicts.size());
+    return;
+  }
+  fmt::print("recrash: reproduced: {}   {}\n", failure,
+             KeptText(outcome.kept, suite.backtrace.frames.size() + suite.backtrace.skipped));
+  if (built) {
+    fmt::print("  run the tests:  {0}/build/crash_test\n  in a debugger:  recrash debug {0} --frame {1}\n", directory,
+               outcome.kept.front());
+  } else {
+    fmt::print("  the tests:  {}/crash_test.cc\n", directory);
+  }
 }
 
 }  // namespace
 
-int ReportVerification(const Suite& suite, const Verification& verification, const VerifyOptionsGiven& options) {
-  const std::string& failure = suite.failure;
-  const bool any = !verification.kept.empty();
-  if (options.json != "-") {
-    PrintTable(suite, verification);
-    const size_t all = suite.backtrace.frames.size() + suite.backtrace.skipped;
-    if (any) {
-      fmt::print("{}\n",
-                 PrintableText(fmt::format("recrash: reproduced: {}   {}", failure, KeptText(verification.kept, all))));
-    } else {
-      fmt::print("{}\n", PrintableText(fmt::format("recrash: not reproduced: {}   (none of {} frames tried)", failure,
-                                                   verification.verdicts.size())));
-    }
-    const std::string directory = PrintableText(suite.directory.string());
-    if (any && options.build) {
-      fmt::print("  run the tests:  {}/build/crash_test\n  in a debugger:  recrash debug {} --frame {}\n", directory,
-                 directory, verification.kept.front());
-    } else if (any) {
-      fmt::print("  the tests:  {}/crash_test.cc\n", directory);
-    }
+int ReportOutcome(const Outcome& outcome, bool built, const std::string& json) {
+  const bool any = !outcome.kept.empty();
+  if (json != "-") {
+    PrintTable(outcome);
+    PrintSummary(outcome, built);
   }
-  for (const std::string& note : verification.notes) Note(note);
-  if (!any && !suite.report.memory_complete)
+  for (const std::string& note : outcome.notes) Note(note);
+  if (!any && !outcome.suite.report.memory_complete)
     Note(
         "the report was cut at its memory limit, and a replay needs what is missing\n"
         "let it crash once more with RECRASH_OPTIONS=memory=256 (MiB)");
-  if (const Status written = WriteJson(ToJson(suite, verification, failure), options.json); !written)
-    return Fail(written.error());
+  if (const Status written = WriteJson(ToJson(outcome), json); !written) return Fail(written.error());
   return any ? kSuccess : kNothingReproduced;
 }
 

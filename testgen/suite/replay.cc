@@ -1,15 +1,12 @@
-// Verdicts on a suite's frames: replayed as they are at the crash, or from what was recorded at their entries; where
-// that does not reproduce, from entry states that are derived (--derive).
+#include "testgen/suite/replay.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "integrations/cli/terminal.h"
 #include "testgen/derive/derive.h"
-#include "testgen/suite/pipeline.h"
-#include "testgen/suite/support.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace {
 
 // Another start of the same frame may end otherwise.
@@ -48,37 +45,16 @@ std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, 
   return frames;
 }
 
-Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, const Report& report) {
+Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, const Report& report,
+                        Observer* observer) {
   if (frames.empty() || report.replay->entry_states.empty()) return {};
-  Progress progress("deriving entry states");
-  progress.Show(0, frames.size());
+  observer->Progress("deriving entry states", 0, frames.size());
   DeriveOptions options;
   options.replay = verify;
   Result<Derivation> derivation = DeriveEntryStates(report, frames, options);
-  progress.Clear();
   if (derivation) return *std::move(derivation);
-  Note("no entry states are derived: " + derivation.error().message);
+  observer->Note("no entry states are derived: " + derivation.error().message);
   return {};
-}
-
-VerifyOptions OptionsFor(const Suite& suite, const VerifyOptionsGiven& options) {
-  VerifyOptions verify;
-  verify.program = suite.program;
-  verify.seconds_per_frame = options.seconds_per_frame;
-  verify.max_frames = options.max_frames;
-  verify.runs = options.runs;
-  verify.jobs = options.jobs;
-  verify.allow_same_bases = options.same_bases;
-  verify.support_directory = SupportDirectory();
-  return verify;
-}
-
-Result<std::vector<FrameVerdict>> Replay(const Suite& suite, const VerifyOptions& verify) {
-  Progress progress("replaying frame");
-  Result<std::vector<FrameVerdict>> verdicts =
-      VerifyFrames(suite.report, verify, [&](size_t done, size_t all) { progress.Show(done, all); });
-  if (verdicts) std::ranges::sort(*verdicts, {}, &FrameVerdict::index);
-  return verdicts;
 }
 
 // Frames that reproduce from a derived state keep it, and its arguments; of others the verdict before stands.
@@ -101,16 +77,16 @@ auto Find(std::vector<T>& all, uint32_t index) {
   return std::ranges::find(all, index, &T::index);
 }
 
-// Replays those that have a state now from that alone.
-Status ReplayFromEntries(Derivation derivation, VerifyOptions verify, Suite* suite,
-                         std::vector<FrameVerdict>* verdicts) {
+// Replays the frames that have a state now from that alone.
+Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Report* report,
+                         std::vector<FrameVerdict>* verdicts, Observer* observer) {
   if (derivation.states.empty()) return Ok{};
-  std::vector<ReplayFrame>& frames = suite->report.replay->frames;
-  verify.only = IndicesOf(derivation.states);
-  verify.from_entry = true;
-  AddStates(derivation.states, &*suite->report.replay);
+  std::vector<ReplayFrame>& frames = report->replay->frames;
+  options.only = IndicesOf(derivation.states);
+  options.from_entry = true;
+  AddStates(derivation.states, &*report->replay);
   for (auto& [frame, arguments] : derivation.arguments) std::swap(Find(frames, frame)->words, arguments);
-  const Result<std::vector<FrameVerdict>> again = Replay(*suite, verify);
+  const Result<std::vector<FrameVerdict>> again = ReplayFrames(*report, options, observer);
   if (!again) return again.error();
   for (const FrameVerdict& verdict : *again) {
     std::vector<ReplayWord>& before = derivation.arguments[verdict.index];
@@ -121,19 +97,21 @@ Status ReplayFromEntries(Derivation derivation, VerifyOptions verify, Suite* sui
 
 }  // namespace
 
-Result<std::vector<FrameVerdict>> ReplayFrames(Suite* suite, const VerifyOptionsGiven& options, bool same_build) {
-  const VerifyOptions verify = OptionsFor(*suite, options);
-  Result<std::vector<FrameVerdict>> verdicts = Replay(*suite, verify);
-  if (!verdicts || !same_build || options.derive == Derive::kNone) return verdicts;
-  const bool all = options.derive == Derive::kAll;
-  Derivation derivation = DeriveStates(FramesToDerive(*verdicts, all), verify, suite->report);
+Result<std::vector<FrameVerdict>> ReplayFrames(const Report& report, const VerifyOptions& options, Observer* observer) {
+  Result<std::vector<FrameVerdict>> verdicts =
+      VerifyFrames(report, options, [=](size_t done, size_t all) { observer->Progress("replaying frame", done, all); });
+  if (verdicts) std::ranges::sort(*verdicts, {}, &FrameVerdict::index);
+  return verdicts;
+}
+
+Status ReplayDerived(bool all, VerifyOptions options, Report* report, std::vector<FrameVerdict>* verdicts,
+                     Observer* observer) {
+  Derivation derivation = DeriveStates(FramesToDerive(*verdicts, all), options, *report, observer);
   for (FrameVerdict& verdict : *verdicts) {
     const auto reason = derivation.reasons.find(verdict.index);
     if (reason != derivation.reasons.end()) AddClause("no entry state: " + reason->second, &verdict);
   }
-  const Status status = ReplayFromEntries(std::move(derivation), verify, suite, &*verdicts);
-  if (!status) return status.error();
-  return verdicts;
+  return ReplayFromEntries(std::move(derivation), std::move(options), report, verdicts, observer);
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

@@ -2,8 +2,8 @@
 //
 // People edit crash_test.cc. The hash of the text as written tells an edited file from ours; an edited one is renamed
 // (crash_test.cc.1) before another takes its place.
-#ifndef RECRASH_INTEGRATIONS_CLI_SUITE_H_
-#define RECRASH_INTEGRATIONS_CLI_SUITE_H_
+#ifndef RECRASH_TESTGEN_SUITE_FOLDER_H_
+#define RECRASH_TESTGEN_SUITE_FOLDER_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -13,9 +13,10 @@
 #include "agent/base/result.h"
 #include "agent/report/report.h"
 #include "testgen/emit/emit.h"
+#include "testgen/suite/observer.h"
 #include "testgen/symbols/backtrace.h"
 
-namespace recrash::cli {
+namespace recrash {
 
 struct Suite {
   std::filesystem::path directory;
@@ -33,7 +34,7 @@ struct Suite {
 Status PrepareDirectory(const std::filesystem::path& directory, bool force);
 
 // Writes all files. `tests` says which frames get one; report.replay holds these at least, as does crash_test.rcr.
-Status WriteSuite(const Suite& suite, const EmitOptions& tests);
+Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observer);
 
 // A folder that WriteSuite made. `program` replaces the remembered one when it is not empty.
 Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::string& program);
@@ -41,6 +42,6 @@ Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::strin
 // True when the folder has recrash's own file in it.
 bool IsSuite(const std::filesystem::path& directory);
 
-}  // namespace recrash::cli
+}  // namespace recrash
 
-#endif  // RECRASH_INTEGRATIONS_CLI_SUITE_H_
+#endif  // RECRASH_TESTGEN_SUITE_FOLDER_H_

@@ -1,4 +1,4 @@
-#include "testgen/suite/built_tests.h"
+#include "testgen/suite/build.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "testgen/suite/subprocess.h"
 #include "testgen/suite/support.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
@@ -22,19 +22,9 @@ std::string Tail(const std::string& text, size_t lines) {
   return text.substr(at);
 }
 
-void TakeSuite(const nlohmann::json& suite, std::map<std::string, TestOutcome>* outcomes) {
-  for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array())) {
-    TestOutcome outcome;
-    outcome.passed = !test.contains("failures");
-    for (const nlohmann::json& failure : test.value("failures", nlohmann::json::array()))
-      outcome.message += failure.value("failure", "");
-    (*outcomes)[test.value("name", "")] = outcome;
-  }
-}
-
 }  // namespace
 
-Result<BuildOutcome> BuildTests(const fs::path& directory) {
+Status BuildTests(const fs::path& directory) {
   const fs::path build = directory / "build";
   if (FindInPath("cmake").empty())
     return Error{Errc::kMissing,
@@ -53,12 +43,15 @@ Result<BuildOutcome> BuildTests(const fs::path& directory) {
   for (const std::vector<std::string>& step : {configure, {"cmake", "--build", build.string()}}) {
     const Result<ProcessResult> result = RunProcess(step, quiet);
     if (!result) return result.error();
-    if (!result->ok()) return BuildOutcome{false, Tail(result->output, 40)};
+    if (!result->ok())
+      return Error{Errc::kRefused, fmt::format("{}: needed the tests to build, found\n{}\n"
+                                               "--no-build leaves them as source",
+                                               directory.string(), Tail(result->output, 40))};
   }
-  return BuildOutcome{true, ""};
+  return Ok{};
 }
 
-Result<std::map<std::string, TestOutcome>> RunBuiltTests(const fs::path& directory, const std::string& program) {
+Result<std::set<std::string>> RunBuiltTests(const fs::path& directory, const std::string& program) {
   const fs::path executable = fs::absolute(directory / "build" / "crash_test");
   const fs::path results = fs::absolute(directory / "build" / "expected_to_fail.json");
   std::error_code error;
@@ -74,10 +67,12 @@ Result<std::map<std::string, TestOutcome>> RunBuiltTests(const fs::path& directo
     return Error{Errc::kRefused,
                  fmt::format("{}: needed the results of the built tests, found none (exit status {})\n{}",
                              executable.string(), run->exit_code(), Tail(run->output, 20))};
-  std::map<std::string, TestOutcome> outcomes;
-  for (const nlohmann::json& suite : json.value("testsuites", nlohmann::json::array())) TakeSuite(suite, &outcomes);
+  std::set<std::string> red;
+  for (const nlohmann::json& suite : json.value("testsuites", nlohmann::json::array()))
+    for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array()))
+      if (!test.contains("failures")) red.insert(test.value("name", ""));
   fs::remove(results, error);
-  return outcomes;
+  return red;
 }
 
-}  // namespace recrash::cli
+}  // namespace recrash

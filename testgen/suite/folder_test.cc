@@ -1,4 +1,4 @@
-#include "testgen/suite/suite.h"
+#include "testgen/suite/folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include "agent/report/testing_reports.h"
 #include "testgen/emit/testing_frames.h"
 
-namespace recrash::cli {
+namespace recrash {
 namespace {
 
 namespace fs = std::filesystem;
@@ -21,6 +21,13 @@ std::string Slurp(const fs::path& path) {
   std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
+
+class Silence : public Observer {
+ public:
+  void Note(const std::string& text) override { notes.push_back(text); }
+  void Progress(const std::string&, size_t, size_t) override {}
+  std::vector<std::string> notes;
+};
 
 class SuiteFolder : public ::testing::Test {
  protected:
@@ -42,7 +49,7 @@ class SuiteFolder : public ::testing::Test {
   Status Write(std::vector<uint32_t> frames) {
     const Status prepared = PrepareDirectory(suite_.directory, false);
     if (!prepared) return prepared;
-    return WriteSuite(suite_, {.report_name = "greeter-1", .frames = std::move(frames)});
+    return WriteSuite(suite_, {.report_name = "greeter-1", .frames = std::move(frames)}, &observer_);
   }
 
   std::vector<std::string> Names() const {
@@ -54,6 +61,7 @@ class SuiteFolder : public ::testing::Test {
 
   TemporaryDirectory folder_;
   Suite suite_;
+  Silence observer_;
 };
 
 TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
@@ -107,7 +115,7 @@ TEST_F(SuiteFolder, ForcedKeepsWhatWasThere) {
   fs::create_directory(suite_.directory);
   std::ofstream(suite_.directory / "crash_test.cc") << "int main() {}\n";
   ASSERT_TRUE(PrepareDirectory(suite_.directory, true));
-  ASSERT_TRUE(WriteSuite(suite_, {.report_name = "greeter-1", .frames = {0}}));
+  ASSERT_TRUE(WriteSuite(suite_, {.report_name = "greeter-1", .frames = {0}}, &observer_));
   EXPECT_THAT(Names(), Contains("crash_test.cc.1"));
   EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc.1"), "int main() {}\n");
 }
@@ -130,4 +138,4 @@ TEST_F(SuiteFolder, SaysWhatIsMissingWhenItIsNotOne) {
 }
 
 }  // namespace
-}  // namespace recrash::cli
+}  // namespace recrash

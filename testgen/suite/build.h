@@ -1,0 +1,22 @@
+// The tests of a folder, built by CMake and run: the proof that what was kept is red as people will run it.
+#ifndef RECRASH_TESTGEN_SUITE_BUILD_H_
+#define RECRASH_TESTGEN_SUITE_BUILD_H_
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "agent/base/result.h"
+
+namespace recrash {
+
+// Configures and builds DIR/build. kMissing: CMake cannot be run at all; kRefused: the tests do not build, with the
+// last lines of the output.
+Status BuildTests(const std::filesystem::path& directory);
+
+// Runs DIR/build/crash_test. The names of the tests that fail as recorded.
+Result<std::set<std::string>> RunBuiltTests(const std::filesystem::path& directory, const std::string& program);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SUITE_BUILD_H_

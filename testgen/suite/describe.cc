@@ -1,0 +1,62 @@
+#include "testgen/suite/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/report/entry_states.h"
+#include "testgen/emit/failure_text.h"
+#include "testgen/verify/choose.h"
+
+namespace recrash {
+namespace fs = std::filesystem;
+namespace {
+
+Error NoCandidates(const Crash& crash) {
+  std::string why = "none of its frames lies in the program's own code";
+  for (const Frame& frame : crash.backtrace.frames) {
+    if (!frame.own || frame.inlined || frame.why_not.empty()) continue;
+    why = fmt::format("frame {} ({}): {}", frame.index, frame.function, frame.why_not);
+    break;
+  }
+  return {Errc::kMissing,
+          fmt::format("{}: needed a frame that can be called again, found none: {}\n"
+                      "build the program with recrash-clang++, or with -g, so that debug information has the arguments",
+                      crash.name, why)};
+}
+
+std::vector<ReplayFrame> Chosen(const std::vector<ReplayFrame>& frames, uint32_t most) {
+  std::vector<ReplayFrame> chosen;
+  for (const uint32_t position : ChooseFrames(frames.size(), most)) chosen.push_back(frames[position]);
+  return chosen;
+}
+
+std::string Absolute(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
+
+}  // namespace
+
+Result<Suite> Describe(Crash crash) {
+  Result<ReplayData> replay = MakeReplayData(crash.report, crash.backtrace, crash.symbols);
+  if (!replay) return replay.error();
+  if (replay->frames.empty()) return NoCandidates(crash);
+  std::ranges::sort(replay->frames, {}, &ReplayFrame::index);
+  replay->frames = Chosen(replay->frames, crash.symbols.max_candidates);
+
+  Suite suite;
+  suite.report_path = Absolute(crash.path);
+  suite.report_bytes = crash.bytes;
+  suite.report_name = crash.name;
+  suite.symbols = crash.symbols;
+  suite.program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
+  suite.symbols.program = suite.program;
+  for (std::string& path : suite.symbols.search_paths) path = Absolute(path);
+  replay->entry_states = EntryStatesFromSnapshots(crash.report, replay->frames);
+  suite.report = std::move(crash.report);
+  suite.report.replay = *std::move(replay);
+  suite.report.snapshots.reset();  // the folder gets the states of its frames alone
+  suite.backtrace = std::move(crash.backtrace);
+  suite.failure = FailureText(suite.report, suite.backtrace);
+  return suite;
+}
+
+}  // namespace recrash

@@ -1,0 +1,71 @@
+#include "testgen/suite/keep.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "testgen/emit/text.h"
+#include "testgen/verify/choose.h"
+
+namespace recrash {
+namespace {
+
+// Which tests fail as recorded only as long as certain files are there; empty: none.
+std::string NeededFilesText(const Report& report) {
+  std::vector<uint32_t> needing;
+  for (const ReplayFrame& frame : report.replay->frames)
+    if (!frame.self_contained) needing.push_back(frame.index);
+  if (needing.empty()) return "";
+  std::string text = fmt::format("tests of these frames need files of this machine: {}", fmt::join(needing, ", "));
+  for (const Input& input : report.inputs)
+    if (!input.held())
+      text += fmt::format("\n{} is not in the report: {}", PrintableText(input.path), WhyNotHeld(input.content));
+  return text;
+}
+
+}  // namespace
+
+std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const std::vector<FrameVerdict>& verdicts,
+                                      uint32_t runs) {
+  std::vector<ReplayFrame> frames;
+  for (const FrameVerdict& verdict : verdicts) {
+    const auto found = std::ranges::find(all, verdict.index, &ReplayFrame::index);
+    if (verdict.verdict != Verdict::kReproduced || verdict.runs < runs || found == all.end()) continue;
+    ReplayFrame& frame = frames.emplace_back(*found);
+    frame.depth = verdict.depth;
+    frame.rewound = verdict.rewound;
+    frame.self_contained = verdict.self_contained;
+    frame.entry_state = verdict.entry_state;
+  }
+  return ChooseTests(frames);
+}
+
+void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
+  replay->frames = std::move(frames);
+  std::erase_if(replay->entry_states, [&](const EntryState& state) {
+    const auto frame = std::ranges::find(replay->frames, state.frame, &ReplayFrame::index);
+    return frame == replay->frames.end() || !frame->entry_state;
+  });
+}
+
+std::vector<std::string> NotesOnKept(const Report& report, const std::vector<FrameVerdict>& verdicts) {
+  std::vector<std::string> notes;
+  const size_t kept = report.replay->frames.size();
+  const auto all = std::ranges::count(verdicts, Verdict::kReproduced, &FrameVerdict::verdict);
+  if (kept < static_cast<size_t>(all))
+    notes.push_back(fmt::format("{} frames of a recursion reproduce: {} have a test, at most {} of each function", all,
+                                kept, kTestsOfAFunction));
+  if (std::string needed = NeededFilesText(report); !needed.empty()) notes.push_back(std::move(needed));
+  return notes;
+}
+
+std::string UnstableText(const std::vector<FrameVerdict>& verdicts) {
+  std::vector<uint32_t> unstable;
+  for (const FrameVerdict& verdict : verdicts)
+    if (verdict.verdict == Verdict::kUnstable) unstable.push_back(verdict.index);
+  if (unstable.empty()) return "";
+  return fmt::format("these frames reproduce in some runs only, and have no test: {}", fmt::join(unstable, ", "));
+}
+
+}  // namespace recrash

@@ -1,0 +1,41 @@
+#include "testgen/suite/load.h"
+
+#include "agent/report/reader.h"
+#include "testgen/symbols/handled_fault.h"
+
+namespace recrash {
+namespace fs = std::filesystem;
+
+bool IsReport(const fs::path& path) { return path.extension() == ".rcr" || path.extension() == ".rcraw"; }
+
+std::string ReportName(const fs::path& path) { return IsReport(path) ? path.stem() : path.filename(); }
+
+Result<Crash> LoadReport(const fs::path& path, const SymbolOptions& symbols) {
+  Result<Report> report = ReadReport(path);
+  if (!report) return report.error();
+  Crash crash;
+  crash.path = path;
+  crash.name = ReportName(path);
+  std::error_code gone;
+  crash.bytes = fs::file_size(path, gone);
+  if (gone) crash.bytes = 0;
+  crash.symbols = symbols;
+  crash.report = *std::move(report);
+  const std::string handled = GoBackToFault(symbols, &crash.report);
+  Result<Backtrace> backtrace = ReadBacktrace(crash.report, symbols);
+  if (backtrace) {
+    crash.backtrace = *std::move(backtrace);
+    if (!handled.empty()) crash.backtrace.notes.push_back(handled);
+  } else {
+    crash.no_backtrace = backtrace.error();
+  }
+  return crash;
+}
+
+Result<Crash> Load(const fs::path& path, const SymbolOptions& symbols) {
+  Result<Crash> crash = LoadReport(path, symbols);
+  if (crash && crash->no_backtrace) return *crash->no_backtrace;
+  return crash;
+}
+
+}  // namespace recrash

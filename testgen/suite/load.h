@@ -1,0 +1,36 @@
+// The first step: a report, and its back-trace as far as the program's files give it.
+#ifndef RECRASH_TESTGEN_SUITE_LOAD_H_
+#define RECRASH_TESTGEN_SUITE_LOAD_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+#include "testgen/symbols/backtrace.h"
+
+namespace recrash {
+
+struct Crash {
+  std::filesystem::path path;
+  std::string name;    // the file's, without .rcr
+  uint64_t bytes = 0;  // of the file
+  SymbolOptions symbols;
+  Report report;
+  Backtrace backtrace;
+  std::optional<Error> no_backtrace;  // why `backtrace` is empty
+};
+
+// An error: the report cannot be read.
+Result<Crash> LoadReport(const std::filesystem::path& path, const SymbolOptions& symbols);
+// An error: there is no report or no back-trace.
+Result<Crash> Load(const std::filesystem::path& path, const SymbolOptions& symbols);
+
+bool IsReport(const std::filesystem::path& path);  // by its file name
+std::string ReportName(const std::filesystem::path& path);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SUITE_LOAD_H_

@@ -1,0 +1,199 @@
+#include "testgen/suite/pipeline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "agent/elf/elf_notes.h"
+#include "testgen/suite/describe.h"
+#include "testgen/suite/keep.h"
+#include "testgen/suite/load.h"
+#include "testgen/suite/replay.h"
+#include "testgen/suite/rerun.h"
+#include "testgen/suite/support.h"
+#include "testgen/suite/test_files.h"
+
+namespace recrash {
+namespace fs = std::filesystem;
+namespace {
+
+// Is `program` the very build that crashed? Without a build-id on either side it is taken for it.
+bool IsBuildThatCrashed(const Report& report, const std::string& program) {
+  const Module* recorded = report.program();
+  const Result<std::string> build_id = ReadBuildId(program);
+  return !recorded || !build_id || recorded->build_id.empty() || build_id->empty() || *build_id == recorded->build_id;
+}
+
+// What the tests themselves say of their frames: enough for a table, when the build that crashed is gone.
+Backtrace FramesOfTests(const ReplayData& replay) {
+  Backtrace backtrace;
+  for (const ReplayFrame& test : replay.frames) {
+    Frame& frame = backtrace.frames.emplace_back();
+    frame.index = test.index;
+    frame.function = test.function;
+    frame.linkage_name = test.linkage_name;
+    frame.file = test.file;
+    frame.line = test.line;
+    frame.own = true;
+  }
+  return backtrace;
+}
+
+// Each step finds what the ones before it left in outcome_.
+class Pipeline {
+ public:
+  Pipeline(const Request& request, Observer* observer) : request_(request), observer_(observer) {}
+
+  Status Load();
+  Status Describe();
+  Status Replay();
+  Status Derive();
+  Status Keep();
+  Status Emit();
+  Status Build();
+  Status Check();
+  Outcome outcome() && { return std::move(outcome_); }
+
+ private:
+  bool is_new() const { return !request_.report.empty(); }
+  Status LoadTests();
+  VerifyOptions Options() const;
+  Status LeaveCandidates(const Error& error);
+  void Drop(uint32_t frame);
+
+  const Request& request_;
+  Observer* observer_;
+  Outcome outcome_;
+  Suite& suite_ = outcome_.suite;
+  std::optional<Crash> crash_;  // until it is described
+  bool same_build_ = true;      // suite_.program is the build that crashed
+  bool has_tests_ = false;      // the folder gets tests of the frames that reproduce
+  TestFiles tests_{&suite_, observer_};
+};
+
+Status Pipeline::Load() {
+  if (!is_new()) return LoadTests();
+  SymbolOptions symbols;
+  symbols.program = request_.program;
+  symbols.search_paths = request_.search_paths;
+  symbols.max_candidates = request_.max_frames;
+  Result<Crash> crash = recrash::Load(request_.report, symbols);
+  if (!crash) return crash.error();
+  crash_ = *std::move(crash);
+  return Ok{};
+}
+
+Status Pipeline::LoadTests() {
+  Result<Suite> suite = ReadSuite(request_.folder, request_.program);
+  if (!suite) return suite.error();
+  suite_ = *std::move(suite);
+  same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
+  Result<Backtrace> backtrace = ReadBacktrace(suite_.report, suite_.symbols);
+  if (!backtrace && same_build_) return backtrace.error();
+  suite_.backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(*suite_.report.replay);
+  return Ok{};
+}
+
+Status Pipeline::Describe() {
+  if (!crash_) return Ok{};
+  Result<Suite> suite = recrash::Describe(*std::move(crash_));
+  if (!suite) return suite.error();
+  suite_ = *std::move(suite);
+  suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
+  if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
+  for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
+  if (request_.rerun_seconds) RunProgramAgain(*request_.rerun_seconds, &suite_, observer_);
+  same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
+  return Ok{};
+}
+
+VerifyOptions Pipeline::Options() const {
+  VerifyOptions options;
+  options.program = suite_.program;
+  options.seconds_per_frame = request_.seconds_per_frame;
+  options.max_frames = request_.max_frames;
+  options.runs = request_.runs;
+  options.jobs = request_.jobs;
+  options.allow_same_bases = request_.same_bases;
+  options.support_directory = SupportDirectory();
+  return options;
+}
+
+Status Pipeline::Replay() {
+  if (request_.goal == Goal::kCandidates) return Ok{};
+  Result<std::vector<FrameVerdict>> verdicts = ReplayFrames(suite_.report, Options(), observer_);
+  if (!verdicts) return LeaveCandidates(verdicts.error());
+  outcome_.verdicts = *std::move(verdicts);
+  return Ok{};
+}
+
+Status Pipeline::Derive() {
+  if (!same_build_ || request_.goal == Goal::kCandidates || request_.derive == recrash::Derive::kNone) return Ok{};
+  const Status status =
+      ReplayDerived(request_.derive == recrash::Derive::kAll, Options(), &suite_.report, &outcome_.verdicts, observer_);
+  return status ? status : LeaveCandidates(status.error());
+}
+
+// What cannot be replayed can still be read.
+Status Pipeline::LeaveCandidates(const Error& error) {
+  if (const Status emitted = Emit(); !emitted) return emitted;
+  return error;
+}
+
+Status Pipeline::Keep() {
+  if (request_.goal == Goal::kCandidates) return Ok{};
+  ReplayData& replay = *suite_.report.replay;
+  std::vector<ReplayFrame> frames = FramesToKeep(replay.frames, outcome_.verdicts, request_.runs);
+  for (const ReplayFrame& frame : frames) outcome_.kept.push_back(frame.index);
+  if (std::string unstable = UnstableText(outcome_.verdicts); !unstable.empty())
+    outcome_.notes.push_back(std::move(unstable));
+  if (!same_build_)
+    outcome_.notes.push_back(
+        fmt::format("{} is not the build that crashed: the tests are left as they are", suite_.program));
+  has_tests_ = same_build_ && !frames.empty();
+  if (!has_tests_) return Ok{};
+  recrash::Keep(std::move(frames), &replay);
+  for (std::string& note : NotesOnKept(suite_.report, outcome_.verdicts)) outcome_.notes.push_back(std::move(note));
+  return Ok{};
+}
+
+Status Pipeline::Emit() {
+  if (has_tests_) return tests_.Emit();
+  return is_new() ? tests_.EmitCandidates() : Status(Ok{});
+}
+
+Status Pipeline::Build() { return has_tests_ && request_.goal == Goal::kTests ? tests_.Build() : Status(Ok{}); }
+
+Status Pipeline::Check() {
+  if (!has_tests_ || request_.goal != Goal::kTests) return Ok{};
+  const Result<std::vector<uint32_t>> dropped = tests_.Check();
+  if (!dropped) return dropped.error();
+  for (const uint32_t frame : *dropped) Drop(frame);
+  return Ok{};
+}
+
+void Pipeline::Drop(uint32_t frame) {
+  std::erase(outcome_.kept, frame);
+  FrameVerdict& verdict = *std::ranges::find(outcome_.verdicts, frame, &FrameVerdict::index);
+  verdict.verdict = Verdict::kCannotReplay;
+  verdict.note = "reproduced when verified, but its built test did not fail as recorded";
+  outcome_.notes.push_back(fmt::format("frame {}: its built test did not fail as recorded; it was dropped", frame));
+}
+
+}  // namespace
+
+Result<Outcome> MakeTests(const Request& request, Observer* observer) {
+  Pipeline pipeline(request, observer);
+  Status status = pipeline.Load();
+  if (status) status = pipeline.Describe();
+  if (status) status = pipeline.Replay();
+  if (status) status = pipeline.Derive();
+  if (status) status = pipeline.Keep();
+  if (status) status = pipeline.Emit();
+  if (status) status = pipeline.Build();
+  if (status) status = pipeline.Check();
+  if (!status) return status.error();
+  return std::move(pipeline).outcome();
+}
+
+}  // namespace recrash

@@ -1,0 +1,89 @@
+#include "testgen/suite/test_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "testgen/suite/build.h"
+#include "testgen/suite/keep.h"
+#include "testgen/verify/choose.h"
+
+namespace recrash {
+namespace {
+
+constexpr char kTask[] = "building and running the tests";
+
+}  // namespace
+
+void TestFiles::Choose(const std::vector<ReplayFrame>& frames) {
+  options_.report_name = suite_->report_name;
+  for (auto* flags : {&options_.depths, &options_.rewound, &options_.needs_files, &options_.entry_states})
+    flags->clear();
+  options_.frames.clear();
+  for (const ReplayFrame& frame : frames) {
+    options_.frames.push_back(frame.index);
+    options_.depths.push_back(frame.depth);
+    options_.rewound.push_back(frame.rewound);
+    options_.entry_states.push_back(frame.entry_state);
+  }
+}
+
+Status TestFiles::EmitCandidates() {
+  Choose(ChooseTests(suite_->report.replay->frames));
+  return WriteSuite(*suite_, options_, observer_);
+}
+
+Status TestFiles::Emit() {
+  Choose(suite_->report.replay->frames);
+  for (const ReplayFrame& frame : suite_->report.replay->frames) options_.needs_files.push_back(!frame.self_contained);
+  return WriteSuite(*suite_, options_, observer_);
+}
+
+Status TestFiles::Build() {
+  observer_->Progress(kTask, 0, options_.frames.size());
+  const Status named = BuildTests(suite_->directory);
+  if (named || named.error().code != Errc::kRefused) return named;
+  options_.opaque_types = true;
+  if (const Status status = EmitAndBuild(); status || status.error().code != Errc::kRefused) return status;
+  // The types' names were not the reason, and tests that have them are easier to read.
+  options_.opaque_types = false;
+  if (const Status status = Emit(); !status) return status;
+  return named;
+}
+
+Status TestFiles::EmitAndBuild() {
+  if (const Status status = Emit(); !status) return status;
+  return BuildTests(suite_->directory);
+}
+
+Result<std::vector<uint32_t>> TestFiles::NotRed() const {
+  const Result<std::set<std::string>> red = RunBuiltTests(suite_->directory, suite_->program);
+  if (!red) return red.error();
+  std::vector<uint32_t> wrong;
+  for (const Frame& frame : suite_->backtrace.frames) {
+    const bool has_test = std::ranges::find(options_.frames, frame.index) != options_.frames.end();
+    if (has_test && !red->contains(TestName(frame))) wrong.push_back(frame.index);
+  }
+  return wrong;
+}
+
+Result<std::vector<uint32_t>> TestFiles::Check() {
+  Result<std::vector<uint32_t>> wrong = NotRed();
+  if (!wrong || wrong->empty()) return wrong;
+  // Text that a test gives itself lies elsewhere than the program's, and that may matter.
+  options_.load_only = *wrong;
+  if (const Status status = Emit(); !status) return status.error();
+  if (const Status status = Build(); !status) return status.error();
+  wrong = NotRed();
+  if (!wrong || wrong->empty()) return wrong;
+  ReplayData& replay = *suite_->report.replay;
+  std::vector<ReplayFrame> left = replay.frames;
+  std::erase_if(left, [&](const ReplayFrame& frame) { return std::ranges::find(*wrong, frame.index) != wrong->end(); });
+  Keep(std::move(left), &replay);
+  if (replay.frames.empty()) return wrong;
+  if (const Status status = Emit(); !status) return status.error();
+  if (const Status status = Build(); !status) return status.error();
+  return wrong;
+}
+
+}  // namespace recrash
