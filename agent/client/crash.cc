@@ -13,6 +13,7 @@
 
 #include <new>
 
+#include "agent/base/signal_safe/register_order.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
@@ -229,12 +230,8 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
   ClearRecord(kind, entered);
   g_record.throw_record = reinterpret_cast<uint64_t>(thrown);
   CopyText(g_record.reason, reason);
-  // DWARF's order of registers is not the kernel's.
-  static const int kFromDwarf[abi::kRegisterCount] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                                      REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                                      REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
   for (int i = 0; i < abi::kRegisterCount; ++i)
-    g_record.context.uc_mcontext.gregs[kFromDwarf[i]] = static_cast<greg_t>(registers[i]);
+    g_record.context.uc_mcontext.gregs[kContextRegisters[i]] = static_cast<greg_t>(registers[i]);
   alignas(16) static uint8_t fpstate[512];
   asm volatile("fxsave %0" : "=m"(fpstate));
   memcpy(g_record.fpstate, fpstate, sizeof fpstate);

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -105,6 +107,24 @@ TEST(Collected, MemoryBeyondTheLimitIsWhatTheStackLeadsTo) {
   std::array<uint8_t, 4> text;
   ASSERT_TRUE(report.Read(ran.address(), text));
   EXPECT_EQ(text, (std::array<uint8_t, 4>{'n', 'e', 'a', 'r'}));
+}
+
+// Where the client says that the log is, the program may have written something else.
+TEST(Collected, LogThatIsNoneIsOneLoss) {
+  static abi::CrashRecord record{};
+  record.magic = abi::kCrashMagic;
+  record.version = abi::kCrashVersion;
+  record.size = sizeof record;
+  const pid_t child = fork();
+  while (child == 0) pause();
+  CollectRequest request;
+  request.pid = request.tid = child;
+  request.record = request.snapshots = {reinterpret_cast<uint64_t>(&record)};
+  const Result<Collected> collected = Collect(request);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  ASSERT_TRUE(collected) << collected.error().message;
+  EXPECT_THAT(collected->report.losses, ElementsAre(HasSubstr("no entry states: their log is damaged")));
 }
 
 // The library's prebuilt reader gets as far as the name of the function, given the program's symbols.

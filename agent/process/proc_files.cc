@@ -98,37 +98,6 @@ std::vector<OpenFile> ReadOpenFiles(pid_t pid) {
   return files;
 }
 
-std::vector<std::string> SplitArguments(std::string_view command_line) {
-  std::vector<std::string> arguments;
-  while (!command_line.empty()) {
-    const size_t end = std::min(command_line.find('\0'), command_line.size());
-    arguments.emplace_back(command_line.substr(0, end));
-    command_line.remove_prefix(std::min(command_line.size(), end + 1));
-  }
-  return arguments;
-}
-
-namespace {
-
-uint64_t StatField(std::string_view stat, int number) {
-  // The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
-  const size_t name_end = stat.rfind(')');
-  if (name_end == stat.npos) return 0;
-  stat.remove_prefix(name_end + 1);
-  for (int field = 3; field < number; ++field) {
-    stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
-    stat.remove_prefix(std::min(stat.find(' '), stat.size()));
-  }
-  stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
-  uint64_t value = 0;
-  std::from_chars(stat.data(), stat.data() + stat.size(), value);
-  return value;
-}
-
-}  // namespace
-
-uint64_t BrkStart(std::string_view stat) { return StatField(stat, 47); }
-
 uint64_t CpuTime(pid_t pid) {
   clockid_t clock = 0;
   timespec used = {};

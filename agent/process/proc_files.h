@@ -22,9 +22,6 @@ std::string ReadProcLink(pid_t pid, std::string_view name);
 std::vector<pid_t> ThreadIds(pid_t pid);
 std::string ThreadName(pid_t pid, pid_t tid);
 std::vector<OpenFile> ReadOpenFiles(pid_t pid);
-std::vector<std::string> SplitArguments(std::string_view command_line);
-// start_brk of /proc/PID/stat, its 47th field; 0 when it is not there.
-uint64_t BrkStart(std::string_view stat);
 // User and system time of the process in nanoseconds; 0 when there is none.
 uint64_t CpuTime(pid_t pid);
 // pos and flags of /proc/PID/fdinfo/N.

@@ -10,10 +10,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cstring>
 #include <set>
 
+#include "agent/base/signal_safe/register_order.h"
 #include "agent/process/proc_files.h"
 
 namespace recrash {
@@ -31,9 +32,7 @@ Registers ReadRegisters(pid_t tid) {
   Registers registers;
   user_regs_struct general = {};
   if (ptrace(PTRACE_GETREGS, tid, nullptr, &general) == 0) {
-    registers.dwarf = {general.rax, general.rdx, general.rcx, general.rbx, general.rsi, general.rdi,
-                       general.rbp, general.rsp, general.r8,  general.r9,  general.r10, general.r11,
-                       general.r12, general.r13, general.r14, general.r15, general.rip};
+    std::ranges::transform(kPtraceRegisters, registers.dwarf.begin(), [&](auto member) { return general.*member; });
     registers.fs_base = general.fs_base;
     registers.eflags = general.eflags;
   }

@@ -4,13 +4,12 @@
 #include "agent/report/raw_reader.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <map>
-#include <string_view>
 #include <type_traits>
 
 #include "agent/elf/elf_notes.h"
+#include "agent/report/crash_record.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "shadowstack/raw_format.h"
@@ -31,19 +30,14 @@ struct Blocks {
   raw::RawProcess process{};
   std::optional<abi::ThrowRecord> throw_record;
   std::vector<uint8_t> thrown_bytes;
-  std::string executable, directory, command_line, maps, stat, abort_message;
+  CrashTexts texts;
+  std::string maps;
   std::vector<raw::RawThread> threads;
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
   bool complete = false;  // ended as it should
 };
-
-// A NUL-terminated text in an array that may be full.
-template <size_t N>
-std::string Text(const char (&array)[N]) {
-  return std::string(array, strnlen(array, N));
-}
 
 class BlockReader {
  public:
@@ -117,17 +111,17 @@ class BlockReader {
       case BlockKind::kThrow:
         return ReadThrow();
       case BlockKind::kExecutable:
-        return TakeRest(kMaxPayload, &blocks_.executable);
+        return TakeRest(kMaxPayload, &blocks_.texts.executable);
       case BlockKind::kDirectory:
-        return TakeRest(kMaxPayload, &blocks_.directory);
+        return TakeRest(kMaxPayload, &blocks_.texts.directory);
       case BlockKind::kCommandLine:
-        return TakeRest(kMaxPayload, &blocks_.command_line);
+        return TakeRest(kMaxPayload, &blocks_.texts.command_line);
       case BlockKind::kMaps:
         return TakeRest(kMaxPayload, &blocks_.maps);
       case BlockKind::kStat:
-        return TakeRest(kMaxPayload, &blocks_.stat);
+        return TakeRest(kMaxPayload, &blocks_.texts.stat);
       case BlockKind::kAbortMessage:
-        return TakeRest(kMaxPayload, &blocks_.abort_message);
+        return TakeRest(kMaxPayload, &blocks_.texts.abort_message);
       case BlockKind::kThread:
         if (blocks_.threads.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.threads.emplace_back());
@@ -190,98 +184,14 @@ class BlockReader {
   uint64_t memory_end_ = 0;
 };
 
-// gregs has an order of its own.
-Registers FromContext(const abi::CrashRecord& record, uint64_t fs_base) {
-  constexpr int kOrder[abi::kRegisterCount] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                               REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                               REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-  const greg_t* gregs = record.context.uc_mcontext.gregs;
-  Registers registers;
-  for (int i = 0; i < abi::kRegisterCount; ++i) registers.dwarf[i] = static_cast<uint64_t>(gregs[kOrder[i]]);
-  registers.fs_base = fs_base;
-  registers.eflags = static_cast<uint64_t>(gregs[REG_EFL]);
-  registers.fxsave.assign(std::begin(record.fpstate), std::end(record.fpstate));
-  return registers;
-}
-
-Failure MakeFailure(const Blocks& blocks) {
-  const abi::CrashRecord& record = *blocks.record;
-  Failure failure;
-  failure.kind = static_cast<FailureKind>(record.kind);
-  failure.signal = record.siginfo.si_signo;
-  failure.code = record.siginfo.si_code;
-  failure.address = {reinterpret_cast<uint64_t>(record.siginfo.si_addr)};
-  failure.pc = {static_cast<uint64_t>(record.context.uc_mcontext.gregs[REG_RIP])};
-  failure.abort_message = blocks.abort_message;
-  failure.reason = Text(record.reason);
-  if (failure.kind == FailureKind::kException && blocks.throw_record) {
-    failure.exception_type = Text(blocks.throw_record->type);
-    failure.exception_what = Text(blocks.throw_record->what);
-  }
-  return failure;
-}
-
+// Registers of the failing thread alone were kept, and of them the record has all but this one.
 std::vector<Thread> MakeThreads(const Blocks& blocks) {
-  const Registers registers = FromContext(*blocks.record, blocks.process.fs_base);
   std::vector<Thread> threads;
-  for (const raw::RawThread& thread : blocks.threads) {
-    threads.push_back({thread.id, Text(thread.name), thread.id == blocks.record->tid, {}});
-    if (threads.back().failing) threads.back().registers = registers;
-  }
-  if (std::ranges::none_of(threads, &Thread::failing)) threads.push_back({blocks.record->tid, "", true, registers});
+  for (const raw::RawThread& thread : blocks.threads) threads.push_back({thread.id, TextOf(thread.name), false, {}});
+  auto failing = std::ranges::find(threads, blocks.record->tid, &Thread::id);
+  if (failing == threads.end()) failing = threads.insert(failing, {blocks.record->tid, "", false, {}});
+  failing->registers.fs_base = blocks.process.fs_base;
   return threads;
-}
-
-std::optional<ThrownStack> MakeThrown(const Blocks& blocks) {
-  if (static_cast<FailureKind>(blocks.record->kind) != FailureKind::kException || !blocks.throw_record ||
-      blocks.thrown_bytes.empty() || blocks.throw_record->stack_address > UINT64_MAX - blocks.thrown_bytes.size())
-    return std::nullopt;
-  ThrownStack thrown;
-  std::ranges::copy(blocks.throw_record->registers, thrown.registers.dwarf.begin());
-  thrown.registers.fs_base = blocks.process.fs_base;
-  thrown.address = {blocks.throw_record->stack_address};
-  thrown.bytes = blocks.thrown_bytes;
-  return thrown;
-}
-
-std::vector<std::string> SplitArguments(std::string_view text) {
-  std::vector<std::string> arguments;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find('\0'), text.size());
-    arguments.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
-  return arguments;
-}
-
-// proc(5): start_brk is the 47th field. The second, the program's name, may hold spaces and parentheses itself.
-uint64_t BrkStart(std::string_view stat) {
-  const size_t name_end = stat.rfind(')');
-  if (name_end == stat.npos) return 0;
-  stat.remove_prefix(name_end + 1);
-  for (int field = 3; field <= 47; ++field) {
-    stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
-    if (field < 47) stat.remove_prefix(std::min(stat.find(' '), stat.size()));
-  }
-  uint64_t address = 0;
-  std::from_chars(stat.data(), stat.data() + stat.size(), address);
-  return address;
-}
-
-Process MakeProcess(const Blocks& blocks, const std::vector<Mapping>& mappings) {
-  Process process;
-  process.pid = blocks.record->pid;
-  process.program = blocks.executable;
-  process.working_directory = blocks.directory;
-  process.arguments = SplitArguments(blocks.command_line);
-  process.options = Text(blocks.record->options);
-  process.brk_start = {BrkStart(blocks.stat)};
-  process.brk_end = {blocks.process.brk_end};
-  auto heap = std::ranges::find(mappings, "[heap]", &Mapping::path);
-  if (process.brk_start.value == 0 && heap != mappings.end()) process.brk_start = heap->start;
-  process.stack_limit = blocks.process.stack_limit;
-  process.crashed_at = blocks.process.realtime_ns;
-  return process;
 }
 
 // What the head of a module cannot say, its file may, if it is still the same.
@@ -307,18 +217,13 @@ Result<ElfFacts> LookUp(const Blocks& blocks, const Mapping& mapping) {
 Report MakeReport(Blocks blocks) {
   Report report;
   report.mappings = ParseMaps(blocks.maps);
-  report.process = MakeProcess(blocks, report.mappings);
-  report.failure = MakeFailure(blocks);
   report.threads = MakeThreads(blocks);
-  report.thrown = MakeThrown(blocks);
-  report.modules = ModulesFromMappings(report.mappings, report.process.program, [&](const Mapping& first) {
-    Result<ElfFacts> facts = LookUp(blocks, first);
-    if (facts && first.path == report.process.program && !facts->notes.empty()) {
-      report.process.mode = facts->notes.front().mode;
-      report.process.version = facts->notes.front().version;
-    }
-    return facts;
-  });
+  TakeRecord(*blocks.record, blocks.texts, &report);
+  report.process.brk_end = {blocks.process.brk_end};
+  report.process.stack_limit = blocks.process.stack_limit;
+  report.process.crashed_at = blocks.process.realtime_ns;
+  if (blocks.throw_record) TakeThrow(*blocks.throw_record, std::move(blocks.thrown_bytes), &report);
+  TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
   report.memory = std::move(blocks.memory);
   report.losses.push_back("no collector was there: the other threads ran on while memory was kept, without registers");
@@ -336,7 +241,7 @@ Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits) {
   if (!blocks) return blocks.error();
   if (!blocks->record) return file.Damaged("holds no crash record");
   const abi::CrashRecord& record = *blocks->record;
-  if (record.magic != abi::kCrashMagic || record.version != abi::kCrashVersion || record.size != sizeof record)
+  if (!IsOfThisVersion(record))
     return file.Damaged("its crash record is of version " + std::to_string(record.version) + " with " +
                         std::to_string(record.size) + " bytes, expected " + std::to_string(abi::kCrashVersion) +
                         " with " + std::to_string(sizeof record));

@@ -10,6 +10,8 @@
 #include <iterator>
 #include <random>
 
+#include "agent/elf/testing_small_elf.h"
+#include "agent/report/crash_record.h"
 #include "agent/report/reader.h"
 #include "agent/report/testing_reports.h"
 #include "shadowstack/raw_format.h"
@@ -58,7 +60,7 @@ abi::CrashRecord Record(abi::FailureKind kind) {
   record.kind = kind;
   record.pid = 100;
   record.tid = 102;
-  record.siginfo.si_signo = 11;
+  record.siginfo.si_signo = kind == abi::FailureKind::kException ? SIGABRT : SIGSEGV;
   record.siginfo.si_code = 1;
   record.siginfo.si_addr = reinterpret_cast<void*>(0xdead);
   for (int i = 0; i < NGREG; ++i) record.context.uc_mcontext.gregs[i] = 1000 + i;
@@ -79,10 +81,10 @@ abi::ThrowRecord Throw() {
   return thrown;
 }
 
-// Fields 3 to 52 of /proc/PID/stat; the 47th is start_brk.
-std::string Stat() {
-  std::string text = "100 (a ) b) S";
-  for (int field = 4; field <= 52; ++field) text += " " + std::to_string(field == 47 ? 0x1000000 : field);
+// As /proc/PID/stat. The 47th field is start_brk.
+std::string Stat(const std::string& name) {
+  std::string text = "42 (" + name + ") S";
+  for (int field = 4; field <= 52; ++field) text += " " + std::to_string(field * 1000);
   return text + "\n";
 }
 
@@ -97,8 +99,8 @@ RawFile WithoutEnd(abi::FailureKind kind = abi::FailureKind::kException) {
       .Add(BlockKind::kCommandLine, std::string("server\0--port\0\0", 15))
       .Add(BlockKind::kMaps, maps.substr(0, 70))  // as read() gave it
       .Add(BlockKind::kMaps, maps.substr(70))
-      .Add(BlockKind::kStat, Stat())
-      .Add(BlockKind::kAbortMessage, "free(): invalid pointer")
+      .Add(BlockKind::kStat, Stat("server"))
+      .Add(BlockKind::kAbortMessage, "free(): invalid pointer\n")
       .Add(BlockKind::kThread, Raw(raw::RawThread{100, 0, "main"}))
       .Add(BlockKind::kThread, Raw(raw::RawThread{102, 1, "sixteen letters"}))
       .Add(static_cast<BlockKind>(99), "from the future")
@@ -107,6 +109,19 @@ RawFile WithoutEnd(abi::FailureKind kind = abi::FailureKind::kException) {
       .Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000004}) + "efgh")
       .Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000010}) + "ijkl");
   return file;
+}
+
+// The program chooses its name.
+TEST(BrkStart, IsTheFortySeventhFieldBehindAnyName) {
+  EXPECT_EQ(BrkStart(Stat("program")), 47000u);
+  EXPECT_EQ(BrkStart(Stat(") S 1 2 (x")), 47000u);
+  EXPECT_EQ(BrkStart(""), 0u);
+  EXPECT_EQ(BrkStart("42 (cut) S 1 2"), 0u);
+}
+
+TEST(Arguments, AreEndedByNuls) {
+  EXPECT_THAT(SplitArguments(std::string("a\0b c\0\0", 7)), ElementsAre("a", "b c", ""));
+  EXPECT_THAT(SplitArguments(""), IsEmpty());
 }
 
 class RawReport : public testing::Test {
@@ -137,14 +152,14 @@ TEST_F(RawReport, TellsWhatTheClientKept) {
   EXPECT_EQ(process.working_directory, "/var/lib");
   EXPECT_THAT(process.arguments, ElementsAre("server", "--port", ""));
   EXPECT_EQ(process.options, "memory=64");
-  EXPECT_EQ(process.brk_start.value, 0x1000000u);
+  EXPECT_EQ(process.brk_start.value, 47000u);
   EXPECT_EQ(process.brk_end.value, 0x1021000u);
   EXPECT_EQ(process.stack_limit, 8u << 20);
   EXPECT_EQ(process.crashed_at, 1700000000);
 
   const Failure& failure = report->failure;
   EXPECT_EQ(failure.kind, FailureKind::kException);
-  EXPECT_EQ(failure.signal, 11);
+  EXPECT_EQ(failure.signal, SIGABRT);
   EXPECT_EQ(failure.code, 1);
   EXPECT_EQ(failure.address.value, 0xdeadu);
   EXPECT_EQ(failure.pc.value, 1000u + REG_RIP);
@@ -199,6 +214,25 @@ TEST_F(RawReport, HasTheStackOfTheThrowOnlyOfTheExceptionThatEndedIt) {
   ASSERT_TRUE(report);
   EXPECT_FALSE(report->thrown);
   EXPECT_EQ(report->failure.exception_type, "");
+}
+
+// For a signal that a process sent, the field of the address holds who sent it.
+TEST_F(RawReport, HasNoAddressOfASignalThatWasSent) {
+  abi::CrashRecord record = Record(abi::FailureKind::kSignal);
+  record.siginfo.si_code = SI_USER;
+  Result<Report> report = Read(RawFile().Add(BlockKind::kRecord, Raw(record)).bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->failure.address, TargetAddress{});
+}
+
+// Objects of one program may be built with different options; the first note need not be the one with a version.
+TEST_F(RawReport, TakesModeAndVersionFromTheNoteThatHasOne) {
+  const Bytes elf = SmallElf(BuildText("mode=full;version=") + BuildText("mode=references;version=1.2")).bytes();
+  const std::string head = Raw(raw::RawMemory{0x400000}) + std::string(elf.begin(), elf.end());
+  Result<Report> report = Read(WithoutEnd().Add(BlockKind::kModuleHead, head).bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->process.version, "1.2");
+  EXPECT_EQ(report->process.mode, "references");
 }
 
 // The test itself as the program that crashed: its head says where it is loaded and, with the file, its build-id.
@@ -262,7 +296,7 @@ TEST_F(RawReport, MayBeCutAnywhere) {
       EXPECT_EQ(report.error().code, Errc::kDamaged);
       continue;
     }
-    EXPECT_EQ(report->failure.signal, 11);
+    EXPECT_EQ(report->failure.signal, SIGABRT);
     EXPECT_FALSE(report->memory_complete);
     EXPECT_THAT(report->losses.back(), HasSubstr("cut before its end"));
   }

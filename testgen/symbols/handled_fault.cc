@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "agent/base/signal_safe/register_order.h"
 #include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/files/target_memory.h"
 #include "testgen/symbols/stack/code_info.h"
@@ -31,10 +32,6 @@ struct Fault {
   Registers registers;
 };
 
-// Indexed as Registers::dwarf.
-constexpr int kRegisters[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
-                              REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-
 bool IsFault(const siginfo_t& info) {
   const bool synchronous =
       info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE || info.si_signo == SIGILL;
@@ -54,8 +51,7 @@ std::optional<Fault> FaultAt(const TargetMemory& memory, uint64_t address) {
     return std::nullopt;
   }
   Fault fault;
-  for (size_t i = 0; i < std::size(kRegisters); ++i)
-    fault.registers.dwarf[i] = static_cast<uint64_t>(words[kRegisters[i]]);
+  std::ranges::transform(kContextRegisters, fault.registers.dwarf.begin(), [&](int index) { return words[index]; });
   fault.registers.eflags = static_cast<uint64_t>(words[REG_EFL]);
   std::vector<uint8_t> fxsave(kFxsaveSize);
   if (read(address + offsetof(ucontext_t, uc_mcontext.fpregs), &fpu, sizeof fpu) && fpu &&

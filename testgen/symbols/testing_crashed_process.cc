@@ -14,6 +14,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "agent/base/signal_safe/register_order.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "testgen/symbols/files/elf_file.h"
@@ -57,8 +58,7 @@ Registers ReadRegisters(pid_t pid) {
   ptrace(PTRACE_GETREGS, pid, nullptr, &user);
   ptrace(PTRACE_GETFPREGS, pid, nullptr, &fp);
   Registers registers;
-  registers.dwarf = {user.rax, user.rdx, user.rcx, user.rbx, user.rsi, user.rdi, user.rbp, user.rsp, user.r8,
-                     user.r9,  user.r10, user.r11, user.r12, user.r13, user.r14, user.r15, user.rip};
+  std::ranges::transform(kPtraceRegisters, registers.dwarf.begin(), [&](auto member) { return user.*member; });
   registers.fs_base = user.fs_base;
   registers.eflags = user.eflags;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&fp);

@@ -1,0 +1,117 @@
+#include "agent/report/crash_record.h"
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <iterator>
+
+#include "agent/base/signal_safe/register_order.h"
+
+namespace recrash {
+namespace {
+
+Registers AtFailure(const abi::CrashRecord& record, uint64_t fs_base) {
+  Registers registers;
+  const greg_t* gregs = record.context.uc_mcontext.gregs;
+  std::ranges::transform(kContextRegisters, registers.dwarf.begin(), [&](int index) { return gregs[index]; });
+  registers.fs_base = fs_base;
+  registers.eflags = static_cast<uint64_t>(gregs[REG_EFL]);
+  registers.fxsave.assign(std::begin(record.fpstate), std::end(record.fpstate));
+  return registers;
+}
+
+Failure MakeFailure(const abi::CrashRecord& record, std::string abort_message) {
+  Failure failure;
+  failure.kind = static_cast<FailureKind>(record.kind);
+  failure.signal = record.siginfo.si_signo;
+  failure.code = record.siginfo.si_code;
+  // For a signal that a process sent the address field holds the sender.
+  if (record.siginfo.si_code > 0) failure.address = {reinterpret_cast<uint64_t>(record.siginfo.si_addr)};
+  failure.pc = {static_cast<uint64_t>(record.context.uc_mcontext.gregs[REG_RIP])};
+  if (abort_message.ends_with('\n')) abort_message.pop_back();
+  if (failure.signal == SIGABRT) failure.abort_message = std::move(abort_message);
+  failure.reason = TextOf(record.reason);
+  return failure;
+}
+
+// Notes of several kinds are there when objects were built with different options; one that names a version wins.
+void TakeBuildNotes(const std::vector<BuildNote>& notes, Process* process) {
+  for (const BuildNote& note : notes) {
+    if (process->mode.empty()) process->mode = note.mode;
+    if (process->version.empty() && !note.version.empty()) {
+      process->version = note.version;
+      process->mode = note.mode;
+    }
+  }
+}
+
+}  // namespace
+
+bool IsOfThisVersion(const abi::CrashRecord& record) {
+  return record.magic == abi::kCrashMagic && record.version == abi::kCrashVersion && record.size == sizeof record;
+}
+
+void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report* report) {
+  Process& process = report->process;
+  process.pid = record.pid;
+  process.program = texts.executable;
+  process.working_directory = texts.directory;
+  process.arguments = SplitArguments(texts.command_line);
+  process.options = TextOf(record.options);
+  process.brk_start = {BrkStart(texts.stat)};
+  const auto heap = std::ranges::find(report->mappings, "[heap]", &Mapping::path);
+  if (process.brk_start.value == 0 && heap != report->mappings.end()) process.brk_start = heap->start;
+  report->failure = MakeFailure(record, texts.abort_message);
+  for (Thread& thread : report->threads) {
+    if (thread.id != record.tid) continue;
+    thread.failing = true;
+    thread.registers = AtFailure(record, thread.registers.fs_base);
+  }
+}
+
+void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report) {
+  if (report->failure.kind != FailureKind::kException) return;
+  report->failure.exception_type = TextOf(thrown.type);
+  report->failure.exception_what = TextOf(thrown.what);
+  if (thrown.armed == 0 || stack.empty() || thrown.stack_address > UINT64_MAX - stack.size()) return;
+  ThrownStack& taken = report->thrown.emplace();
+  std::ranges::copy(thrown.registers, taken.registers.dwarf.begin());
+  if (const Thread* thread = report->failing_thread()) taken.registers.fs_base = thread->registers.fs_base;
+  taken.address = {thrown.stack_address};
+  taken.bytes = std::move(stack);
+}
+
+void TakeModules(const ElfLookup& lookup, Report* report) {
+  report->modules =
+      ModulesFromMappings(report->mappings, report->process.program, [&](const Mapping& first) -> Result<ElfFacts> {
+        Result<ElfFacts> facts = lookup(first);
+        if (facts && first.path == report->process.program) TakeBuildNotes(facts->notes, &report->process);
+        return facts;
+      });
+}
+
+std::vector<std::string> SplitArguments(std::string_view command_line) {
+  std::vector<std::string> arguments;
+  while (!command_line.empty()) {
+    const size_t end = std::min(command_line.find('\0'), command_line.size());
+    arguments.emplace_back(command_line.substr(0, end));
+    command_line.remove_prefix(std::min(command_line.size(), end + 1));
+  }
+  return arguments;
+}
+
+uint64_t BrkStart(std::string_view stat) {
+  // The second field is the program's name in parentheses, which may hold spaces and parentheses itself.
+  const size_t name_end = stat.rfind(')');
+  if (name_end == stat.npos) return 0;
+  stat.remove_prefix(name_end + 1);
+  for (int field = 3; field <= 47; ++field) {
+    stat.remove_prefix(std::min(stat.find_first_not_of(' '), stat.size()));
+    if (field < 47) stat.remove_prefix(std::min(stat.find(' '), stat.size()));
+  }
+  uint64_t address = 0;
+  std::from_chars(stat.data(), stat.data() + stat.size(), address);
+  return address;
+}
+
+}  // namespace recrash
