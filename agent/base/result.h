@@ -9,12 +9,25 @@
 namespace recrash {
 
 enum class Errc {
-  kUsage,               // exit code 2
-  kDamaged,             // exit code 3: a report that cannot be understood
-  kUnsupportedVersion,  // exit code 3
-  kMissing,             // exit code 4: a file that is needed is not there
-  kRefused,             // exit code 4: the machine or the file system said no
+  kUsage,
+  kDamaged,  // a report that cannot be understood
+  kUnsupportedVersion,
+  kMissing,  // a file that is needed is not there
+  kRefused,  // the machine or the file system said no
 };
+
+// What a tool exits with when this ends it.
+constexpr int ExitCodeOf(Errc code) {
+  switch (code) {
+    case Errc::kUsage:
+      return 2;
+    case Errc::kDamaged:
+    case Errc::kUnsupportedVersion:
+      return 3;
+    default:
+      return 4;
+  }
+}
 
 struct Error {
   Errc code;

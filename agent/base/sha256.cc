@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstring>
 
+#include "agent/base/text.h"
+
 namespace recrash {
 namespace {
 
@@ -124,11 +126,8 @@ std::string Sha256::Finish() {
   const size_t zeros = (filled < kBlock - 8 ? kBlock : 2 * kBlock) - filled - 8;
   std::memcpy(end.data() + zeros, &bits, sizeof bits);
   Append(std::span(end).first(zeros + 8));
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint32_t word : state_)
-    for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[word >> shift & 15];
-  return text;
+  for (uint32_t& word : state_) word = __builtin_bswap32(word);
+  return Hex({reinterpret_cast<const uint8_t*>(state_.data()), sizeof state_});
 }
 
 }  // namespace recrash

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "agent/base/text.h"
 #include "agent/report/reader.h"
 
 namespace recrash {
@@ -22,13 +23,6 @@ std::string ReadText(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 void Redirect(int descriptor, const std::string& path) {
@@ -104,7 +98,8 @@ Ran Program::Run() const {
   environment.try_emplace("RECRASH_DIR", folder + "/reports");
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
   std::vector<std::string> arguments = arguments_;
-  const std::vector<char*> argument_pointers = Pointers(arguments), variable_pointers = Pointers(variables);
+  const std::vector<char*> argument_pointers = ArgumentPointers(arguments),
+                           variable_pointers = ArgumentPointers(variables);
   const pid_t child = fork();
   if (child == 0) {
     Redirect(STDIN_FILENO, "/dev/null");

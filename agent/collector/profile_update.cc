@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "agent/base/text.h"
 #include "agent/elf/code_image.h"
 #include "agent/elf/elf_notes.h"
 #include "shadowstack/modes.h"
@@ -21,11 +22,6 @@ namespace {
 
 constexpr size_t kMostFunctions = 1000;  // of one crash: a deep recursion has few
 constexpr size_t kMostStacks = 8;        // of handlers that were interrupted themselves
-
-// A word of a profile's line.
-bool IsPlain(const std::string& name) {
-  return std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f; });
-}
 
 // Beside a program that was installed for all there is often no room for its users, and nothing wrong with that.
 bool MayWriteBeside(const std::string& path) {
@@ -61,7 +57,7 @@ class StackReader {
       const std::map<uint64_t, std::string> names = image->FunctionNames(starts);
       for (ProfiledFunction& function : profile_.functions) {
         const auto name = names.find(*function.offset);
-        if (function.build_id == module->build_id && name != names.end() && IsPlain(name->second))
+        if (function.build_id == module->build_id && name != names.end() && IsWord(name->second))
           function.name = name->second;
       }
     }
@@ -94,7 +90,7 @@ class StackReader {
   // What a handler returns to: `mov $15, %rax; syscall`, which is rt_sigreturn.
   bool EndsHandler(TargetAddress pc) {
     constexpr uint8_t kReturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
-    const Module* module = ModuleOf(pc);
+    const Module* module = report_.FindModule(pc);
     CodeImage* image = module != nullptr ? ImageOf(*module) : nullptr;
     return image != nullptr && std::ranges::equal(image->Bytes(pc.value - module->bias, sizeof kReturn), kReturn);
   }
@@ -110,7 +106,7 @@ class StackReader {
   }
 
   void Take(TargetAddress pc, bool returned_to) {
-    const Module* module = ModuleOf(pc);
+    const Module* module = report_.FindModule(pc);
     CodeImage* image = module != nullptr ? ImageOf(*module) : nullptr;
     if (image == nullptr) return;
     const uint64_t address = pc.value - module->bias;
@@ -119,13 +115,6 @@ class StackReader {
     const std::optional<uint64_t> start = image->FunctionStart(returned_to ? address - 1 : address);
     if (!start || !image->IsPatchable(*start) || !seen_.insert({module, *start}).second) return;
     profile_.functions.push_back({module->build_id, *start, ""});
-  }
-
-  // Most words are no addresses of code: asked first, and cheap.
-  const Module* ModuleOf(TargetAddress pc) const {
-    for (const Module& module : report_.modules)
-      if (pc >= module.base && pc - module.base < module.size) return &module;
-    return nullptr;
   }
 
   // Null where the file is not that of the report any more.

@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "agent/base/text.h"
+
 namespace recrash {
 namespace {
 
@@ -27,7 +29,7 @@ Status MakeFolder(const std::string& folder) {
 }  // namespace
 
 std::string ReportBaseName(const std::string& program, int64_t unix_seconds, int32_t pid) {
-  std::string name = program.substr(program.rfind('/') + 1);
+  std::string name = BaseName(program);
   if (name.ends_with(" (deleted)")) name.resize(name.size() - strlen(" (deleted)"));
   name = name.substr(0, 120);
   for (char& c : name) {

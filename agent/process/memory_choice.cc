@@ -4,6 +4,8 @@
 #include <cstring>
 #include <deque>
 
+#include "agent/report/maps.h"
+
 namespace recrash {
 namespace {
 
@@ -12,10 +14,6 @@ constexpr uint64_t kWordsInPage = kPageSize / sizeof(uint64_t);
 constexpr uint64_t kOtherStack = 64 << 10;
 // Of the limit one part in so many is there for what is reached, whatever the failing stack takes.
 constexpr uint64_t kReachedShare = 4;
-
-bool IsPrivateWritable(const Mapping& mapping) {
-  return (mapping.flags & (kMapRead | kMapWrite | kMapShared)) == (kMapRead | kMapWrite);
-}
 
 // A run of pages that are there, with those that are to be kept.
 struct Pages {
@@ -38,7 +36,7 @@ class Choice {
   Choice(const PageSource& source, std::span<const Mapping> mappings, const MemoryRequest& request)
       : source_(source), request_(request) {
     for (const Mapping& mapping : mappings) {
-      if (IsPrivateWritable(mapping)) Add(mapping);
+      if (IsPrivateWritable(mapping) && (mapping.flags & kMapRead)) Add(mapping);
     }
   }
 

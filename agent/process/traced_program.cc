@@ -17,6 +17,7 @@
 #include <mutex>
 #include <thread>
 
+#include "agent/base/text.h"
 #include "agent/process/auxiliary.h"
 #include "agent/process/loader_break.h"
 #include "agent/process/proc_files.h"
@@ -68,13 +69,6 @@ class Watchdog {
   bool expired_ = false;
   std::thread thread_;
 };
-
-std::vector<char*> Pointers(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // In the child, between fork and exec.
 [[noreturn]] void Become(const TracedStart& start, char* const* arguments, char* const* environment, int ready) {
@@ -171,8 +165,8 @@ Result<int> TracedProgram::Start(const TracedStart& start) {
   if (pipe2(ready, O_CLOEXEC) != 0) return Error{Errc::kRefused, std::string("no pipe: ") + strerror(errno)};
   const Fd reading(ready[0]);
   Fd writing(ready[1]);
-  const std::vector<char*> arguments = Pointers(start.arguments);
-  const std::vector<char*> environment = Pointers(start.environment);
+  const std::vector<char*> arguments = ArgumentPointers(start.arguments);
+  const std::vector<char*> environment = ArgumentPointers(start.environment);
   pid_ = fork();
   if (pid_ < 0) return Error{Errc::kRefused, std::string("cannot start a process: ") + strerror(errno)};
   if (pid_ == 0) {

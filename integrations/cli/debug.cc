@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/base/text.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
@@ -83,11 +84,8 @@ int DebugCommand(const DebugArguments& arguments) {
        {std::string("--args"), test, std::string("--program"), suite->program, std::string("--recrash-in-process"),
         fmt::format("--gtest_filter=*.Frame{}_*:*.Frame{}", arguments.frame, arguments.frame)})
     words.push_back(word);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   std::fflush(stdout);
-  execvp(argv[0], argv.data());
+  execvp("gdb", ArgumentPointers(words).data());
   return Fail({Errc::kMissing, fmt::format("gdb cannot be started: {}", std::strerror(errno))});
 }
 

@@ -26,20 +26,6 @@ std::string Indented(const std::string& text) {
 
 }  // namespace
 
-int ExitCodeOf(Errc code) {
-  switch (code) {
-    case Errc::kUsage:
-      return kUsageError;
-    case Errc::kDamaged:
-    case Errc::kUnsupportedVersion:
-      return kDamagedReport;
-    case Errc::kMissing:
-    case Errc::kRefused:
-      break;
-  }
-  return kMissingOrRefused;
-}
-
 int Fail(const Error& error) {
   std::fflush(stdout);
   fmt::print(stderr, "recrash: error: {}", Indented(error.message));

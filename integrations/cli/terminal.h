@@ -19,8 +19,6 @@ enum ExitCode : int {
   kMissingOrRefused = 4
 };
 
-int ExitCodeOf(Errc code);
-
 // "recrash: error: <first line>", the lines after it indented. Returns the exit code.
 int Fail(const Error& error);
 

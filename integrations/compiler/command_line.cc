@@ -8,6 +8,7 @@
 #include <optional>
 #include <string_view>
 
+#include "agent/base/text.h"
 #include "shadowstack/modes.h"
 
 namespace recrash::compiler {
@@ -240,7 +241,7 @@ bool DefersRecords(const Scan& scan) { return scan.lto && !scan.fat_objects && !
 
 // The link step that makes the records of an LTO build is lld's; no other linker loads a pass.
 bool IsNamed(std::string_view linker, std::string_view name) {
-  return linker.substr(linker.rfind('/') + 1).find(name) != std::string_view::npos;
+  return BaseName(linker).find(name) != std::string_view::npos;
 }
 
 bool IsLld(std::string_view linker) { return IsNamed(linker, "lld"); }

@@ -13,6 +13,8 @@
 #include <system_error>
 #include <vector>
 
+#include "agent/base/installation.h"
+#include "agent/base/text.h"
 #include "integrations/compiler/command_line.h"
 
 namespace recrash::compiler {
@@ -65,11 +67,8 @@ int Fail(int code, const std::string& message, const std::string& way_out = "") 
 
 Paths FindPaths() {
   std::error_code error;
-  const std::filesystem::path prefix =
-      std::filesystem::read_symlink("/proc/self/exe", error).parent_path().parent_path();
-  const char* chosen = std::getenv("RECRASH_SUPPORT_DIR");
-  const std::filesystem::path support = chosen && *chosen ? std::filesystem::path(chosen) : prefix / "lib" / "recrash";
-  const std::filesystem::path include = prefix / "include";
+  const std::filesystem::path support = SupportDirectory();
+  const std::filesystem::path include = ExecutableFolder().parent_path() / "include";
   Paths paths;
   paths.plugin = (support / "recrash-pass.so").string();
   paths.client = (support / "librecrash_client.a").string();
@@ -90,10 +89,9 @@ std::vector<std::string> Compilers() {
 int Execute(const std::vector<std::string>& arguments) {
   const std::vector<std::string> compilers = Compilers();
   for (const std::string& compiler : compilers) {
-    std::vector<char*> argv = {const_cast<char*>(compiler.c_str())};
-    for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(compiler.c_str(), argv.data());
+    std::vector<std::string> words = {compiler};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    ::execvp(compiler.c_str(), ArgumentPointers(words).data());
     if (errno != ENOENT) return Fail(4, "cannot run " + compiler + ": " + std::strerror(errno));
   }
   return Fail(4, "needs " + compilers.front() + ", which is not found",

@@ -11,15 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "agent/base/text.h"
+
 namespace recrash {
 namespace {
-
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 std::vector<std::string> Environment(const ProcessOptions& options) {
   std::vector<std::string> words;
@@ -94,8 +89,8 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv, const Pro
 
   IgnoreInterrupts ignore;
   pid_t pid = 0;
-  const int failed =
-      posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, Pointers(words).data(), Pointers(variables).data());
+  const int failed = posix_spawnp(&pid, words[0].c_str(), &actions, &attributes, ArgumentPointers(words).data(),
+                                  ArgumentPointers(variables).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (pipe_fds[1] >= 0) close(pipe_fds[1]);

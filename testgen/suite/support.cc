@@ -2,17 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 namespace recrash {
 namespace fs = std::filesystem;
-
-fs::path SupportDirectory() {
-  if (const char* directory = std::getenv("RECRASH_SUPPORT_DIR"); directory && *directory) return directory;
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  return self.parent_path().parent_path() / "lib" / "recrash";
-}
 
 fs::path Prefix() { return SupportDirectory().parent_path().parent_path(); }
 

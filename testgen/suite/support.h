@@ -4,12 +4,11 @@
 
 #include <filesystem>
 
+#include "agent/base/installation.h"
 #include "agent/base/result.h"
 
 namespace recrash {
 
-// lib/recrash: $RECRASH_SUPPORT_DIR, else ../lib/recrash from the folder of the executable.
-std::filesystem::path SupportDirectory();
 // The folder that has bin, lib, include and share.
 std::filesystem::path Prefix();
 

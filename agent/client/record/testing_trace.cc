@@ -23,6 +23,7 @@
 #include <span>
 #include <sstream>
 
+#include "agent/base/text.h"
 #include "agent/process/memory_choice.h"
 #include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
@@ -71,9 +72,7 @@ pid_t Start(const std::string& what, const std::map<std::string, std::string>& v
             bool trace) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  std::vector<char*> environment;
-  for (std::string& text : texts) environment.push_back(text.data());
-  environment.push_back(nullptr);
+  const std::vector<char*> environment = ArgumentPointers(texts);
   const pid_t child = fork();
   if (child != 0) return child;
   const int output = open((folder + "/output").c_str(), O_WRONLY | O_CREAT, 0600);

@@ -15,21 +15,9 @@ constexpr char kUsage[] =
     "usage: recrash-launch --report FILE --program FILE --test-library FILE [--in-process] [--no-same-bases]\n"
     "                      [--argv0 NAME] [-- ARGUMENTS...]\n";
 
-int ExitCode(recrash::Errc code) {
-  switch (code) {
-    case recrash::Errc::kUsage:
-      return 2;
-    case recrash::Errc::kDamaged:
-    case recrash::Errc::kUnsupportedVersion:
-      return 3;
-    default:
-      return 4;
-  }
-}
-
 int Fail(const recrash::Error& error) {
   fprintf(stderr, "recrash: error: %s\n", error.message.c_str());
-  return ExitCode(error.code);
+  return ExitCodeOf(error.code);
 }
 
 int UsageError(const std::string& why) {

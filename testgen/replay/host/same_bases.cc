@@ -13,13 +13,12 @@
 
 #include <optional>
 
+#include "agent/base/text.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/program_file.h"
 
 namespace recrash {
 namespace {
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string Resolve(const std::string& path) {
   char resolved[PATH_MAX];

@@ -21,7 +21,9 @@
 #include <optional>
 #include <sstream>
 
+#include "agent/base/installation.h"
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/text.h"
 #include "testgen/replay/host/same_bases.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -32,8 +34,6 @@ constexpr uint32_t kMostAttempts = 50;
 constexpr int kTickMilliseconds = 30;
 constexpr int kCannotTrace = 125;
 constexpr int kCannotExec = 126;
-
-std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Layout of static thread-local storage follows from the modules that are loaded at the start: the agent, where it was
 // preloaded, must be so again. It knows replay mode and stays idle.
@@ -134,13 +134,6 @@ std::string Join(const std::vector<std::string>& parts, char separator) {
   return joined;
 }
 
-std::vector<char*> Pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 std::string PreloadList(const Subject& subject) {
   std::vector<std::string> all = {subject.replay_library};
   all.insert(all.end(), subject.preload.begin(), subject.preload.end());
@@ -192,8 +185,8 @@ void TurnRandomisationOn() {
 }
 
 pid_t Spawn(const CommandLine& command, bool traced) {
-  const std::vector<char*> arguments = Pointers(command.arguments);
-  const std::vector<char*> environment = Pointers(command.environment);
+  const std::vector<char*> arguments = ArgumentPointers(command.arguments);
+  const std::vector<char*> environment = ArgumentPointers(command.environment);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child != 0) return child;
@@ -227,11 +220,9 @@ bool ExitedWith(int status, int code) { return WIFEXITED(status) && WEXITSTATUS(
 Result<std::string> FindSupportFile(const std::string& name, const std::string& directory) {
   std::vector<std::string> places;
   if (!directory.empty()) places.push_back(directory);
-  if (const char* from_environment = getenv("RECRASH_SUPPORT_DIR")) places.emplace_back(from_environment);
+  places.push_back(SupportDirectory().string());
+  places.push_back(ExecutableFolder().string());
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  places.push_back(self.string());
-  places.push_back((self / "../lib/recrash").string());
   for (const std::string& place : places) {
     const std::string path = place + "/" + name;
     if (access(path.c_str(), R_OK) == 0) return std::filesystem::canonical(path, error).string();
@@ -322,8 +313,8 @@ Error ExecSubject(const Subject& subject, const PlanFile& plan) {
   plan.SetAttempt(0);
   const CommandLine command = MakeCommandLine(subject, plan, false);
   TurnRandomisationOn();
-  const std::vector<char*> arguments = Pointers(command.arguments);
-  const std::vector<char*> environment = Pointers(command.environment);
+  const std::vector<char*> arguments = ArgumentPointers(command.arguments);
+  const std::vector<char*> environment = ArgumentPointers(command.environment);
   execve(command.file.c_str(), arguments.data(), environment.data());
   return Error{Errc::kRefused, command.file + ": " + strerror(errno)};
 }

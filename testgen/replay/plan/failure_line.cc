@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "agent/base/text.h"
+
 namespace recrash {
 namespace {
 
@@ -45,7 +47,7 @@ std::string ReplayFailureText(const Report& report) {
   const Place& place = report.replay->place;
   if (!place.function.empty()) text += " in " + ReadableSymbol(place.function);
   if (!place.file.empty()) {
-    text += " at " + place.file.substr(place.file.rfind('/') + 1);
+    text += " at " + BaseName(place.file);
     if (place.line) text += ":" + std::to_string(place.line);
   }
   return text;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "agent/base/text.h"
+
 namespace recrash {
 namespace {
 
@@ -31,7 +33,7 @@ int SelfPointingBins(const uint8_t* arena, uint64_t address) {
 }
 
 bool IsLibc(const Module& module) {
-  const std::string name = module.path.substr(module.path.rfind('/') + 1);
+  const std::string name = BaseName(module.path);
   return name.starts_with("libc.so") || name.starts_with("libc-2.");
 }
 

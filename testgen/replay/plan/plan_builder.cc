@@ -9,6 +9,7 @@
 #include <span>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/text.h"
 #include "testgen/replay/plan/failure_line.h"
 #include "testgen/replay/plan/glibc_state.h"
 #include "testgen/replay/plan/plan.h"
@@ -26,7 +27,7 @@ constexpr uint64_t kSmallestStack = 8ull << 20;
 constexpr uint64_t kOverflowReach = 1ull << 20;
 
 bool IsLoader(const Module& module) {
-  const std::string name = module.path.substr(module.path.rfind('/') + 1);
+  const std::string name = BaseName(module.path);
   return name.starts_with("ld-linux") || name.starts_with("ld-2.");
 }
 
