@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "agent/base/fd.h"
+#include "agent/elf/symbol_key.h"
 #include "shadowstack/abi.h"
 #include "shadowstack/frame_table.h"
 
@@ -28,16 +29,14 @@ Result<CodeImage> CodeImage::Open(const std::string& path) {
   CodeImage image;
   image.bytes_ = static_cast<const uint8_t*>(bytes);
   image.size_ = size;
-  if (!image.ReadHeaders()) return Error{Errc::kDamaged, path + ": not an ELF file that can be loaded"};
+  Result<ElfFacts> facts = ParseElfHead({image.bytes_, size}, path);
+  if (!facts) return facts.error();
+  image.facts_ = *std::move(facts);
   return image;
 }
 
 CodeImage::CodeImage(CodeImage&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, nullptr)),
-      size_(other.size_),
-      segments_(std::move(other.segments_)),
-      frame_table_(other.frame_table_),
-      frame_table_size_(other.frame_table_size_) {}
+    : bytes_(std::exchange(other.bytes_, nullptr)), size_(other.size_), facts_(std::move(other.facts_)) {}
 
 CodeImage::~CodeImage() {
   if (bytes_ != nullptr) munmap(const_cast<uint8_t*>(bytes_), size_);
@@ -57,37 +56,21 @@ std::optional<T> CodeImage::Read(uint64_t offset) const {
   return value;
 }
 
-bool CodeImage::ReadHeaders() {
-  const auto header = Read<Elf64_Ehdr>(0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG "\2\1", SELFMAG + 2) != 0) return false;
-  for (unsigned i = 0; i < header->e_phnum; ++i) {
-    const auto segment = Read<Elf64_Phdr>(header->e_phoff + uint64_t{i} * sizeof(Elf64_Phdr));
-    if (!segment) return false;
-    if (segment->p_type == PT_LOAD)
-      segments_.push_back({segment->p_vaddr, segment->p_offset, segment->p_filesz, (segment->p_flags & PF_X) != 0});
-    if (segment->p_type == PT_GNU_EH_FRAME) {
-      frame_table_ = segment->p_vaddr;
-      frame_table_size_ = segment->p_filesz;
-    }
-  }
-  return true;
-}
-
 std::span<const uint8_t> CodeImage::Bytes(uint64_t address, size_t size) const {
-  for (const Segment& segment : segments_) {
-    if (address < segment.address || address - segment.address >= segment.size) continue;
-    const uint64_t skip = address - segment.address;
-    return FileBytes(segment.offset + skip, std::min<uint64_t>(size, segment.size - skip));
+  for (const ElfLoad& load : facts_.loads) {
+    if (address < load.vaddr || address - load.vaddr >= load.file_size) continue;
+    const uint64_t skip = address - load.vaddr;
+    return FileBytes(load.offset + skip, std::min<uint64_t>(size, load.file_size - skip));
   }
   return {};
 }
 
 std::optional<uint64_t> CodeImage::FunctionStart(uint64_t address) const {
-  const std::span<const uint8_t> table = Bytes(frame_table_, frame_table_size_);
-  for (const Segment& segment : segments_) {
-    if (!segment.executable || address < segment.address || address - segment.address >= segment.size) continue;
+  const std::span<const uint8_t> table = Bytes(facts_.frame_table, facts_.frame_table_size);
+  for (const ElfLoad& load : facts_.loads) {
+    if (!load.executable || address < load.vaddr || address - load.vaddr >= load.file_size) continue;
     const abi::CodeRange range =
-        abi::FrameTable(table.data(), table.size(), frame_table_).Find(address, segment.address + segment.size);
+        abi::FrameTable(table.data(), table.size(), facts_.frame_table).Find(address, load.vaddr + load.file_size);
     if (range.end != 0) return range.start;
   }
   return std::nullopt;
@@ -108,32 +91,52 @@ bool CodeImage::IsReturnAddress(uint64_t address) const {
   return false;
 }
 
-void CodeImage::NamesIn(uint32_t table_type, const std::set<uint64_t>& starts,
-                        std::map<uint64_t, std::string>* names) const {
+template <typename Visit>
+bool CodeImage::VisitSymbols(uint32_t table_type, Visit visit) const {
+  bool found = false;
   const auto header = Read<Elf64_Ehdr>(0);
   for (unsigned i = 0; i < header->e_shnum; ++i) {
     const auto table = Read<Elf64_Shdr>(header->e_shoff + uint64_t{i} * sizeof(Elf64_Shdr));
     if (!table || table->sh_type != table_type) continue;
     const auto strings = Read<Elf64_Shdr>(header->e_shoff + uint64_t{table->sh_link} * sizeof(Elf64_Shdr));
     if (!strings) continue;
+    found = true;
     const std::span<const uint8_t> text = FileBytes(strings->sh_offset, strings->sh_size);
     for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
       const auto symbol = Read<Elf64_Sym>(table->sh_offset + at);
       if (!symbol) break;
-      if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_name >= text.size() ||
-          !starts.contains(symbol->st_value))
-        continue;
+      if (symbol->st_name >= text.size()) continue;
       const char* name = reinterpret_cast<const char*>(text.data()) + symbol->st_name;
-      names->emplace(symbol->st_value, std::string(name, strnlen(name, text.size() - symbol->st_name)));
+      visit(*symbol, std::string_view(name, strnlen(name, text.size() - symbol->st_name)));
     }
   }
+  return found;
 }
 
 std::map<uint64_t, std::string> CodeImage::FunctionNames(const std::set<uint64_t>& starts) const {
   std::map<uint64_t, std::string> names;
-  NamesIn(SHT_SYMTAB, starts, &names);
-  NamesIn(SHT_DYNSYM, starts, &names);
+  for (const uint32_t table : {SHT_SYMTAB, SHT_DYNSYM})
+    VisitSymbols(table, [&](const Elf64_Sym& symbol, std::string_view name) {
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && starts.contains(symbol.st_value))
+        names.emplace(symbol.st_value, name);
+    });
   return names;
+}
+
+std::vector<KeyedSymbol> CodeImage::Symbols() const {
+  std::vector<KeyedSymbol> symbols;
+  std::string_view file;
+  const auto take = [&](const Elf64_Sym& symbol, std::string_view name) {
+    const int type = ELF64_ST_TYPE(symbol.st_info);
+    if (type == STT_FILE) file = name;
+    if ((type != STT_FUNC && type != STT_OBJECT && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
+        name.empty())
+      return;
+    const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+    symbols.push_back({symbol.st_value, symbol.st_size, type != STT_OBJECT, SymbolKey(name, is_local, file)});
+  };
+  if (!VisitSymbols(SHT_SYMTAB, take)) VisitSymbols(SHT_DYNSYM, take);
+  return symbols;
 }
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// The code of a module, from its file: where functions begin, what they are called, which bytes lie where.
+// The code of a module, from its file: where functions begin, what its symbols are called, which bytes lie where.
 //
 // Stripped files do: beginnings come from .eh_frame_hdr. The file may be hostile; everything is checked against its
 // size.
@@ -14,8 +14,16 @@
 #include <vector>
 
 #include "agent/base/result.h"
+#include "agent/elf/elf_notes.h"
 
 namespace recrash {
+
+struct KeyedSymbol {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  bool is_function = false;
+  std::string key;  // symbol_key.h
+};
 
 class CodeImage {
  public:
@@ -27,31 +35,26 @@ class CodeImage {
   std::optional<uint64_t> FunctionStart(uint64_t address) const;
   // Of functions that begin there, as far as the symbol tables tell: one pass over them for all.
   std::map<uint64_t, std::string> FunctionNames(const std::set<uint64_t>& starts) const;
+  // Functions and objects with a name: of .symtab, else of .dynsym.
+  std::vector<KeyedSymbol> Symbols() const;
   // Fewer bytes where the file does not have them.
   std::span<const uint8_t> Bytes(uint64_t address, size_t size) const;
   bool IsPatchable(uint64_t start) const;        // compiled in a second-chance mode
   bool IsReturnAddress(uint64_t address) const;  // the instruction before it may be a call
+  const ElfFacts& facts() const { return facts_; }
 
  private:
-  struct Segment {
-    uint64_t address;
-    uint64_t offset;
-    uint64_t size;
-    bool executable;
-  };
-
   CodeImage() = default;
   std::span<const uint8_t> FileBytes(uint64_t offset, uint64_t size) const;
   template <typename T>
   std::optional<T> Read(uint64_t offset) const;
-  bool ReadHeaders();
-  void NamesIn(uint32_t table_type, const std::set<uint64_t>& starts, std::map<uint64_t, std::string>* names) const;
+  // Calls visit(symbol, name) for each symbol of the tables of this type; false when there is no such table.
+  template <typename Visit>
+  bool VisitSymbols(uint32_t table_type, Visit visit) const;
 
   const uint8_t* bytes_ = nullptr;
   uint64_t size_ = 0;
-  std::vector<Segment> segments_;
-  uint64_t frame_table_ = 0;  // address of .eh_frame_hdr; 0: none
-  uint64_t frame_table_size_ = 0;
+  ElfFacts facts_;
 };
 
 }  // namespace recrash

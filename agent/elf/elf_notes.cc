@@ -12,13 +12,14 @@
 #include <string_view>
 
 #include "agent/base/fd.h"
+#include "agent/base/text.h"
 #include "shadowstack/abi.h"
 
 namespace recrash {
 namespace {
 
 constexpr uint64_t kUserSpaceEnd = uint64_t{1} << 47;
-constexpr uint64_t kMaxNotes = 1 << 20;  // bytes of one PT_NOTE; real ones have a few hundred
+constexpr uint64_t kMaxText = 1 << 20;  // bytes of one PT_NOTE or PT_INTERP; real ones have a few hundred
 
 // Copies `size` bytes at `offset` of the file; false when it has fewer.
 using Source = std::function<bool(uint64_t offset, void* out, size_t size)>;
@@ -31,11 +32,7 @@ constexpr char kGnu[] = "GNU";  // owners are compared with their NUL
 
 void TakeNote(const std::string_view owner, uint32_t type, std::string_view text, ElfFacts* facts) {
   if (owner == std::string_view(kGnu, sizeof kGnu) && type == NT_GNU_BUILD_ID && facts->build_id.empty()) {
-    for (const char byte : text.substr(0, 64)) {
-      constexpr char kDigits[] = "0123456789abcdef";
-      facts->build_id += kDigits[static_cast<uint8_t>(byte) >> 4];
-      facts->build_id += kDigits[byte & 15];
-    }
+    facts->build_id = Hex({reinterpret_cast<const uint8_t*>(text.data()), std::min<size_t>(text.size(), 64)});
   }
   if (owner == std::string_view(abi::kNoteOwner, sizeof abi::kNoteOwner) && type == abi::kNoteBuild) {
     constexpr std::string_view kMode = "mode=", kVersion = ";version=";
@@ -66,12 +63,28 @@ std::optional<std::string> CheckHeader(const Elf64_Ehdr& header) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "it does not begin as one";
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
     return "not 64-bit little-endian";
+  if (header.e_machine != EM_X86_64) return "not for x86-64 (e_machine " + std::to_string(header.e_machine) + ")";
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
     return "neither program nor library (e_type " + std::to_string(header.e_type) + ")";
   if (header.e_phentsize != sizeof(Elf64_Phdr))
     return "program headers of " + std::to_string(header.e_phentsize) + " bytes";
   if (header.e_phnum == PN_XNUM) return "more program headers than its header can count";
   return std::nullopt;
+}
+
+void TakeSegment(const Source& source, const Elf64_Phdr& segment, ElfFacts* facts) {
+  if (segment.p_type == PT_TLS) facts->tls_size = segment.p_memsz;
+  if (segment.p_type == PT_GNU_EH_FRAME) {
+    facts->frame_table = segment.p_vaddr;
+    facts->frame_table_size = segment.p_filesz;
+  }
+  if ((segment.p_type != PT_NOTE && segment.p_type != PT_INTERP) || segment.p_filesz > kMaxText) return;
+  std::string bytes(segment.p_filesz, '\0');
+  if (!source(segment.p_offset, bytes.data(), bytes.size())) return;
+  if (segment.p_type == PT_NOTE)
+    TakeNotes(bytes, segment.p_align == 8 ? 8 : 4, facts);
+  else
+    facts->interpreter = bytes.substr(0, bytes.find('\0'));
 }
 
 Result<ElfFacts> Parse(const Source& source, const std::string& name) {
@@ -83,21 +96,18 @@ Result<ElfFacts> Parse(const Source& source, const std::string& name) {
     return NotElf(name, "its program headers lie beyond its end");
 
   ElfFacts facts;
+  facts.is_movable = header.e_type == ET_DYN;
   uint64_t end = 0;
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
     if (segment.p_vaddr < end || segment.p_vaddr >= kUserSpaceEnd || segment.p_memsz > kUserSpaceEnd - segment.p_vaddr)
       return NotElf(name, "its segments overlap or leave the address space");
     end = segment.p_vaddr + segment.p_memsz;
-    facts.loads.push_back(
-        {segment.p_offset, segment.p_vaddr, segment.p_filesz, segment.p_memsz, (segment.p_flags & PF_X) != 0});
+    facts.loads.push_back({segment.p_offset, segment.p_vaddr, segment.p_filesz, segment.p_memsz,
+                           (segment.p_flags & PF_X) != 0, (segment.p_flags & PF_W) != 0});
   }
   if (facts.loads.empty()) return NotElf(name, "nothing in it is loaded");
-  for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type != PT_NOTE || segment.p_filesz > kMaxNotes) continue;
-    std::string bytes(segment.p_filesz, '\0');
-    if (source(segment.p_offset, bytes.data(), bytes.size())) TakeNotes(bytes, segment.p_align == 8 ? 8 : 4, &facts);
-  }
+  for (const Elf64_Phdr& segment : segments) TakeSegment(source, segment, &facts);
   return facts;
 }
 
@@ -136,12 +146,6 @@ Result<std::string> ReadBuildId(const std::string& path) {
   Result<ElfFacts> facts = ReadElf(path);
   if (!facts) return facts.error();
   return facts->build_id;
-}
-
-Result<std::vector<BuildNote>> ReadBuildNotes(const std::string& path) {
-  Result<ElfFacts> facts = ReadElf(path);
-  if (!facts) return facts.error();
-  return facts->notes;
 }
 
 }  // namespace recrash

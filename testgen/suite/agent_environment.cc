@@ -1,10 +1,8 @@
 #include "testgen/suite/agent_environment.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <fstream>
 
 #include "agent/elf/elf_notes.h"
 #include "testgen/suite/support.h"
@@ -13,26 +11,12 @@ namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
-bool IsDynamic(const fs::path& program) {
-  // PT_INTERP among the first program headers; ReadElf has checked that it is an ELF file.
-  std::ifstream file(program, std::ios::binary);
-  Elf64_Ehdr header{};
-  file.read(reinterpret_cast<char*>(&header), sizeof header);
-  for (unsigned i = 0; file && i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    file.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
-    file.read(reinterpret_cast<char*>(&segment), sizeof segment);
-    if (file && segment.p_type == PT_INTERP) return true;
-  }
-  return false;
-}
-
 // What LD_PRELOAD has to be; empty for a program with the agent linked in. Scripts and the like run with the agent
 // preloaded too: it is what they start that may crash.
 Result<std::string> AgentToPreload(const fs::path& program) {
   const Result<ElfFacts> elf = ReadElf(program);
   if (elf && !elf->notes.empty()) return std::string();  // built with recrash's pass: the agent is linked in
-  if (elf && !IsDynamic(program))
+  if (elf && elf->interpreter.empty())
     return Error{Errc::kRefused, fmt::format("{}: needed a dynamically linked program to load the agent into, found a "
                                              "static one\nlink it with recrash-clang++, which puts the agent in",
                                              program.string())};

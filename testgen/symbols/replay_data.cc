@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "agent/elf/symbol_key.h"
 #include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/files/module_set.h"
 
@@ -30,8 +31,8 @@ std::vector<Symbol> SymbolsOf(ElfFile& names, uint64_t base_vaddr, size_t most) 
   std::vector<Symbol> symbols;
   for (const ElfSymbol& symbol : names.symbols()) {
     if (symbol.address < base_vaddr || symbols.size() >= most) continue;
-    const std::string name = symbol.is_local ? symbol.name + "@" + symbol.file : symbol.name;
-    symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function, name});
+    symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function,
+                       SymbolKey(symbol.name, symbol.is_local, symbol.file)});
   }
   std::sort(symbols.begin(), symbols.end(),
             [](const Symbol& a, const Symbol& b) { return std::tie(a.offset, a.name) < std::tie(b.offset, b.name); });

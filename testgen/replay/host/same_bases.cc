@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "agent/base/text.h"
+#include "agent/elf/elf_notes.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/program_file.h"
 
@@ -64,9 +65,8 @@ const Module* Tracer::FindModule(int descriptor) {
     bool same = is_program || module.path == path;
     if (!same && BaseName(module.path) == BaseName(path) && !module.build_id.empty()) {
       if (!build_id) {
-        const int file = open(link.c_str(), O_RDONLY | O_CLOEXEC);
-        build_id = file >= 0 ? ReadFileBuildId(file) : "";
-        if (file >= 0) close(file);
+        const Result<std::string> found = ReadBuildId(link);
+        build_id = found ? *found : "";
       }
       same = *build_id == module.build_id;
     }

@@ -24,6 +24,7 @@
 #include "agent/base/installation.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
+#include "agent/elf/elf_notes.h"
 #include "testgen/replay/host/same_bases.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -113,12 +114,9 @@ Status CheckLibraries(const Report& report) {
   for (const Module& module : report.modules) {
     if (module.is_program || module.build_id.empty() || !module.path.starts_with('/')) continue;
     if (report.replay->FindImage(module)) continue;
-    const int file = open(module.path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) continue;
-    const std::string found = ReadFileBuildId(file);
-    close(file);
-    if (found.empty() || found == module.build_id) continue;
-    return Error{Errc::kMissing, module.path + ": the report needs build-id " + module.build_id + ", found " + found +
+    const Result<std::string> found = ReadBuildId(module.path);
+    if (!found || found->empty() || *found == module.build_id) continue;
+    return Error{Errc::kMissing, module.path + ": the report needs build-id " + module.build_id + ", found " + *found +
                                      "\n  replay where the libraries of the crash are installed (a container of that "
                                      "system's image, for one)"};
   }

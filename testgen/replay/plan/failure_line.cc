@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "agent/base/text.h"
+#include "agent/elf/symbol_key.h"
 
 namespace recrash {
 namespace {
@@ -19,7 +20,7 @@ std::string SignalName(int signal) {
 }  // namespace
 
 std::string ReadableSymbol(const std::string& linkage_name) {
-  const std::string name = linkage_name.substr(0, linkage_name.find('@'));
+  const std::string name = NameInKey(linkage_name);
   if (!name.starts_with("_Z")) return name;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> text(::abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),

@@ -10,6 +10,7 @@
 
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
+#include "agent/elf/elf_notes.h"
 #include "testgen/replay/plan/failure_line.h"
 #include "testgen/replay/plan/glibc_state.h"
 #include "testgen/replay/plan/plan.h"
@@ -33,21 +34,12 @@ bool IsLoader(const Module& module) {
 
 bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
 
-// p_memsz of the PT_TLS of the module whose image this is; its headers lie at the start of the first segment.
+// Of the thread-local segment of the module whose image this is; its headers lie at the start of the first segment.
 uint64_t TlsSizeOf(const ModuleImage& image) {
-  for (const Region& region : image.read_only) {
-    Elf64_Ehdr header;
-    if (region.address != image.base || region.bytes.size() < sizeof header) continue;
-    memcpy(&header, region.bytes.data(), sizeof header);
-    for (uint64_t i = 0; i < header.e_phnum; ++i) {
-      Elf64_Phdr segment;
-      const uint64_t at = header.e_phoff + i * sizeof segment;
-      if (at > region.bytes.size() - sizeof segment || region.bytes.size() < sizeof segment) break;
-      memcpy(&segment, region.bytes.data() + at, sizeof segment);
-      if (segment.p_type == PT_TLS) return segment.p_memsz;
-    }
-  }
-  return 0;
+  const auto first = std::ranges::find(image.read_only, image.base, &Region::address);
+  if (first == image.read_only.end()) return 0;
+  const Result<ElfFacts> elf = ParseElfHead(first->bytes, "the recorded build");
+  return elf ? elf->tls_size : 0;
 }
 
 }  // namespace

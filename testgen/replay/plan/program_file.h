@@ -1,4 +1,4 @@
-// What a launch needs to know of an ELF file, read with pread and checked against the file's size.
+// What a launch needs to know of an ELF file.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_
 
@@ -35,9 +35,6 @@ struct RebuiltLibrary {
   size_t module = 0;  // index in Report::modules
   ProgramFile file;
 };
-
-// The build-id of what `descriptor` is open on; empty when it has none or is no ELF file.
-std::string ReadFileBuildId(int descriptor);
 
 }  // namespace recrash
 

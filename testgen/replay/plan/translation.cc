@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "agent/elf/symbol_key.h"
+
 namespace recrash {
 namespace {
 
@@ -58,16 +60,14 @@ void ModuleTranslation::PairRenamedFiles() {
   std::set<std::string> taken;
   for (TranslatedSymbol& symbol : symbols_) {
     if (symbol.found) taken.insert(symbol.name);
-    const size_t at = symbol.name.find('@');
-    if (symbol.found || at == std::string::npos) continue;
-    Pair& pair = pairs[symbol.name.substr(0, at)];
+    if (symbol.found || !IsKeyOfLocal(symbol.name)) continue;
+    Pair& pair = pairs[NameInKey(symbol.name)];
     pair.old = &symbol;
     ++pair.old_count;
   }
   for (const Symbol& symbol : rebuilt_) {
-    const size_t at = symbol.name.find('@');
-    if (at == std::string::npos || taken.count(symbol.name)) continue;
-    const auto pair = pairs.find(symbol.name.substr(0, at));
+    if (!IsKeyOfLocal(symbol.name) || taken.count(symbol.name)) continue;
+    const auto pair = pairs.find(NameInKey(symbol.name));
     if (pair == pairs.end()) continue;
     pair->second.found = &symbol;
     ++pair->second.new_count;
@@ -84,7 +84,7 @@ const TranslatedSymbol* ModuleTranslation::Find(uint64_t offset, const std::stri
   const TranslatedSymbol* named = nullptr;
   for (const TranslatedSymbol& symbol : symbols_) {
     if (!symbol.is_function || !symbol.found) continue;
-    const std::string plain = symbol.name.substr(0, symbol.name.find('@'));
+    const std::string plain = NameInKey(symbol.name);
     // Identical code folding gives one address several names: the frame's own name decides among them.
     if (symbol.offset == offset && (plain == linkage_name || linkage_name.empty())) return &symbol;
     if (symbol.offset == offset && !named) named = &symbol;
