@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 
@@ -17,6 +18,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+
+thread_local volatile char g_thread_local[64] = {1};  // so that this test has some
 
 Result<ElfFacts> Parse(const SmallElf& elf) { return ParseElfHead(elf.bytes(), "small"); }
 
@@ -50,6 +53,13 @@ TEST(ElfNotes, ReadThisVeryProgram) {
   Result<ElfFacts> facts = ReadElf("/proc/self/exe");
   ASSERT_TRUE(facts) << facts.error().message;
   EXPECT_GE(facts->loads.size(), 2u);
+  EXPECT_EQ(std::ranges::count_if(facts->loads, &ElfLoad::executable), 1);
+  EXPECT_GE(std::ranges::count_if(facts->loads, &ElfLoad::writable), 1);
+  EXPECT_THAT(facts->interpreter, HasSubstr("/ld-linux-x86-64.so.2"));
+  EXPECT_TRUE(facts->is_movable);
+  EXPECT_EQ(g_thread_local[0], 1);
+  EXPECT_GE(facts->tls_size, sizeof g_thread_local);
+  EXPECT_NE(facts->frame_table_size, 0u);
   // Debian's libc has a build-id.
   Result<std::string> id = ReadBuildId("/lib/x86_64-linux-gnu/libc.so.6");
   ASSERT_TRUE(id) << id.error().message;
@@ -77,6 +87,7 @@ TEST(ElfNotes, RefuseWhatCannotBeLoaded) {
   EXPECT_TRUE(changed([](SmallElf&) {}));
   EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_ident[EI_CLASS] = ELFCLASS32; }));
   EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_type = ET_CORE; }));
+  EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_machine = EM_AARCH64; }));
   EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phentsize = 8; }));
   EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phnum = PN_XNUM; }));
   EXPECT_FALSE(changed([](SmallElf& elf) { elf.header.e_phnum = 60000; }));

@@ -26,13 +26,6 @@ Error NotWritten(const std::string& path, const std::string& why) {
   return Error{Errc::kRefused, path + ": report not written: " + why};
 }
 
-Result<Section> WriteRecords(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset,
-                             const std::vector<uint8_t>& bytes) {
-  SectionWriter writer(file, kind, flags, offset);
-  if (Status status = writer.Append(bytes.data(), bytes.size()); !status) return status.error();
-  return writer.Finish();
-}
-
 // Runs come out as they are in memory, in order; the reader's binary search relies on the order, so it is checked here.
 Status CheckOrder(const std::vector<Region>& regions, const std::string& path) {
   TargetAddress end;
@@ -87,37 +80,10 @@ Status AppendRuns(SectionWriter* writer, WordPacker* packer, const Regions& regi
   return Ok{};
 }
 
-// Packed words for memory; code and read-only data have few pointers and lose by it.
-Result<Section> WriteRuns(OutputFile* file, SectionKind kind, uint32_t flags, uint64_t offset, const Regions& regions) {
-  const bool words = kind == SectionKind::kMemory;
-  SectionWriter writer(file, kind, flags, offset, words ? Compression::kZstdWords : Compression::kZstdChunks);
-  WordPacker packer;
-  if (Status status = AppendRuns(&writer, words ? &packer : nullptr, regions); !status) return status.error();
-  return writer.Finish();
-}
-
 Regions PointersTo(const std::vector<Region>& regions) {
   Regions pointers;
   for (const Region& region : regions) pointers.push_back(&region);
   return pointers;
-}
-
-// Frames share addresses, so the runs of each entry state, or snapshot, stand by themselves, in the order of the
-// records.
-template <typename State>
-Result<Section> WriteRunsOfEach(OutputFile* file, SectionKind kind, uint64_t offset, const std::vector<State>& states) {
-  SectionWriter writer(file, kind, format::kOptional, offset);
-  for (const State& state : states)
-    if (Status status = AppendRuns(&writer, nullptr, PointersTo(state.memory)); !status) return status.error();
-  return writer.Finish();
-}
-
-// The contents of those that are held, one behind the other; their sizes stand in the metadata.
-Result<Section> WriteInputs(OutputFile* file, uint64_t offset, const std::vector<Input>& inputs) {
-  SectionWriter writer(file, SectionKind::kInputs, format::kOptional, offset);
-  for (const Input& input : inputs)
-    if (Status status = writer.Append(input.bytes.data(), input.bytes.size()); !status) return status.error();
-  return writer.Finish();
 }
 
 // Content and what the metadata says of it agree; the reader cuts the section by that.
@@ -132,80 +98,137 @@ Status CheckInputs(const std::vector<Input>& inputs, const std::string& path) {
   return Ok{};
 }
 
-Status WriteHeader(OutputFile* file, const std::vector<Section>& sections) {
-  format::Header header{};
-  std::memcpy(header.magic, format::kMagic, sizeof header.magic);
-  header.version = format::kVersion;
-  header.section_count = static_cast<uint32_t>(sections.size());
-  header.file_size = sections.back().offset + sections.back().stored_length;
-  const size_t table_size = sections.size() * sizeof(Section);
-  header.crc = ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), sections.data(), table_size);
-  if (Status status = file->WriteAt(0, &header, sizeof header); !status) return status;
-  return file->WriteAt(sizeof header, sections.data(), table_size);
+// The sections of one report, written one behind the other.
+class Container {
+ public:
+  Container(OutputFile* file, size_t section_count)
+      : file_(file), offset_(sizeof(format::Header) + section_count * sizeof(Section)) {}
+
+  Status AddRecords(SectionKind kind, uint32_t flags, const std::vector<uint8_t>& bytes) {
+    return Add({file_, kind, flags, offset_},
+               [&](SectionWriter* writer) { return writer->Append(bytes.data(), bytes.size()); });
+  }
+
+  // Packed words for memory; code and read-only data have few pointers and lose by it.
+  Status AddMemory(const std::vector<Region>& memory) {
+    WordPacker packer;
+    return Add({file_, SectionKind::kMemory, 0, offset_, Compression::kZstdWords},
+               [&](SectionWriter* writer) { return AppendRuns(writer, &packer, PointersTo(memory)); });
+  }
+
+  Status AddImages(const std::vector<ModuleImage>& images) {
+    Regions regions;
+    for (const ModuleImage& image : images)
+      for (const Region& region : image.read_only) regions.push_back(&region);
+    return Add({file_, SectionKind::kImage, format::kOptional, offset_},
+               [&](SectionWriter* writer) { return AppendRuns(writer, nullptr, regions); });
+  }
+
+  // Frames share addresses, so the runs of each entry state, or snapshot, stand by themselves, in the order of the
+  // records.
+  template <typename State>
+  Status AddRunsOfEach(SectionKind kind, const std::vector<State>& states) {
+    return Add({file_, kind, format::kOptional, offset_}, [&](SectionWriter* writer) -> Status {
+      for (const State& state : states)
+        if (Status status = AppendRuns(writer, nullptr, PointersTo(state.memory)); !status) return status;
+      return Ok{};
+    });
+  }
+
+  // The contents of those that are held, one behind the other; their sizes stand in the metadata.
+  Status AddInputs(const std::vector<Input>& inputs) {
+    return Add({file_, SectionKind::kInputs, format::kOptional, offset_}, [&](SectionWriter* writer) -> Status {
+      for (const Input& input : inputs)
+        if (Status status = writer->Append(input.bytes.data(), input.bytes.size()); !status) return status;
+      return Ok{};
+    });
+  }
+
+  Status WriteHeader() {
+    format::Header header{};
+    std::memcpy(header.magic, format::kMagic, sizeof header.magic);
+    header.version = format::kVersion;
+    header.section_count = static_cast<uint32_t>(sections_.size());
+    header.file_size = offset_;
+    const size_t table_size = sections_.size() * sizeof(Section);
+    header.crc = ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), sections_.data(), table_size);
+    if (Status status = file_->WriteAt(0, &header, sizeof header); !status) return status;
+    return file_->WriteAt(sizeof header, sections_.data(), table_size);
+  }
+
+ private:
+  template <typename Fill>
+  Status Add(SectionWriter writer, Fill fill) {
+    if (Status status = fill(&writer); !status) return status;
+    const Result<Section> section = writer.Finish();
+    if (!section) return section.error();
+    offset_ += section->stored_length;
+    sections_.push_back(*section);
+    return Ok{};
+  }
+
+  OutputFile* file_;
+  uint64_t offset_;
+  std::vector<Section> sections_;
+};
+
+struct Records {
+  std::vector<uint8_t> metadata, replay, snapshots;
+};
+
+// Checks the report as well: nothing of one that cannot be written goes to disk.
+Result<Records> EncodeRecords(const Report& report, const std::string& path) {
+  Records records;
+  const auto take = [&](Result<std::vector<uint8_t>> bytes, std::vector<uint8_t>* out) -> Status {
+    if (!bytes) return NotWritten(path, bytes.error().message);
+    *out = *std::move(bytes);
+    return Ok{};
+  };
+  const auto check_each = [&](const auto& states) -> Status {
+    for (const auto& state : states)
+      if (Status status = CheckOrder(state.memory, path); !status) return status;
+    return Ok{};
+  };
+  if (Status s = CheckOrder(report.memory, path); !s) return s.error();
+  if (Status s = CheckInputs(report.inputs, path); !s) return s.error();
+  if (Status s = take(EncodeMetadata(report), &records.metadata); !s) return s.error();
+  if (report.replay) {
+    if (Status s = CheckImages(report.replay->images, path); !s) return s.error();
+    if (Status s = take(EncodeReplay(*report.replay), &records.replay); !s) return s.error();
+    if (Status s = check_each(report.replay->entry_states); !s) return s.error();
+  }
+  if (report.snapshots) {
+    if (Status s = take(EncodeSnapshots(*report.snapshots), &records.snapshots); !s) return s.error();
+    if (Status s = check_each(report.snapshots->entries); !s) return s.error();
+  }
+  return records;
 }
 
 }  // namespace
 
 Status WriteReport(const Report& report, const std::string& path) {
-  if (Status status = CheckOrder(report.memory, path); !status) return status;
-  if (Status status = CheckInputs(report.inputs, path); !status) return status;
-  Result<std::vector<uint8_t>> metadata = EncodeMetadata(report);
-  if (!metadata) return NotWritten(path, metadata.error().message);
-  Result<std::vector<uint8_t>> replay = std::vector<uint8_t>();
-  if (report.replay) {
-    if (Status status = CheckImages(report.replay->images, path); !status) return status;
-    replay = EncodeReplay(*report.replay);
-    if (!replay) return NotWritten(path, replay.error().message);
-    for (const EntryState& state : report.replay->entry_states)
-      if (Status status = CheckOrder(state.memory, path); !status) return status;
-  }
-  Result<std::vector<uint8_t>> snapshots = std::vector<uint8_t>();
-  if (report.snapshots) {
-    snapshots = EncodeSnapshots(*report.snapshots);
-    if (!snapshots) return NotWritten(path, snapshots.error().message);
-    for (const EntrySnapshot& snapshot : report.snapshots->entries)
-      if (Status status = CheckOrder(snapshot.memory, path); !status) return status;
-  }
-
-  Regions image;
-  if (report.replay)
-    for (const ModuleImage& module : report.replay->images)
-      for (const Region& region : module.read_only) image.push_back(&region);
-
+  const Result<Records> records = EncodeRecords(report, path);
+  if (!records) return records.error();
   Result<OutputFile> file = OutputFile::Create(path);
   if (!file) return file.error();
-  std::vector<Section> sections;
   const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
   const bool has_states = report.replay && !report.replay->entry_states.empty();
-  const size_t section_count =
-      2 + (has_inputs ? 1 : 0) + (report.replay ? 2 : 0) + (has_states ? 1 : 0) + (report.snapshots ? 2 : 0);
-  uint64_t offset = sizeof(format::Header) + section_count * sizeof(Section);
-  const auto add = [&](Result<Section> section) -> Status {
-    if (!section) return section.error();
-    offset += section->stored_length;
-    sections.push_back(*section);
-    return Ok{};
-  };
-  if (Status s = add(WriteRecords(&*file, SectionKind::kMetadata, 0, offset, *metadata)); !s) return s;
-  if (Status s = add(WriteRuns(&*file, SectionKind::kMemory, 0, offset, PointersTo(report.memory))); !s) return s;
-  if (has_inputs) {
-    if (Status s = add(WriteInputs(&*file, offset, report.inputs)); !s) return s;
-  }
+  Container container(&*file, 2 + has_inputs + (report.replay ? 2 : 0) + has_states + (report.snapshots ? 2 : 0));
+  if (Status s = container.AddRecords(SectionKind::kMetadata, 0, records->metadata); !s) return s;
+  if (Status s = container.AddMemory(report.memory); !s) return s;
+  if (has_inputs)
+    if (Status s = container.AddInputs(report.inputs); !s) return s;
   if (report.replay) {
-    if (Status s = add(WriteRecords(&*file, SectionKind::kReplay, format::kOptional, offset, *replay)); !s) return s;
-    if (Status s = add(WriteRuns(&*file, SectionKind::kImage, format::kOptional, offset, image)); !s) return s;
+    if (Status s = container.AddRecords(SectionKind::kReplay, format::kOptional, records->replay); !s) return s;
+    if (Status s = container.AddImages(report.replay->images); !s) return s;
   }
-  if (has_states) {
-    if (Status s = add(WriteRunsOfEach(&*file, SectionKind::kEntryStates, offset, report.replay->entry_states)); !s)
-      return s;
-  }
+  if (has_states)
+    if (Status s = container.AddRunsOfEach(SectionKind::kEntryStates, report.replay->entry_states); !s) return s;
   if (report.snapshots) {
-    if (Status s = add(WriteRecords(&*file, SectionKind::kSnapshots, format::kOptional, offset, *snapshots)); !s)
-      return s;
-    if (Status s = add(WriteRunsOfEach(&*file, SectionKind::kSnapshotPages, offset, report.snapshots->entries)); !s)
-      return s;
+    if (Status s = container.AddRecords(SectionKind::kSnapshots, format::kOptional, records->snapshots); !s) return s;
+    if (Status s = container.AddRunsOfEach(SectionKind::kSnapshotPages, report.snapshots->entries); !s) return s;
   }
-  if (Status status = WriteHeader(&*file, sections); !status) return status;
+  if (Status status = container.WriteHeader(); !status) return status;
   return file->Keep();
 }
 
