@@ -12,8 +12,7 @@ namespace recrash {
 
 class Sha256 {
  public:
-  // `plain`: without the processor's own instructions for it.
-  explicit Sha256(bool plain = false);
+  Sha256();
   void Append(std::span<const uint8_t> bytes);
   // 64 lower-case hexadecimal digits; nothing may be appended any more.
   std::string Finish();
@@ -22,7 +21,6 @@ class Sha256 {
   std::array<uint32_t, 8> state_;
   std::array<uint8_t, 64> pending_{};
   uint64_t length_ = 0;
-  bool plain_;
 };
 
 }  // namespace recrash

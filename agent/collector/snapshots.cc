@@ -30,8 +30,7 @@ constexpr uint32_t kMostVersions = 1 << 22;  // 16 GiB, the most that the client
 constexpr uint32_t kMostDepth = 100;         // as the client's
 constexpr std::array<uint8_t, kPageSize> kZeros{};
 
-// ---- The log, copied
-// -------------------------------------------------------------------------------------------------
+// ---- The log, copied -----------------------------------------------------------------------------------------------
 
 // What a page holds at one moment.
 struct Content {
@@ -84,8 +83,8 @@ class Log {
 
 // ---- Frames --------------------------------------------------------------------------------------------------------
 
-// The thread whose stack pointer lies in the same mapping; null where that is no thread's: a frame that was
-// interrupted, and the failing handler has a stack of its own.
+// The thread whose stack pointer lies in the same mapping. Null when no thread's does: a handler with a stack of its
+// own has interrupted the frame.
 const Thread* ThreadOn(const Report& report, TargetAddress sp) {
   const Mapping* stack = report.FindMapping(sp);
   for (const Thread& thread : report.threads) {
@@ -96,7 +95,7 @@ const Thread* ThreadOn(const Report& report, TargetAddress sp) {
 }
 
 // A frame has returned when its return address is not where it was, or when it lies below its thread's stack pointer.
-// One that has, and of which neither tells, does no harm: at the desk no frame begins there.
+// A returned frame that both checks miss is harmless: the reader starts no frame there.
 bool IsLive(const PageSource& memory, const Report& report, const LogFrame& frame) {
   const Thread* thread = ThreadOn(report, {frame.registers.sp});
   if (thread && frame.registers.sp < thread->registers.sp()) return false;
@@ -107,7 +106,7 @@ bool IsLive(const PageSource& memory, const Report& report, const LogFrame& fram
   return word == frame.return_address;
 }
 
-// The functions that were entered, with the entries that their stubs have counted since they came to the recorder.
+// The functions that were entered. A function's stub counts entries down without calling the recorder: they are added.
 std::vector<LogFunction> ReadFunctions(const PageSource& memory, const LogHeader& log) {
   constexpr uint32_t kMostFunctions = 1 << 22;
   const uint32_t count = std::min(log.function_count, log.function_capacity);
@@ -178,11 +177,10 @@ std::vector<OpenFile> FilesOf(const LogFileList& list, const std::vector<LogPath
   return files;
 }
 
-// ---- Memory
-// ----------------------------------------------------------------------------------------------------------
+// ---- Memory --------------------------------------------------------------------------------------------------------
 
-// The states of live frames, youngest first: each as what differs from the one before. Linear in pages for each frame:
-// the process stands still meanwhile.
+// The states of live frames, youngest first, each as the pages that differ from the state before it. The time is linear
+// in pages for each frame, since the process stands still meanwhile.
 class Differences {
  public:
   Differences(const Log& log, const Report& report) : log_(log) {
@@ -252,7 +250,9 @@ class Differences {
   std::vector<Page> pages_;  // ascending
 };
 
-EntrySnapshot Describe(const LogFrame& frame, const Report& report) {
+// All but the memory.
+EntrySnapshot Describe(const LogFrame& frame, const std::vector<Mapping>& mappings, std::vector<OpenFile> files,
+                       const Report& report) {
   EntrySnapshot entry;
   entry.number = frame.number;
   entry.entry = {frame.registers.entry};
@@ -260,14 +260,17 @@ EntrySnapshot Describe(const LogFrame& frame, const Report& report) {
   if (const Thread* thread = ThreadOn(report, entry.sp)) entry.thread = thread->id;
   entry.others_ran = frame.others_ran != 0;
   entry.brk_end = {frame.brk_end};
+  entry.mappings = GoneMappings(mappings, report.mappings);
+  for (Mapping& mapping : entry.mappings) mapping.path.clear();  // its name is not known
+  entry.files = std::move(files);
+  entry.not_loaded = NotLoaded(mappings, report);
   std::ranges::copy(frame.registers.integer, entry.integers.begin());
   for (size_t i = 0; i < entry.vectors.size(); ++i)
     std::ranges::copy(frame.registers.vector[i], entry.vectors[i].begin());
   return entry;
 }
 
-// ---- What it cost, and why there is nothing
-// --------------------------------------------------------------------------
+// ---- What it cost, and why there is nothing ------------------------------------------------------------------------
 
 SnapshotFigures FiguresOf(const LogHeader& log) {
   const record::LogFigures& figures = log.figures;
@@ -322,6 +325,14 @@ std::string WhyStopped(const LogHeader& log) {
   return "entry states were recorded until something unknown happened";
 }
 
+void SayWhatIsMissing(const LogHeader& log, std::vector<std::string>* losses) {
+  if (log.copy_depth != 0) {
+    losses->push_back("entry states are copies of what arguments reached, to depth " + std::to_string(log.copy_depth) +
+                      ": " + WhyNoTracking(log.why_copies, log.stop_error));
+  }
+  if (std::string why = WhyStopped(log); !why.empty()) losses->push_back(std::move(why));
+}
+
 }  // namespace
 
 std::optional<LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid) {
@@ -360,11 +371,7 @@ void LeaveOutDescriptors(const LogHeader& log, std::vector<OpenFile>* files) {
 }
 
 void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* report) {
-  if (log.copy_depth != 0) {
-    report->losses.push_back("entry states are copies of what arguments reached, to depth " +
-                             std::to_string(log.copy_depth) + ": " + WhyNoTracking(log.why_copies, log.stop_error));
-  }
-  if (std::string why = WhyStopped(log); !why.empty()) report->losses.push_back(std::move(why));
+  SayWhatIsMissing(log, &report->losses);
   SnapshotLog& snapshots = report->snapshots.emplace();
   snapshots.figures = FiguresOf(log);
   const std::vector<LogFunction> functions = ReadFunctions(memory, log);
@@ -384,13 +391,9 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
     const auto files = ReadOne<LogFileList>(memory, log, log.file_lists, frame.file_list);
     if (!maps || !files || frame.number >= last || !IsLive(memory, *report, frame)) continue;
     if (HasUnseenEntries(functions, frame)) continue;
-    EntrySnapshot entry = Describe(frame, *report);
     last = frame.number;
     const std::vector<Mapping> mappings = MappingsOf(*maps);
-    entry.mappings = GoneMappings(mappings, report->mappings);
-    for (Mapping& mapping : entry.mappings) mapping.path.clear();  // its name is not known
-    entry.files = FilesOf(*files, paths);
-    entry.not_loaded = NotLoaded(mappings, *report);
+    EntrySnapshot entry = Describe(frame, mappings, FilesOf(*files, paths), *report);
     if (differences) {
       entry.memory = differences->To(frame.number, mappings);
     } else if (const Status copied = copies.Describe(frame, mappings, &entry); !copied) {
