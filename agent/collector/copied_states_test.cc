@@ -9,8 +9,6 @@
 #include <cstring>
 #include <random>
 
-#include "agent/client/record/version_log.h"
-#include "agent/collector/snapshots.h"
 #include "agent/collector/testing_log.h"
 #include "agent/report/entry_states.h"
 
@@ -19,60 +17,34 @@ namespace {
 
 using record::LogFrame;
 using record::LogHeader;
-using record::VersionLog;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr int32_t kPid = 42;
-constexpr uint64_t kHeap = 0x1000000;
 constexpr uint64_t kGone = 0x2000000;  // unmapped before the crash
-constexpr uint64_t kStack = 0x7ffe00000000;
 constexpr uint64_t kSp = kStack + 2000;
-constexpr uint32_t kFunctions = 8;
 
 struct Copy {
   uint64_t address;
   std::vector<uint8_t> bytes;
 };
 
-// The memory of a crash, and a log of copies in the memory of this test.
-class CrashedProgram : public PageSource {
+class CrashedProgram : public LoggedProgram {
  public:
-  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20, kFunctions)), stack_(kPageSize, 0x11) {
-    log_.Begin(log_bytes_.data(), 1 << 20, kFunctions);
-    header().pid = kPid;
+  CrashedProgram() : LoggedProgram(4, 2, 1) {
     header().copy_depth = 3;
     header().why_copies = record::Stop::kNoUserfaultfd;
     header().stop_error = EPERM;
-    log_.map_lists()[0].count = 3;
-    log_.map_lists()[0].ranges[0] = {kHeap, kHeap + 4 * kPageSize, 0};
-    log_.map_lists()[0].ranges[1] = {kGone, kGone + kPageSize, 0};
-    log_.map_lists()[0].ranges[2] = {kStack, kStack + kPageSize, 0};
-    report_.mappings = {{{kHeap}, {kHeap + 4 * kPageSize}, kMapRead | kMapWrite, 0, "[heap]"},
-                        {{kStack}, {kStack + kPageSize}, kMapRead | kMapWrite, 0, "[stack]"}};
-    report_.process.brk_end = {kHeap + 4 * kPageSize};
-    report_.threads.resize(1);
-    report_.threads[0].registers.dwarf[7] = kStack + 100;
-    report_.memory = {{{kHeap}, std::vector<uint8_t>(2 * kPageSize, 0xcc)}, {{kStack}, stack_}};
+    SetRanges({{kHeap, kHeap + 4 * kPageSize, 0}, {kGone, kGone + kPageSize, 0}, {kStack, kStack + kPageSize, 0}});
   }
 
   // What the limit of a report has left out, at kHeap + 2 pages, is 0xdd.
   size_t Read(TargetAddress address, std::span<uint8_t> out) const override {
-    if (address.value >= kHeap + 2 * kPageSize && address.value < kHeap + 4 * kPageSize) {
-      std::ranges::fill(out, 0xdd);
-      return out.size();
-    }
-    const auto copy = [&](uint64_t start, const std::vector<uint8_t>& bytes) -> size_t {
-      if (address.value < start || address.value - start >= bytes.size()) return 0;
-      const size_t size = std::min<size_t>(out.size(), bytes.size() - (address.value - start));
-      std::memcpy(out.data(), bytes.data() + (address.value - start), size);
-      return size;
-    };
-    if (const size_t size = copy(start(), log_bytes_)) return size;
-    return copy(kStack, stack_);
+    if (address.value < kHeap + 2 * kPageSize || address.value >= kHeap + 4 * kPageSize)
+      return LoggedProgram::Read(address, out);
+    std::ranges::fill(out, 0xdd);
+    return out.size();
   }
-  std::optional<std::vector<PageRun>> Present(const Mapping&) const override { return std::nullopt; }
 
   // As the client writes them.
   LogFrame& Add(uint64_t number, uint64_t sp, const std::vector<Copy>& copies) {
@@ -84,40 +56,16 @@ class CrashedProgram : public PageSource {
       stream.insert(stream.end(), copy.bytes.begin(), copy.bytes.end());
     }
     LogFrame frame = {};
-    frame.number = number;
-    frame.registers.entry = 0x400000 + number;
-    frame.registers.sp = sp;
-    frame.return_address = 0x1111111111111111;
     frame.copy_bytes = static_cast<uint32_t>(stream.size());
     uint32_t last = 0;
     for (size_t at = 0; at < stream.size(); at += kPageSize) {
-      const uint32_t page = log_.TakePage(number);
-      std::memcpy(log_.Content(page), stream.data() + at, std::min<size_t>(kPageSize, stream.size() - at));
-      (last ? log_.versions()[last].older : frame.copies) = page;
+      const uint32_t page = log().TakePage(number);
+      std::memcpy(log().Content(page), stream.data() + at, std::min<size_t>(kPageSize, stream.size() - at));
+      (last ? log().versions()[last].older : frame.copies) = page;
       last = page;
     }
-    const record::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
-    frame.function = static_cast<uint32_t>(function - log_.functions());
-    log_.Add(frame);
-    return log_.frames()[header().frame_count - 1];
+    return AddFrame(number, sp, frame);
   }
-
-  uint64_t start() const { return reinterpret_cast<uint64_t>(log_bytes_.data()); }
-  std::vector<uint8_t>& log_bytes() { return log_bytes_; }
-  VersionLog& log() { return log_; }
-  LogHeader& header() { return log_.header(); }
-
-  Report Collected() const {
-    Report report = report_;
-    if (const auto header = ReadLogHeader(*this, {start()}, kPid)) ReadSnapshots(*this, *header, &report);
-    return report;
-  }
-
- private:
-  std::vector<uint8_t> log_bytes_;
-  VersionLog log_ = {};
-  std::vector<uint8_t> stack_;
-  Report report_;
 };
 
 // The byte in the state of a snapshot; -1 where that is the crash's.

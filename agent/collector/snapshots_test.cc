@@ -8,7 +8,6 @@
 #include <cstring>
 #include <random>
 
-#include "agent/client/record/version_log.h"
 #include "agent/collector/testing_log.h"
 #include "agent/report/entry_states.h"
 
@@ -17,93 +16,36 @@ namespace {
 
 using record::LogFrame;
 using record::LogHeader;
-using record::VersionLog;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr int32_t kPid = 42;
-constexpr uint64_t kHeap = 0x1000000;
-constexpr uint64_t kStack = 0x7ffe00000000;
 constexpr uint64_t kStackPages = 2;
 constexpr uint64_t kSp = kStack + 5000;
-constexpr uint32_t kFunctions = 8;
 
-// The program's memory at the crash, and the log in the memory of this test.
-class CrashedProgram : public PageSource {
+class CrashedProgram : public LoggedProgram {
  public:
-  CrashedProgram() : log_bytes_(VersionLog::SizeFor(1 << 20, kFunctions)) {
-    log_.Begin(log_bytes_.data(), 1 << 20, kFunctions);
-    log_.header().pid = kPid;
-    stack_.assign(kStackPages * kPageSize, 0x11);
-    report_.mappings = {{{kHeap}, {kHeap + 16 * kPageSize}, kMapRead | kMapWrite, 0, "[heap]"},
-                        {{kStack}, {kStack + kStackPages * kPageSize}, kMapRead | kMapWrite, 0, "[stack]"}};
-    Thread thread;
-    thread.id = kPid;
-    thread.failing = true;
-    thread.registers.dwarf[7] = kStack + 100;
-    report_.threads = {thread};
-    report_.memory = {{{kHeap}, std::vector<uint8_t>(4 * kPageSize, 0xcc)}, {{kStack}, stack_}};
-    log_.map_lists()[0].count = 2;
-    log_.map_lists()[0].ranges[0] = {kHeap, kHeap + 16 * kPageSize, 0};
-    log_.map_lists()[0].ranges[1] = {kStack, kStack + kStackPages * kPageSize, 0};
-  }
-
-  size_t Read(TargetAddress address, std::span<uint8_t> out) const override {
-    const auto copy = [&](uint64_t start, const std::vector<uint8_t>& bytes) -> size_t {
-      if (address.value < start || address.value - start >= bytes.size()) return 0;
-      const uint64_t offset = address.value - start;
-      const size_t size = std::min<size_t>(out.size(), bytes.size() - offset);
-      std::memcpy(out.data(), bytes.data() + offset, size);
-      return size;
-    };
-    if (const size_t size = copy(start(), log_bytes_)) return size;
-    if (kept_ != nullptr && address.value == kept_at_) {
-      std::memcpy(out.data(), kept_, out.size());
-      return out.size();
-    }
-    return copy(kStack, stack_);
-  }
-  std::optional<std::vector<PageRun>> Present(const Mapping&) const override { return std::nullopt; }
+  CrashedProgram() : LoggedProgram(16, 4, kStackPages) {}
 
   void Save(uint64_t page, uint64_t number, uint8_t with) {
-    log_.Save(page, number, std::vector<uint8_t>(kPageSize, with).data());
+    log().Save(page, number, std::vector<uint8_t>(kPageSize, with).data());
   }
-  LogFrame& Add(uint64_t number, uint64_t sp) {
-    LogFrame frame = {};
-    frame.number = number;
-    frame.registers.entry = 0x400000 + number;
-    frame.registers.sp = sp;
-    if (sp >= kStack) std::memcpy(&frame.return_address, stack_.data() + (sp - kStack), sizeof frame.return_address);
-    const record::LogFunction* const function = log_.FunctionAt(frame.registers.entry);
-    frame.function = static_cast<uint32_t>(function - log_.functions());
-    log_.Add(frame);
-    return log_.frames()[log_.header().frame_count - 1];
-  }
+  LogFrame& Add(uint64_t number, uint64_t sp) { return AddFrame(number, sp); }
 
   // Memory of the test itself.
   void Keep(uint64_t address, const void* bytes) {
     kept_at_ = address;
     kept_ = bytes;
   }
-
-  uint64_t start() const { return reinterpret_cast<uint64_t>(log_bytes_.data()); }
-  std::vector<uint8_t>& log_bytes() { return log_bytes_; }
-  VersionLog& log() { return log_; }
-
-  Report Collected() const {
-    Report report = report_;
-    if (const auto header = ReadLogHeader(*this, {start()}, kPid)) ReadSnapshots(*this, *header, &report);
-    return report;
+  size_t Read(TargetAddress address, std::span<uint8_t> out) const override {
+    if (kept_ == nullptr || address.value != kept_at_) return LoggedProgram::Read(address, out);
+    std::memcpy(out.data(), kept_, out.size());
+    return out.size();
   }
 
  private:
-  std::vector<uint8_t> log_bytes_;
-  VersionLog log_ = {};
-  std::vector<uint8_t> stack_;
   uint64_t kept_at_ = 0;
   const void* kept_ = nullptr;
-  Report report_;
 };
 
 std::vector<uint64_t> Numbers(const Report& report) {
