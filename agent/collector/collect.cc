@@ -47,7 +47,7 @@ std::string ReadAbortMessage(const TargetMemory& memory, TargetAddress variable)
   return memory.ReadText({message + 4}, 4096);
 }
 
-// What the record says; the registers that ptrace gives of the failing thread are the handler's.
+// Registers of the failing thread come from the record: ptrace gives those of the crash handler.
 void ReadCrash(const TargetMemory& memory, const CollectRequest& request, const abi::CrashRecord& record,
                Report* report) {
   TakeRecord(record,
@@ -63,7 +63,7 @@ void ReadCrash(const TargetMemory& memory, const CollectRequest& request, const 
       Nanoseconds(CLOCK_REALTIME) - (Nanoseconds(CLOCK_MONOTONIC) - static_cast<int64_t>(record.monotonic_ns));
 }
 
-// Files as the process sees them; the vdso from its memory.
+// Opens files as the process sees them; reads the vdso from the process's memory.
 ElfLookup LookupIn(const TargetMemory& memory, pid_t pid) {
   const ElfLookup files = LookupFiles(ProcPath(pid, "root"));
   return [&memory, files](const Mapping& first) -> Result<ElfFacts> {
@@ -130,7 +130,7 @@ Result<Collected> Collect(const CollectRequest& request) {
     report.losses.push_back(
         "no entry states: their log is damaged, or that of another process or of another version of recrash");
   }
-  // Other threads are still: what they read and write stays as it is.
+  // The other threads are still stopped, so that files do not change while they are read.
   ReadInputs(options.embed_files != 0, &report);
   stopped->Detach();
   report.process.collect_ns = static_cast<uint64_t>(Nanoseconds(CLOCK_MONOTONIC)) - record->monotonic_ns;

@@ -33,7 +33,7 @@ CopiedStates::CopiedStates(const PageSource& memory, const record::LogHeader& lo
     versions_ = ReadTable<LogVersion>(memory, log, log.versions, log.version_capacity + uint64_t{1});
 }
 
-// A frame's copies and their heads, one behind the other.
+// The stream of a frame: the head of each copy, then its bytes.
 Result<std::vector<uint8_t>> CopiedStates::Stream(const LogFrame& frame) const {
   if (frame.copy_bytes > record::kMostCopyPages * kPageSize)
     return Damaged(frame, "have " + std::to_string(frame.copy_bytes) + " bytes, at most " +
@@ -54,7 +54,7 @@ Result<std::vector<uint8_t>> CopiedStates::Stream(const LogFrame& frame) const {
 
 std::vector<uint8_t> CopiedStates::AtCrash(uint64_t page) const {
   std::vector<uint8_t> bytes(kPageSize);
-  // What a limit kept out of the report is there still.
+  // A page that a limit kept out of the report is still in the process.
   if (!report_.Read({page}, bytes) && memory_.Read({page}, bytes) != kPageSize) std::ranges::fill(bytes, uint8_t{0});
   return bytes;
 }
@@ -71,7 +71,7 @@ void CopiedStates::Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPage
   }
 }
 
-// The allocator's bins lie there, and are the crash's.
+// The allocator's bins lie there. They stay as at the crash.
 bool CopiedStates::IsOfLibc(uint64_t address) const {
   const Module* module = report_.FindModule({address});
   return module && module->path.ends_with("/libc.so.6");

@@ -1,5 +1,5 @@
-// Entry states where the kernel tracks no writes: the memory of the crash, with copies of what a frame's arguments
-// reached at its entry (agent/client/record/entry_copies.h) laid over it.
+// Entry states for kernels that track no writes: the memory of the crash, overwritten with copies of what a frame's
+// arguments reached at its entry (agent/client/record/entry_copies.h).
 #ifndef RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
 #define RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
 
@@ -15,12 +15,12 @@
 
 namespace recrash {
 
-// Frame by frame, youngest first: an EntrySnapshot holds what differs from the one after it.
+// Call Describe for each frame, youngest first: an EntrySnapshot holds its difference to the one after it.
 class CopiedStates {
  public:
   CopiedStates(const PageSource& memory, const record::LogHeader& log, const Report& report);
 
-  // `mappings`: those of the entry. The error says how the log is damaged.
+  // Fills the memory of `entry`. `mappings` are those at the entry. The error says how the log is damaged.
   Status Describe(const record::LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry);
 
  private:
@@ -38,7 +38,7 @@ class CopiedStates {
   const Report& report_;
   CrashHeap heap_;
   std::vector<record::LogVersion> versions_;
-  OwnPages later_;  // of the frame before, which is the younger one
+  OwnPages later_;  // of the younger frame, described before
 };
 
 }  // namespace recrash

@@ -77,7 +77,7 @@ void CrashHeap::PutBack(uint64_t address, uint64_t size, const Put& put) const {
   put(address, std::span(bytes_).subspan(address - start_, std::min(size, start_ + bytes_.size() - address)));
 }
 
-// Without those that have content again. That one of them may have been free at the entry as well does no harm.
+// Leaves out blocks that have content again. A block that was free at the entry as well is left out without harm.
 void CrashHeap::MendBin(size_t bin, const std::vector<LogCopy>& copies, const Put& put) const {
   std::vector<uint64_t> left = cache_[bin];
   const uint64_t size = bin * 16 + 24;

@@ -1,8 +1,8 @@
-// The heap of a crash, as glibc's malloc left it, and copies of an earlier moment laid over it: what is the allocator's
-// own stays as it was, or the next allocation of a replay would end it.
+// The heap of a crash, as glibc's malloc left it. When copies of an earlier moment are laid over it, the allocator's
+// own words must stay as at the crash, or the next allocation of a replay would abort.
 //
-// Told are the chunks of the main heap, up to the first that is damaged, and the main thread's cache of free blocks.
-// Fast bins, the blocks of other arenas, and what has become part of a larger free block since, are not.
+// Known: the chunks of the main heap, up to the first damaged one, and the main thread's cache of free blocks.
+// Not known: fast bins, blocks of other arenas, and blocks that have become part of a larger free block.
 #ifndef RECRASH_AGENT_COLLECTOR_CRASH_HEAP_H_
 #define RECRASH_AGENT_COLLECTOR_CRASH_HEAP_H_
 
@@ -22,8 +22,8 @@ class CrashHeap {
   CrashHeap(const PageSource& memory, const Report& report);
 
   using Put = std::function<void(uint64_t address, std::span<const uint8_t> bytes)>;
-  // After `copies` were laid: puts back the heads of chunks and the links of free ones, and takes cached blocks that
-  // have content again out of the cache.
+  // REQUIRES: the copies have been laid. Puts back the heads of chunks and the links of free ones, and takes blocks
+  // that have content again out of the cache.
   void Mend(std::vector<record::LogCopy> copies, const Put& put) const;
 
  private:

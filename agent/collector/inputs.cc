@@ -50,7 +50,7 @@ class Collection {
         report_(report),
         folder_(open(ProcPath(report->process.pid, "cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
-  // The command line comes first: where room is short, what was named matters more than what happens to be open.
+  // The command line comes first: when room is short, files that the user named matter more than open ones.
   void Read() {
     const std::vector<std::string>& words = report_->process.arguments;
     for (size_t i = 1; i < std::min(words.size(), kMostWords); ++i)
@@ -80,14 +80,14 @@ class Collection {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
 
-  // Through /proc: the very file, even when its name is gone or another's by now.
+  // Opens through /proc, which gives the very file even if its name is gone or now names another file.
   void AddOpen(OpenFile* file) {
     if (!S_ISREG(file->mode) || (file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH)) return;
     file->input = Add(OpenRegular(AT_FDCWD, ProcPath(report_->process.pid, "fd/" + std::to_string(file->descriptor))),
                       file->path);
   }
 
-  // The input's index, or -1 when it is none of ours.
+  // The input's index, or -1 if the file is not an input.
   int Add(const Opened& opened, const std::string& path) {
     const Identity identity{opened.status.st_dev, opened.status.st_ino};
     const auto known = std::ranges::find(identities_, identity);
@@ -125,7 +125,8 @@ class Collection {
     if (input->held()) held_ += input->size;
   }
 
-  // As many bytes as the file had when it was opened: one that grows meanwhile is cut there, one that shrinks is lost.
+  // Reads as many bytes as the file had when it was opened. A file that grows meanwhile is cut there; one that shrinks
+  // is unreadable.
   static bool Read(const Fd& fd, Input* input) {
     Sha256 hash;
     std::vector<uint8_t> passing(input->held() ? 0 : std::min<uint64_t>(input->size, kPiece));

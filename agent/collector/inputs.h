@@ -9,11 +9,12 @@
 
 namespace recrash {
 
-// What may be a file's name in a word of the command line: the word, and what stands behind `=` in it.
+// The parts of a command line's word that may be a file's name: the word itself, and what follows `=` in it.
 std::vector<std::string> NamesIn(const std::string& word);
 
-// Finds the inputs of report->process and report->files (whose `input` it sets), reads those that fit when `embed`, and
-// hashes them. The program, its modules, and what lies in /proc, /dev and /sys are none. Losses are said in the report.
+// Finds the inputs named by report->process and report->files, sets `input` of these files, and hashes the inputs. With
+// `embed`, keeps the contents that fit. The program, its modules, and files in /proc, /dev and /sys are not inputs.
+// What is lost goes into the report's losses.
 void ReadInputs(bool embed, Report* report);
 
 }  // namespace recrash

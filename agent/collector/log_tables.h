@@ -11,7 +11,7 @@
 
 namespace recrash {
 
-// `count` of T at the offset; empty when they do not lie in the log or cannot be read.
+// The table of `count` T at this offset of the log; empty if it does not lie in the log or cannot be read.
 template <typename T>
 std::vector<T> ReadTable(const PageSource& memory, const record::LogHeader& log, uint64_t offset, uint64_t count) {
   if (offset > log.size || count > (log.size - offset) / sizeof(T)) return {};

@@ -2,12 +2,11 @@
 //
 //   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE]]]
 //
-// (RECORD, ABORT_MESSAGE, SNAPSHOTS: addresses in hex; what a newer client says beyond that is not for this collector)
+// RECORD, ABORT_MESSAGE and SNAPSHOTS are addresses in hex. Further arguments, of a newer client, are ignored.
 //
-// Writes FOLDER/NAME.rcr, tells the client its path by writing it into the record, then writes NAME.dmp, and adds the
-// functions that were on the stack to the profile of a second-chance build. Quiet when all
-// is well: the client has a line to say. Exit status 0 when there is a report, 1 with one line on stderr when there is
-// none, 2 for a wrong command line.
+// Writes FOLDER/NAME.rcr, writes its path into the client's record, then writes NAME.dmp, and adds the functions on the
+// stack to the profile of a second-chance build. Prints nothing when all is well: the client has a line to print. Exit
+// status: 0 with a report; 1 without, and one line on stderr; 2 for a wrong command line.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,8 +45,8 @@ bool ParseArguments(int count, char** arguments, CollectRequest* request) {
          (count < 7 || ParseNumber(arguments[6], 16, &request->snapshots.value));
 }
 
-// The program's signals and descriptors came along. A closed standard descriptor would become a file of ours, and a
-// message would then be written into it.
+// This process has inherited the program's signals and descriptors. If a standard descriptor is closed, a file that is
+// opened here would get its number, and messages would be written into that file.
 void LeaveProgramBehind() {
   sigset_t none;
   sigemptyset(&none);
@@ -63,7 +62,7 @@ int Fail(const Error& error) {
   return 1;
 }
 
-// Best effort: a client that has gone has nobody left to tell.
+// Errors are ignored: a client that is gone cannot be told.
 void TellClient(const CollectRequest& request, const std::string& path) {
   Result<TargetMemory> memory = TargetMemory::Open(request.pid);
   if (!memory || path.size() >= sizeof abi::CrashRecord::report_path) return;

@@ -9,7 +9,7 @@
 
 namespace recrash {
 
-// Breakpad stops the threads itself, so nobody else may hold them. The file appears complete or not at all.
+// REQUIRES: nobody holds the threads, since Breakpad stops them itself. The file appears complete or not at all.
 Status WriteMinidump(const std::string& path, const abi::CrashRecord& record);
 
 }  // namespace recrash

@@ -20,10 +20,10 @@
 namespace recrash {
 namespace {
 
-constexpr size_t kMostFunctions = 1000;  // of one crash: a deep recursion has few
+constexpr size_t kMostFunctions = 1000;  // of one crash; a deep recursion has few different ones
 constexpr size_t kMostStacks = 8;        // of handlers that were interrupted themselves
 
-// Beside a program that was installed for all there is often no room for its users, and nothing wrong with that.
+// A program that was installed for all users often lies in a folder that they may not write to; that is no error.
 bool MayWriteBeside(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash != path.npos && access(path.substr(0, slash + 1).c_str(), W_OK) == 0;
@@ -70,7 +70,7 @@ class StackReader {
     if (region == report_.memory.end()) return;
     const uint64_t skip = (sp - region->address) & ~uint64_t{7};
     std::span<const uint8_t> stack = std::span(region->bytes).subspan(skip);
-    // What lies behind the stack's mapping may be in the same region.
+    // The region may go on behind the stack's mapping.
     if (const Mapping* mapping = report_.FindMapping(sp))
       stack = stack.first(std::min(stack.size(), mapping->end - sp));
     TakeWords(stack);
@@ -87,7 +87,7 @@ class StackReader {
     }
   }
 
-  // What a handler returns to: `mov $15, %rax; syscall`, which is rt_sigreturn.
+  // A handler returns to `mov $15, %rax; syscall`, which is rt_sigreturn.
   bool EndsHandler(TargetAddress pc) {
     constexpr uint8_t kReturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
     const Module* module = report_.FindModule(pc);
@@ -95,7 +95,7 @@ class StackReader {
     return image != nullptr && std::ranges::equal(image->Bytes(pc.value - module->bias, sizeof kReturn), kReturn);
   }
 
-  // The kernel has saved the registers of what the handler interrupted, on another stack perhaps.
+  // The kernel has saved the registers of the interrupted code, which may have used another stack.
   void TakeInterrupted(std::span<const uint8_t> saved) {
     gregset_t registers;
     constexpr size_t kOffset = offsetof(ucontext_t, uc_mcontext) + offsetof(mcontext_t, gregs);
@@ -111,13 +111,13 @@ class StackReader {
     if (image == nullptr) return;
     const uint64_t address = pc.value - module->bias;
     if (returned_to && !image->IsReturnAddress(address)) return;
-    // A call that does not return may be the last instruction: what it would return to is another function.
+    // A call that does not return may be a function's last instruction; its return address then lies in the next one.
     const std::optional<uint64_t> start = image->FunctionStart(returned_to ? address - 1 : address);
     if (!start || !image->IsPatchable(*start) || !seen_.insert({module, *start}).second) return;
     profile_.functions.push_back({module->build_id, *start, ""});
   }
 
-  // Null where the file is not that of the report any more.
+  // Null if the file is another build by now.
   CodeImage* ImageOf(const Module& module) {
     const auto [place, is_new] = images_.try_emplace(&module);
     if (is_new && !module.build_id.empty()) {
@@ -130,7 +130,7 @@ class StackReader {
 
   const Report& report_;
   Profile profile_;
-  std::vector<TargetAddress> stacks_;  // where each is used up to
+  std::vector<TargetAddress> stacks_;  // the stack pointers of the stacks to read
   std::map<const Module*, std::optional<CodeImage>> images_;
   std::set<std::pair<const Module*, uint64_t>> seen_;
 };

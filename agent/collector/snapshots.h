@@ -1,5 +1,5 @@
-// The version log of a program that recorded its entries (agent/client/snapshot), read after a crash: for each frame
-// that is still live the pages that were other at its entry.
+// Reads the version log of a program that recorded its entries (agent/client/record). Each frame that is still live
+// gets the pages that differed at its entry.
 #ifndef RECRASH_AGENT_COLLECTOR_SNAPSHOTS_H_
 #define RECRASH_AGENT_COLLECTOR_SNAPSHOTS_H_
 
@@ -11,15 +11,15 @@
 
 namespace recrash {
 
-// The head of the log at `address`; none where there is no log, or nothing that could be one.
+// The header of the log at `address`; none if there is no log, or what is there cannot be one.
 std::optional<record::LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid);
 
-// The log and the recorder's descriptors are no part of the program; a heap that has grown since the last snapshot is
-// still one.
+// The log and the recorder's descriptors are not the program's: takes them out. A heap that the kernel shows as two
+// mappings, because it has grown since the last snapshot, becomes one again.
 void LeaveOutLog(const record::LogHeader& log, std::vector<Mapping>* mappings);
 void LeaveOutDescriptors(const record::LogHeader& log, std::vector<OpenFile>* files);
 
-// Once the report has its memory. What could not be recorded goes into its losses.
+// REQUIRES: the report has its memory. What could not be recorded goes into the report's losses.
 void ReadSnapshots(const PageSource& memory, const record::LogHeader& log, Report* report);
 
 }  // namespace recrash

@@ -13,7 +13,8 @@ bool ReadAt(int memory, uint64_t address, T* out) {
   return pread(memory, out, sizeof *out, static_cast<off_t>(address)) == static_cast<ssize_t>(sizeof *out);
 }
 
-// Of the program: where PT_PHDR was meant to lie and where it lies give the distance that it was moved by.
+// The address of the program's PT_DYNAMIC. PT_PHDR says where the headers were meant to lie; the distance to where they
+// lie is the bias.
 uint64_t DynamicSection(int memory, uint64_t headers, uint64_t count) {
   uint64_t dynamic = 0;
   uint64_t bias = 0;

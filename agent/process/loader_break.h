@@ -9,7 +9,8 @@
 
 namespace recrash {
 
-// `memory` is the open /proc/PID/mem. When the program itself begins; 0 for one that is linked statically.
+// REQUIRES: the program's own code is about to begin; `memory` is the open /proc/PID/mem. Returns 0 for a program that
+// is linked statically.
 uint64_t FindLoaderBreak(pid_t pid, int memory);
 
 }  // namespace recrash

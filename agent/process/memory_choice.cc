@@ -10,12 +10,12 @@ namespace recrash {
 namespace {
 
 constexpr uint64_t kWordsInPage = kPageSize / sizeof(uint64_t);
-// Of a stack that is not the failing one: enough for its innermost frames.
+// What is kept of another thread's stack: enough for its innermost frames.
 constexpr uint64_t kOtherStack = 64 << 10;
-// Of the limit one part in so many is there for what is reached, whatever the failing stack takes.
+// One part of this many of the limit is reserved for pages that are reached, whatever the failing stack takes.
 constexpr uint64_t kReachedShare = 4;
 
-// A run of pages that are there, with those that are to be kept.
+// A run of present pages, and which of them to keep.
 struct Pages {
   const Mapping* mapping;
   PageRun run;

@@ -1,8 +1,8 @@
 // Which pages of the dying process a report keeps.
 //
-// All that are present in private writable mappings while they are within the limit. Beyond it: the failing stack and
-// the modules' data, whatever they take, and then pages nearest first, as words of kept pages lead to them; a quarter
-// of the limit is there for these in any case.
+// Within the limit: all present pages of private writable mappings. Beyond it:
+// 1. the failing stack and the modules' data, whatever their size;
+// 2. pages that words of kept pages point to, nearest first. A quarter of the limit is reserved for these.
 #ifndef RECRASH_AGENT_PROCESS_MEMORY_CHOICE_H_
 #define RECRASH_AGENT_PROCESS_MEMORY_CHOICE_H_
 

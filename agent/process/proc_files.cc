@@ -15,7 +15,7 @@
 namespace recrash {
 namespace {
 
-// Numbers that are names in a folder of /proc, ascending.
+// The names in a folder of /proc that are numbers, ascending.
 std::vector<int> NumbersIn(const std::string& folder) {
   std::vector<int> numbers;
   std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);

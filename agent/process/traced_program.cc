@@ -185,7 +185,7 @@ Result<int> TracedProgram::Start(const TracedStart& start) {
 Result<int> TracedProgram::Follow() {
   for (;;) {
     int status = 0;
-    // Of another's process only what is its own: this one may have children that others wait for.
+    // Waits only for the joined process's own group: this process may have children that others wait for.
     const pid_t whom = gone_ ? pid_ : joined_ ? -pid_ : -1;
     const pid_t who = waitpid(whom, &status, __WALL);
     if (who < 0 && errno == EINTR) continue;
@@ -230,7 +230,7 @@ void TracedProgram::Stopped(pid_t who, int status) {
   }
 }
 
-// A forked child has a copy of our breakpoints; it is of no interest.
+// A forked child has a copy of our breakpoints. They are taken out, and the child is let go.
 void TracedProgram::Forked(pid_t child) {
   if (!early_.erase(child)) {
     int status = 0;
@@ -354,8 +354,8 @@ void TracedProgram::LetGo() {
   gone_ = true;
 }
 
-// Also those that are new and not known yet: of a process that has a traced thread nobody is told that it has ended. A
-// thread that is detached makes no more of them.
+// Detaches new threads that are not known yet as well: while a process has a traced thread, nobody is told that the
+// process has ended. A thread that is detached starts no more of them.
 void TracedProgram::DetachAll() const {
   std::set<pid_t> detached;
   for (bool more = true; more;) {
@@ -368,7 +368,7 @@ void TracedProgram::DetachAll() const {
   }
 }
 
-// From whatever it does: running, or stopped by something that we have not been told yet.
+// The thread may be running, or stopped by something that we have not been told yet.
 void TracedProgram::Detach(pid_t thread) const {
   int signal = 0;
   siginfo_t info{};

@@ -9,11 +9,11 @@ namespace recrash {
 namespace {
 
 constexpr uint64_t kPageSize = 4096;
-// Each frame's are all pages that were other then: of a deep stack too much together. Inner frames come first, and have
-// the fewest.
+// An entry state has all pages that differed at the entry, which for all frames of a deep stack is too much. Inner
+// frames come first, and have the fewest.
 constexpr uint64_t kMostBytes = 2ull << 30;
 
-// Was it mapped then, as far as a replay can have it? Others are those of a younger snapshot.
+// Was the page mapped at the entry, and can a replay have it? Other pages belong to a younger snapshot.
 bool IsMapped(const Report& report, const EntrySnapshot& snapshot, uint64_t page) {
   const auto has = [page](const Mapping& mapping) {
     return IsPrivateWritable(mapping) && page >= mapping.start.value && page < mapping.end.value;
@@ -52,7 +52,7 @@ std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std
   uint64_t bytes = 0;
   const std::vector<EntrySnapshot>& entries = report.snapshots->entries;
   for (auto snapshot = entries.rbegin(); snapshot != entries.rend(); ++snapshot) {
-    LayPages(snapshot->memory, &pages);  // over those of the snapshots after it
+    LayPages(snapshot->memory, &pages);  // over the pages of the snapshots after it
     for (const ReplayFrame& frame : frames) {
       const bool is_its = frame.entry == snapshot->entry && frame.entry_sp == snapshot->sp;
       if (!is_its || FindSnapshot(report, frame.entry, frame.entry_sp) != &*snapshot) continue;

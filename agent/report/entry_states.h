@@ -11,8 +11,8 @@ namespace recrash {
 // The snapshot of the frame that began there; null: none was kept.
 const EntrySnapshot* FindSnapshot(const Report& report, TargetAddress entry, TargetAddress sp);
 
-// Of each frame that has a snapshot, in the order of the frames. Snapshots are kept each as the difference to the next
-// one, so that a page that several share is there once; an entry state is the difference to the crash.
+// The entry state of each frame that has a snapshot, in the order of the frames. A snapshot holds its difference to the
+// next snapshot, so that a page that several share is stored once. An entry state holds its difference to the crash.
 std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std::vector<ReplayFrame>& frames);
 
 }  // namespace recrash

@@ -9,15 +9,15 @@
 
 namespace recrash {
 
-// Lines that are not mappings (the last one of a text that was cut) are left out.
+// Leaves out lines that are not mappings, such as the last line of a text that was cut.
 std::vector<Mapping> ParseMaps(std::string_view text);
 
-// A process may write there, and nobody else sees it.
+// The process may write there, and no other process sees it.
 inline bool IsPrivateWritable(const Mapping& mapping) {
   return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
 }
 
-// The parts of private writable mappings of `then` that nothing is mapped at in `now`, which ascends.
+// The parts of the private writable mappings of `then` where `now`, which ascends, has no mapping.
 std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::vector<Mapping>& now);
 
 }  // namespace recrash

@@ -34,7 +34,7 @@ const Mapping* FindMapping(std::span<const Mapping> mappings, TargetAddress addr
   return &*std::prev(next);
 }
 
-// A file may be mapped as data too (a tool that reads itself): then its code does not lie where it would be executed.
+// A file may be mapped as data too, by a tool that reads itself. Its code then does not lie where it would be executed.
 bool IsLoadedAt(std::span<const Mapping> mappings, const ElfFacts& facts, TargetAddress base) {
   const uint64_t first = PageDown(facts.loads.front().vaddr);
   const auto code = std::ranges::find_if(facts.loads, &ElfLoad::executable);
@@ -55,7 +55,8 @@ std::optional<Module> FromFile(std::span<const Mapping> mappings, const Mapping&
   return module;
 }
 
-// Without the file: the neighbouring mappings of the same name, and the anonymous one behind them, which is .bss.
+// Used when the file cannot be read: takes the neighbouring mappings of the same name, and the anonymous mapping behind
+// them, which is .bss.
 std::optional<Module> FromNeighbours(std::span<const Mapping> mappings, const Mapping& start) {
   if (start.file_offset != 0) return std::nullopt;
   bool executable = false;

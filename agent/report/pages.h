@@ -10,13 +10,13 @@
 
 namespace recrash {
 
-// By address; the bytes are those of the regions that the pages come from.
+// Pages by address. The bytes belong to the regions that the pages come from, which must live longer.
 using Pages = std::map<uint64_t, const uint8_t*>;
 
-// Over what is there already.
+// Adds the pages of `regions`; a page that is there already is replaced.
 void LayPages(const std::vector<Region>& regions, Pages* pages);
 
-// Ascending, as few as there can be.
+// The pages as regions, ascending; neighbours become one region.
 std::vector<Region> JoinPages(const Pages& pages);
 
 }  // namespace recrash

@@ -45,7 +45,7 @@ std::string Hex(const std::optional<uint64_t>& number) {
   return text;
 }
 
-// The entry is what counts in a build that is known, the name where it is not.
+// A function is known by its entry when its build is known, else by its name.
 using Key = std::tuple<std::string, std::optional<uint64_t>, std::string>;
 
 Key KeyOf(const ProfiledFunction& function) {
@@ -133,7 +133,7 @@ Status WriteProfile(const Profile& profile, const std::string& path) {
   std::string temporary = path + ".XXXXXX";
   Fd file(mkostemp(temporary.data(), O_CLOEXEC));
   if (!file) return NotWritten(path);
-  // Names of functions and nothing of the process: others may read what is handed out.
+  // The file holds names of functions and nothing of the process, so others may read it.
   Status status = WriteWhole(file.get(), ProfileText(profile), path);
   if (status && (fchmod(file.get(), 0644) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
     status = NotWritten(path);

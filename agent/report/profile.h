@@ -1,5 +1,5 @@
-// A profile as a value: the functions that second chance watches. The file is text, described in
-// agent/base/signal_safe/profile_line.h, and whoever reads it takes it for hostile.
+// A profile as a value: the functions that second chance watches. The file is text; profile_line.h describes it. A
+// reader treats it as hostile.
 #ifndef RECRASH_AGENT_REPORT_PROFILE_H_
 #define RECRASH_AGENT_REPORT_PROFILE_H_
 
@@ -17,11 +17,11 @@ struct ProfiledFunction {
   std::string build_id;            // lower-case hex; empty when not known
   std::optional<uint64_t> offset;  // of the entry, as the module's file has it
   std::string name;                // linkage name; empty when not known
-  // Of one run; absent where nothing is known.
+  // Counters of one run; absent when nothing is known.
   std::optional<uint64_t> entries = {};
-  std::optional<uint64_t> microseconds = {};  // of processor time, that snapshots at this entry took
+  std::optional<uint64_t> microseconds = {};  // of processor time that snapshots at this entry took
   std::optional<uint64_t> snapshots = {};
-  std::optional<uint64_t> inclusive_ns = {};  // that a call takes
+  std::optional<uint64_t> inclusive_ns = {};  // from entry to return
 };
 
 struct Profile {
@@ -33,13 +33,13 @@ struct Profile {
 Profile ParseProfile(std::string_view text);
 std::string ProfileText(const Profile& profile);
 
-// One line a function and build. Of what both know those counters stay that are of the run with more entries: of one
-// run they belong together.
+// Adds the functions of `more` to `into`, one line for each function and build. A function that both have keeps the
+// counters of the run with more entries: all counters of a line come from one run.
 void MergeProfile(const Profile& more, Profile* into);
 
 // kMissing when there is no such file, kDamaged when it is no profile.
 Result<Profile> ReadProfile(const std::string& path);
-// Whole or not at all.
+// Writes all of the file, or leaves the old one.
 Status WriteProfile(const Profile& profile, const std::string& path);
 
 }  // namespace recrash

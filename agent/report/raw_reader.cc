@@ -1,6 +1,6 @@
-// Two steps: the blocks are collected as they come, bounded by what the file really holds (nothing is packed here), and
-// then told as a report. What the client could not work out in a dying process, modules and text of /proc, is worked
-// out here.
+// Works in two steps. First it collects the blocks in their order; nothing is packed, so the size of the file bounds
+// them. Then crash_record.h makes a report of them. Modules and texts of /proc, which a dying process cannot parse, are
+// parsed here.
 #include "agent/report/raw_reader.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ constexpr uint64_t kMaxHead = 4096;
 constexpr uint64_t kMaxThrownStack = 8u << 20;
 constexpr size_t kMaxEntries = 1 << 20;  // of threads, files and module heads
 
-// What the blocks hold, not yet understood.
+// The contents of the blocks, not yet parsed.
 struct Blocks {
   std::optional<abi::CrashRecord> record;
   raw::RawProcess process{};
@@ -36,7 +36,7 @@ struct Blocks {
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
-  bool complete = false;  // ended as it should
+  bool complete = false;  // the end block is there
 };
 
 class BlockReader {
@@ -134,7 +134,7 @@ class BlockReader {
       case BlockKind::kEnd:
         break;
     }
-    return Ok{};  // of a kind that came later
+    return Ok{};  // a kind of block that is newer than this reader
   }
 
   Status ReadThrow() {
@@ -184,7 +184,7 @@ class BlockReader {
   uint64_t memory_end_ = 0;
 };
 
-// Registers of the failing thread alone were kept, and of them the record has all but this one.
+// Only the failing thread has registers. The record holds them, but for fs_base.
 std::vector<Thread> MakeThreads(const Blocks& blocks) {
   std::vector<Thread> threads;
   for (const raw::RawThread& thread : blocks.threads) threads.push_back({thread.id, TextOf(thread.name), false, {}});
@@ -194,7 +194,7 @@ std::vector<Thread> MakeThreads(const Blocks& blocks) {
   return threads;
 }
 
-// What the head of a module cannot say, its file may, if it is still the same.
+// The module's file, if it is still the one that was loaded: it tells what its head in memory does not.
 std::optional<ElfFacts> SameFile(const Mapping& mapping, const ElfFacts& head) {
   Result<ElfFacts> file = LookupFiles()(mapping);
   const auto same = [](const ElfLoad& a, const ElfLoad& b) {

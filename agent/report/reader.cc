@@ -153,7 +153,7 @@ const Section* Find(const std::vector<Section>& sections, SectionKind kind) {
   return nullptr;
 }
 
-// A section of records: read whole, then decoded.
+// Reads a whole section of records, then decodes it.
 template <typename Decoder>
 Status ReadRecords(const InputFile& file, const Section& section, Decoder decode) {
   SectionReader reader(&file, section, Describe(section));
@@ -178,7 +178,7 @@ uint64_t LeastStored(const format::Run& run, bool words) {
   return words ? run.length / 8 + (run.length % 8 != 0) : run.length;
 }
 
-// `unpacker` when the words are packed.
+// With an `unpacker` when the words are packed, else with null.
 Status ReadRuns(SectionReader& reader, const ReadLimits& limits, WordUnpacker* unpacker, std::vector<Region>* regions) {
   const bool words = unpacker != nullptr;
   uint64_t count;
@@ -199,7 +199,7 @@ Status ReadRuns(SectionReader& reader, const ReadLimits& limits, WordUnpacker* u
     end = run.address + run.length;
     bytes_left -= LeastStored(run, words);
     total += run.length;
-    if (words && total > limits.memory)  // which the section may be an eighth of
+    if (words && total > limits.memory)  // packed, the section may have an eighth of that
       return reader.Damaged("runs of " + std::to_string(total) + " bytes, at most " + std::to_string(limits.memory) +
                             " are read");
     Region region{{run.address}, {}};
@@ -220,7 +220,7 @@ Status ReadRuns(const InputFile& file, const Section& section, const ReadLimits&
   return reader.ExpectEnd();
 }
 
-// The images are in order: a run belongs to the last one that begins before it.
+// The images are in order: a run belongs to the last image that begins before it.
 Status ReadImages(const InputFile& file, const Section& section, std::vector<ModuleImage>* images) {
   std::vector<Region> runs;
   if (Status status = ReadRuns(file, section, {}, &runs); !status) return status;
@@ -232,7 +232,7 @@ Status ReadImages(const InputFile& file, const Section& section, std::vector<Mod
   return Ok{};
 }
 
-// The runs of one entry state, or snapshot, after those of the other.
+// The section holds the runs of each entry state, or snapshot, one state after the other.
 template <typename State>
 Status ReadRunsOfEach(const InputFile& file, const Section& section, std::vector<State>* states) {
   SectionReader reader(&file, section, Describe(section));
@@ -262,7 +262,7 @@ Status ReadSnapshots(const InputFile& file, const Table& table, const Section& s
   return Ok{};
 }
 
-// The metadata says how the section is cut; without a section nothing may be held.
+// The metadata says which bytes of the section belong to which input. Without a section no input may be held.
 Status ReadInputs(const InputFile& file, const Section* section, std::vector<Input>* inputs) {
   uint64_t needed = 0;
   for (const Input& input : *inputs)

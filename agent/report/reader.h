@@ -12,7 +12,7 @@
 namespace recrash {
 
 struct ReadLimits {
-  uint64_t memory = uint64_t{4} << 30;  // of what was kept of memory, uncompressed
+  uint64_t memory = uint64_t{4} << 30;  // limit of the memory that is read, uncompressed
 };
 
 // Reads NAME.rcr, or the raw fallback NAME.rcraw that a client without a collector leaves; tells them by their magic.

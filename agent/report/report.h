@@ -2,7 +2,7 @@
 // a replay needs without the original program.
 //
 // A plain value: the collector fills it, the writer (writer.h) puts it on disk, the reader (reader.h) brings it back.
-// Whoever reads a field that came from disk treats it as hostile: sizes are bounded by the reader, meaning is not.
+// A field that came from disk is hostile: the reader bounds its size, not its meaning.
 #ifndef RECRASH_AGENT_REPORT_REPORT_H_
 #define RECRASH_AGENT_REPORT_REPORT_H_
 
@@ -86,7 +86,7 @@ struct Mapping {
   std::string path;  // "", "[heap]", "[stack]", "[vdso]" or a file
 };
 
-// Present pages of a private writable mapping. Regions are sorted by address and do not overlap.
+// Present pages of a private writable mapping. Lists of regions are sorted by address; regions do not overlap.
 struct Region {
   TargetAddress address;
   std::vector<uint8_t> bytes;
@@ -130,7 +130,7 @@ struct Input {
   bool held() const { return content == InputContent::kHeld; }
 };
 
-// The stack as it was at the throw of the exception that ended the program, when `noexcept` has unwound it since.
+// The stack at the throw of the exception that ended the program. `noexcept` has unwound the stack since.
 struct ThrownStack {
   Registers registers;  // in the caller of __cxa_throw
   TargetAddress address;
@@ -145,15 +145,15 @@ struct SnapshotFigures {
   uint64_t skipped_memory = 0;  // snapshot_memory was full
   uint64_t skipped_pause = 0;   // broken off at the longest pause
   uint64_t skipped_busy = 0;    // another thread was taking one
-  uint64_t cpu_ns = 0;          // that they took, of
-  uint64_t process_cpu_ns = 0;  // what the program has used
+  uint64_t cpu_ns = 0;          // of snapshots
+  uint64_t process_cpu_ns = 0;  // of the whole program
   uint64_t longest_pause_ns = 0;
   uint64_t pages_copied = 0;
   uint64_t log_bytes = 0;  // of page contents, at most at one time
   // Estimated, at the costs of one that shadowstack/log_format.h gives.
   uint64_t entries = 0;     // of watched functions, as far as they were counted
-  uint64_t entries_ns = 0;  // that these took beside snapshots
-  uint64_t faults_ns = 0;   // that the program took to write to pages for the first time after a snapshot
+  uint64_t entries_ns = 0;  // time of these entries without snapshots
+  uint64_t faults_ns = 0;   // time of the program's first writes to pages after a snapshot
 };
 
 // What the recorder knows of one function.
@@ -170,12 +170,12 @@ struct EntrySnapshot {
   uint64_t number = 0;      // orders them in time
   TargetAddress entry;      // the function's first instruction
   TargetAddress sp;         // the stack pointer there
-  int32_t thread = 0;       // 0: it is not known whose stack that is
+  int32_t thread = 0;       // 0: not known
   bool others_ran = false;  // other threads may have written while it was taken
-  // Not 0: approximate. The kernel tracked no writes, and only what the arguments reached was copied, to this depth;
-  // the rest of the state is the crash's.
+  // Not 0: the state is approximate. The kernel tracked no writes; only memory that the arguments reached was copied,
+  // to this depth. Other memory is that of the crash.
   uint8_t copied_depth = 0;
-  bool copies_cut = false;        // and not all of that, for it was too much
+  bool copies_cut = false;        // true if a limit cut the copy short
   TargetAddress brk_end;          // the break at entry
   std::vector<Mapping> mappings;  // these as in EntryState
   std::vector<OpenFile> files;

@@ -11,7 +11,7 @@ using format::WordClass;
 constexpr size_t kWord = sizeof(uint64_t);
 constexpr uint64_t kUpperHalf = 0xffffffff00000000;
 
-// How many bytes each class leaves open; the class is also the number of their stream.
+// The size of each class's argument; the class is also the number of the arguments' stream.
 constexpr std::array<uint8_t, format::kArgumentStreams> kArgumentSize = {0, 2, 4, 1, 2, 4, 8, 4};
 
 constexpr bool IsRecent(uint8_t code) { return code >= format::kFirstRecent; }

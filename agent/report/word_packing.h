@@ -37,8 +37,8 @@ struct WordHistory {
 
 class WordPacker {
  public:
-  // Appends the packed form of `bytes`, which lie at `offset` of `run`: a piece, at most format::kPiece long, and all
-  // of that but for the last one of a run.
+  // Appends the packed form of `bytes`, which lie at `offset` of `run`: one piece. A piece has format::kPiece bytes;
+  // the last piece of a run may have fewer.
   void Pack(const format::Run& run, uint64_t offset, std::span<const uint8_t> bytes, std::vector<uint8_t>* out);
 
  private:
