@@ -4,12 +4,12 @@
 #include <csignal>
 #include <iterator>
 
+#include "testgen/symbols/bad_value.h"
 #include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/files/target_memory.h"
 #include "testgen/symbols/frame_builder.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/stack/unwind.h"
-#include "testgen/symbols/text/bad_value.h"
 
 namespace recrash {
 namespace {

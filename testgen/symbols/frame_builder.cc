@@ -63,14 +63,14 @@ void FrameBuilder::Render(const CodeInfo& code, const ParameterInfo& info, Param
     if (parameter.rendered.empty()) parameter.rendered = "not known";
     return;
   }
-  if (!info.type || code.module->debug == nullptr) return;
+  if (!info.type || code.debug == nullptr) return;
   if (!parameter.indirect) {
-    parameter.rendered = renderer_.Parameter(*code.module->debug, *info.type, parameter.bytes);
+    parameter.rendered = renderer_.Parameter(*code.debug, *info.type, parameter.bytes);
     return;
   }
   uint64_t address = 0;
   std::memcpy(&address, parameter.bytes.data(), sizeof(address));
-  parameter.rendered = renderer_.ObjectAt(*code.module->debug, *info.type, address);
+  parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, address);
 }
 
 void FrameBuilder::AddInlined(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
@@ -92,7 +92,7 @@ void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const Code
                                    const Recorded& recorded, Frame& frame) {
   std::vector<RecordedWord> words = recorded.words;
   const bool coroutine = IsCoroutinePart(live.linkage_name);
-  const auto places = code.scopes && !coroutine ? PlacesOf(*code.module->debug, live) : std::nullopt;
+  const auto places = code.scopes && !coroutine ? PlacesOf(*code.debug, live) : std::nullopt;
   if (places) NumberByPlace(*places, words);
   for (const ParameterInfo& info : live.parameters) {
     Parameter parameter = info.described;
@@ -159,7 +159,7 @@ void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInf
 }
 
 void FrameBuilder::AddStreams(const CodeInfo& code, const LiveFunction& live, Frame& frame) {
-  if (code.module == nullptr || code.module->debug == nullptr) return;
+  if (code.debug == nullptr) return;
   for (size_t i = 0; i < frame.parameters.size() && i < live.parameters.size(); ++i) {
     const Parameter& parameter = frame.parameters[i];
     const ParameterInfo& info = live.parameters[i];
@@ -170,7 +170,7 @@ void FrameBuilder::AddStreams(const CodeInfo& code, const LiveFunction& live, Fr
     if (word == frame.words.end()) continue;
     uint64_t address = 0;
     std::memcpy(&address, word->bytes.data(), sizeof address);
-    if (auto stream = StreamOf(*code.module->debug, *info.type, address, memory_)) {
+    if (auto stream = StreamOf(*code.debug, *info.type, address, memory_)) {
       stream->parameter = parameter.number;
       frame.streams.push_back(*stream);
     }

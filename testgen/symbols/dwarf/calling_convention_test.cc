@@ -122,7 +122,7 @@ TEST_P(Signatures, ArePlacedAsTheCompilerDoes) {
   CodeReader reader(**modules);
   const CodeInfo& code = reader.At(twin);
   ASSERT_FALSE(code.live.empty());
-  const auto call = PlacesOf(*program.debug, code.live.back());
+  const auto call = PlacesOf(*code.debug, code.live.back());
   ASSERT_TRUE(call);
   ASSERT_EQ(call->parameters.size(), types.size());
 

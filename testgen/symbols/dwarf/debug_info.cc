@@ -313,4 +313,11 @@ std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {
   return TypeNamed(ScopeOf(declaration) + DieName(declaration));
 }
 
+DebugInfo* DebugInfos::Of(const LoadedModule& module) {
+  if (module.dwarf == nullptr) return nullptr;
+  std::unique_ptr<DebugInfo>& known = known_[&module];
+  if (known == nullptr) known = std::make_unique<DebugInfo>(*module.dwarf);
+  return known.get();
+}
+
 }  // namespace recrash

@@ -9,12 +9,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "testgen/symbols/files/elf_file.h"
+#include "testgen/symbols/files/module_set.h"
 
 namespace recrash {
 
@@ -47,6 +48,7 @@ struct CodeScopes {
 class DebugInfo {
  public:
   explicit DebugInfo(ElfFile& file) : file_(file), dwarf_(file.dwarf()) {}
+  const ElfFile& file() const { return file_; }
 
   std::optional<CodeScopes> ScopesAt(uint64_t address);
   // The same for an address whose function has no DIE (-g1 leaves out those without inlined calls).
@@ -101,6 +103,16 @@ class DebugInfo {
   std::unordered_map<const void*, Scopes> scopes_;  // by the unit's place
   bool types_indexed_ = false;
   std::unordered_map<std::string, Dwarf_Die> types_;  // qualified name of each class and enum that is defined
+};
+
+// The debug information of a report's modules, each read when it is first asked for.
+class DebugInfos {
+ public:
+  // Null when no file of the module has DWARF.
+  DebugInfo* Of(const LoadedModule& module);
+
+ private:
+  std::map<const LoadedModule*, std::unique_ptr<DebugInfo>> known_;
 };
 
 }  // namespace recrash

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "testgen/symbols/dwarf/types.h"
-#include "testgen/symbols/text/scalar_text.h"
 
 namespace recrash {
 namespace {

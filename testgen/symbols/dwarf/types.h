@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/dwarf/debug_info.h"
+#include "testgen/symbols/dwarf/type.h"
 
 namespace recrash {
 

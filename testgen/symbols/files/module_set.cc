@@ -93,30 +93,11 @@ LoadedModule* ModuleSet::Load(const Module& module) {
       notes_.push_back(Name(module.path) + ": no file with build-id " + Short(module.build_id) +
                        " found; frames in it, and beyond it, may be missing");
     loaded.reset();
-  } else {
-    if (loaded->own && loaded->debug == nullptr)
-      notes_.push_back(Name(module.path) + ": no debug information found; give --search-path where its unstripped " +
-                       "twin lies");
-    ReadMap(*loaded);
+  } else if (loaded->own && loaded->dwarf == nullptr) {
+    notes_.push_back(Name(module.path) + ": no debug information found; give --search-path where its unstripped " +
+                     "twin lies");
   }
   return (loaded_[&module] = std::move(loaded)).get();
-}
-
-// Not loaded, so that some tools strip it with the symbols: then the unstripped twin has it.
-void ModuleSet::ReadMap(LoadedModule& loaded) {
-  const std::string name = Name(loaded.module->path);
-  for (const auto& file : loaded.files) {
-    const auto section = file->FindSection(abi::kMapSection);
-    if (!section) continue;
-    loaded.map = RecordMap(section->bytes);
-    if (loaded.map.damaged() > 0)
-      notes_.push_back(name + ": " + std::to_string(loaded.map.damaged()) + " entries of its " + abi::kMapSection +
-                       " cannot be understood");
-    return;
-  }
-  if (loaded.image->FindSection(abi::kOldMapSection))
-    notes_.push_back(name + ": built by an older recrash, whose records this one cannot read; arguments come from " +
-                     "debug information. Build it again with this one");
 }
 
 void ModuleSet::AddTwins(LoadedModule& loaded) {
@@ -154,10 +135,7 @@ void ModuleSet::AddTwins(LoadedModule& loaded) {
   }
   if (loaded.image == nullptr) return;
   loaded.names = symtab != nullptr ? symtab : loaded.image;
-  if (dwarf != nullptr && dwarf->dwarf() != nullptr) {
-    loaded.debug_owner = std::make_unique<DebugInfo>(*dwarf);
-    loaded.debug = loaded.debug_owner.get();
-  }
+  if (dwarf != nullptr && dwarf->dwarf() != nullptr) loaded.dwarf = dwarf;
 }
 
 const std::vector<std::string>& ModuleSet::FilesWithBuildId(const std::string& build_id) {

@@ -12,25 +12,27 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "testgen/symbols/backtrace.h"
-#include "testgen/symbols/dwarf/debug_info.h"
 #include "testgen/symbols/files/elf_file.h"
-#include "testgen/symbols/stack/record_map.h"
 
 namespace recrash {
+
+struct SymbolOptions {
+  std::string program;                    // path; by default the report's own
+  std::vector<std::string> search_paths;  // where unstripped twins and libraries may lie
+  // Of a deep recursion: half from each end, and what lies outside them. A frame takes 0.3 ms.
+  uint32_t max_candidates = 200;
+};
 
 // A module whose files are open. Addresses of the process minus `bias` are those of the files.
 struct LoadedModule {
   const Module* module = nullptr;
-  ElfFile* image = nullptr;    // code, .eh_frame
-  ElfFile* names = nullptr;    // symbols; the twin where there is one
-  DebugInfo* debug = nullptr;  // null without DWARF
-  RecordMap map;
-  bool own = false;  // the user's: the program, or a library outside the system's folders
+  ElfFile* image = nullptr;  // code, .eh_frame
+  ElfFile* names = nullptr;  // symbols; the twin where there is one
+  ElfFile* dwarf = nullptr;  // the file with DWARF; null when there is none
+  bool own = false;          // the user's: the program, or a library outside the system's folders
 
   uint64_t bias() const { return module->bias; }
   std::vector<std::unique_ptr<ElfFile>> files;
-  std::unique_ptr<DebugInfo> debug_owner;
 };
 
 class ModuleSet {
@@ -56,7 +58,6 @@ class ModuleSet {
   std::vector<std::string> Candidates(const Module& module) const;
   // Adds what a file found so far leaves open: code, then DWARF. True when both are there.
   void AddTwins(LoadedModule& loaded);
-  void ReadMap(LoadedModule& loaded);
   const std::vector<std::string>& FilesWithBuildId(const std::string& build_id);
 
   const Report& report_;

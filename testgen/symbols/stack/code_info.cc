@@ -98,17 +98,19 @@ std::unique_ptr<CodeInfo> CodeReader::Read(uint64_t address) {
   auto info = std::make_unique<CodeInfo>();
   info->module = modules_.Find({address});
   if (info->module == nullptr) return info;
+  info->debug = debug_.Of(*info->module);
+  info->map = &maps_.Of(*info->module);
   const uint64_t offset = address - info->module->bias();
   info->range = info->module->names->FunctionAt(offset);
   if (!info->range && info->module->names != info->module->image) info->range = info->module->image->FunctionAt(offset);
   if (info->range) info->entry = info->range->start + info->module->bias();
-  if (info->module->debug != nullptr) ReadDebug(*info, offset);
+  if (info->debug != nullptr) ReadDebug(*info, offset);
 
   if (info->live.empty() && info->range && !info->range->names.empty()) {
     LiveFunction function;
     function.linkage_name = std::string(info->range->names.front());
     function.function = ReadableName(function.linkage_name);
-    if (info->module->debug != nullptr) function.at = info->module->debug->LineAt(offset).value_or(SourceLine{});
+    if (info->debug != nullptr) function.at = info->debug->LineAt(offset).value_or(SourceLine{});
     info->live.push_back(std::move(function));
   }
   if (info->range)
@@ -117,7 +119,7 @@ std::unique_ptr<CodeInfo> CodeReader::Read(uint64_t address) {
 }
 
 void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
-  DebugInfo& debug = *info.module->debug;
+  DebugInfo& debug = *info.debug;
   info.scopes = debug.ScopesAt(offset);
   if (!info.scopes) return;
   CodeScopes& scopes = *info.scopes;

@@ -12,9 +12,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/dwarf/debug_info.h"
 #include "testgen/symbols/files/module_set.h"
+#include "testgen/symbols/stack/frame.h"
+#include "testgen/symbols/stack/record_map.h"
 
 namespace recrash {
 
@@ -38,6 +39,8 @@ struct LiveFunction {
 
 struct CodeInfo {
   LoadedModule* module = nullptr;      // null: no file for the address
+  DebugInfo* debug = nullptr;          // of the module; null when it has none
+  const RecordMap* map = nullptr;      // of the module
   std::optional<FunctionRange> range;  // addresses in the file
   uint64_t entry = 0;                  // of the process; 0 when not known
   std::optional<CodeScopes> scopes;
@@ -47,7 +50,7 @@ struct CodeInfo {
 
 class CodeReader {
  public:
-  explicit CodeReader(ModuleSet& modules) : modules_(modules) {}
+  explicit CodeReader(ModuleSet& modules) : modules_(modules), maps_(modules) {}
   const CodeInfo& At(uint64_t address);
   // The call that returns to an address of the process.
   const std::optional<Dwarf_Die>& CallSiteAt(uint64_t return_address);
@@ -57,6 +60,8 @@ class CodeReader {
   void ReadDebug(CodeInfo& info, uint64_t offset);
 
   ModuleSet& modules_;
+  DebugInfos debug_;
+  RecordMaps maps_;
   std::unordered_map<uint64_t, std::unique_ptr<CodeInfo>> known_;
   std::unordered_map<uint64_t, std::optional<Dwarf_Die>> call_sites_;
 };

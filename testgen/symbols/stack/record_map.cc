@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <string>
 
 #include "testgen/symbols/files/cursor.h"
@@ -140,6 +141,29 @@ const RecordEntry* RecordMap::Find(uint64_t start, uint64_t pc, std::span<const 
 
 const RecordEntry* RecordMap::FindIn(uint64_t start, uint64_t size, std::span<const uint64_t> hashes) const {
   return size == 0 ? nullptr : Find(start, start + size - 1, hashes);
+}
+
+const RecordMap& RecordMaps::Of(const LoadedModule& module) {
+  const auto known = known_.find(&module);
+  return known != known_.end() ? known->second : known_.emplace(&module, Read(module)).first->second;
+}
+
+// The section is not loaded, so some tools strip it with the symbols: then the unstripped twin has it.
+RecordMap RecordMaps::Read(const LoadedModule& module) {
+  const std::string name = std::filesystem::path(module.module->path).filename().string();
+  for (const auto& file : module.files) {
+    const auto section = file->FindSection(abi::kMapSection);
+    if (!section) continue;
+    RecordMap map(section->bytes);
+    if (map.damaged() > 0)
+      modules_.notes().push_back(name + ": " + std::to_string(map.damaged()) + " entries of its " + abi::kMapSection +
+                                 " cannot be understood");
+    return map;
+  }
+  if (module.image->FindSection(abi::kOldMapSection))
+    modules_.notes().push_back(name + ": built by an older recrash, whose records this one cannot read; arguments " +
+                               "come from debug information. Build it again with this one");
+  return RecordMap();
 }
 
 }  // namespace recrash

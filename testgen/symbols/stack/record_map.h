@@ -5,12 +5,14 @@
 #define RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "shadowstack/abi.h"
+#include "testgen/symbols/files/module_set.h"
 
 namespace recrash {
 
@@ -47,6 +49,20 @@ class RecordMap {
  private:
   std::vector<RecordEntry> entries_;  // by label
   size_t damaged_ = 0;
+};
+
+// The maps of a report's modules, each read when it is first asked for.
+class RecordMaps {
+ public:
+  explicit RecordMaps(ModuleSet& modules) : modules_(modules) {}
+  // Empty when the module has none. Damage, and a map of an older recrash, are noted with the modules.
+  const RecordMap& Of(const LoadedModule& module);
+
+ private:
+  RecordMap Read(const LoadedModule& module);
+
+  ModuleSet& modules_;
+  std::map<const LoadedModule*, RecordMap> known_;
 };
 
 }  // namespace recrash

@@ -171,9 +171,9 @@ std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, uint64_t 
   if (dynamic.name == SpellType(*debug_, type)) return std::nullopt;
   // Two words before the address point stands the way to the whole object.
   const auto to_top = OffsetToTop(*vtable);
-  DebugInfo* debug = module->debug;
   // Types of another module would be looked up in the wrong file later on.
-  const auto derived = debug == debug_ && to_top ? debug->TypeNamed(demangled.substr(kPrefix.size())) : std::nullopt;
+  const bool same_file = module->dwarf == &debug_->file();
+  const auto derived = same_file && to_top ? debug_->TypeNamed(demangled.substr(kPrefix.size())) : std::nullopt;
   if (derived) {
     dynamic.has_type = true;
     dynamic.type = *derived;

@@ -83,7 +83,7 @@ DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code,
     call.why_not = "it has no record, and its debug information has lines only";
     return call;
   }
-  const auto places = PlacesOf(*code.module->debug, function);
+  const auto places = PlacesOf(*code.debug, function);
   if (!places) {
     call.why_not = "it has no record, and how its arguments are passed is not known";
     return call;

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/dwarf/calling_convention.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/values/frame_values.h"

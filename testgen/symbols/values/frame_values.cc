@@ -162,7 +162,7 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
   Recorded result;
   if (code.module == nullptr || !code.range) return result;
   const UnwoundFrame& frame = stack_.frames[index];
-  const RecordMap& map = code.module->map;
+  const RecordMap& map = *code.map;
   const uint64_t bias = code.module->bias();
   // A split-off cold part is reached from the part with the entry, where the record was made.
   const uint64_t start = code.entry - bias;

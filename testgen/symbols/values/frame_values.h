@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "agent/report/report.h"
-#include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/dwarf/calling_convention.h"
 #include "testgen/symbols/dwarf/expression.h"
 #include "testgen/symbols/stack/code_info.h"

@@ -5,7 +5,6 @@
 #include <span>
 #include <vector>
 
-#include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/values/frame_values.h"
 
 namespace recrash {

@@ -1,4 +1,4 @@
-#include "testgen/symbols/text/bad_value.h"
+#include "testgen/symbols/bad_value.h"
 
 #include <algorithm>
 #include <csignal>

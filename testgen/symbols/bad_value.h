@@ -1,11 +1,11 @@
 // Is an argument of a frame itself the value that crashes? Then no fix above it can make that frame's test pass.
-#ifndef RECRASH_TESTGEN_SYMBOLS_TEXT_BAD_VALUE_H_
-#define RECRASH_TESTGEN_SYMBOLS_TEXT_BAD_VALUE_H_
+#ifndef RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_
+#define RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_
 
 #include <vector>
 
 #include "agent/report/report.h"
-#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/stack/frame.h"
 
 namespace recrash {
 
@@ -21,4 +21,4 @@ void MarkBadValues(const Report& report, std::vector<Frame>& frames);
 
 }  // namespace recrash
 
-#endif  // RECRASH_TESTGEN_SYMBOLS_TEXT_BAD_VALUE_H_
+#endif  // RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_

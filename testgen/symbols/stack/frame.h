@@ -1,0 +1,55 @@
+// A frame of a back-trace with its arguments, as people, the emitter and replays need it.
+#ifndef RECRASH_TESTGEN_SYMBOLS_STACK_FRAME_H_
+#define RECRASH_TESTGEN_SYMBOLS_STACK_FRAME_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "testgen/symbols/dwarf/type.h"
+
+namespace recrash {
+
+struct Parameter {
+  uint8_t number = 0;        // DWARF's, from 1
+  std::string name;          // "this", "" when it has none
+  bool is_receiver = false;  // the `this` parameter
+  bool artificial = false;
+  Type type;
+  ValueSource source = ValueSource::kUnknown;
+  bool complete = false;       // all bytes of it are known
+  std::vector<uint8_t> bytes;  // the value as it was on entry (type.size bytes), when known
+  bool indirect = false;       // by value through a pointer: bytes are the object's address
+  std::string rendered;        // one line for people: "Tree {root_ = 0x0, size_ = 3}", "\"abc\"", "nullptr", "3"
+};
+
+struct Frame {
+  uint32_t index = 0;  // innermost is 0; inlined frames count
+  TargetAddress pc;    // in this frame (a return address less one, except for the innermost and signal frames)
+  std::string module;  // path of the file it lies in
+  std::string linkage_name;
+  std::string function;  // demangled, "Tree::insert(int)"; "" when there is no symbol
+  std::string file;      // of pc (for an inlined frame's caller: of the call)
+  uint32_t line = 0;
+  std::string declared_file;  // of the function
+  uint32_t declared_line = 0;
+  bool inlined = false;    // into the next frame that is not
+  bool monitored = false;  // has a record
+  bool own = false;        // in the program or in a library that is not the system's
+  bool is_signal_frame = false;
+  TargetAddress entry;     // first instruction; 0 when not known
+  TargetAddress entry_sp;  // CFA - 8; 0 for inlined frames
+  std::vector<Parameter> parameters;
+  std::vector<ReplayWord> words;    // what a call needs; empty for inlined frames
+  std::vector<ReplayField> fields;  // of depth 1 and 2
+  // Parameters that point to streams, where words has the address.
+  std::vector<ReplayStream> streams;
+  bool candidate = false;        // every word that the call needs is known
+  std::string why_not;           // else one sentence: "the argument `count` was not kept"
+  bool holds_bad_value = false;  // an argument of this frame is itself the value that crashes (labelled when generated)
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_STACK_FRAME_H_
