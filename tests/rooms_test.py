@@ -58,11 +58,6 @@ KNOWN = {
     "agent/process": "agent/collector",
     "integrations/cli": "testgen/symbols/dwarf testgen/verify",
     "testgen/suite": "testgen/symbols/dwarf",
-    "testgen/symbols/dwarf": "testgen/symbols testgen/symbols/text testgen/symbols/values",
-    "testgen/symbols/files": "testgen/symbols testgen/symbols/dwarf testgen/symbols/stack",
-    "testgen/symbols/stack": "testgen/symbols",
-    "testgen/symbols/text": "testgen/symbols",
-    "testgen/symbols/values": "testgen/symbols",
 }
 
 # The same for rooms with more than MOST_FILES files, folders without a README.md, functions of more than MOST_LINES lines.
