@@ -6,7 +6,7 @@
 
 #include "testgen/symbols/bad_value.h"
 #include "testgen/symbols/files/module_set.h"
-#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/frame_builder.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/stack/unwind.h"
@@ -140,7 +140,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
   const Thread* thread = report.failing_thread();
   if (thread == nullptr) return Error{Errc::kDamaged, "the report does not say which thread failed"};
 
-  TargetMemory memory(report, modules->get());
+  ReportMemory memory(report, modules->get());
   Start start{AllKnown(thread->registers), thread->registers.fxsave};
   if (StartsAtThrow(report)) {
     memory.Overlay(report.thrown->address, report.thrown->bytes);

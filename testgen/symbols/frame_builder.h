@@ -13,7 +13,7 @@ namespace recrash {
 
 class FrameBuilder {
  public:
-  FrameBuilder(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory, ModuleSet& modules)
+  FrameBuilder(CodeReader& code, Unwinder& unwinder, const ReportMemory& memory, ModuleSet& modules)
       : code_(code), unwinder_(unwinder), memory_(memory), renderer_(memory, modules) {}
 
   // Appends the frame at `index` of `stack`, the calls inlined there first.
@@ -32,7 +32,7 @@ class FrameBuilder {
 
   CodeReader& code_;
   Unwinder& unwinder_;
-  const TargetMemory& memory_;
+  const ReportMemory& memory_;
   Renderer renderer_;
 };
 

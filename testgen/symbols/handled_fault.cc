@@ -10,7 +10,7 @@
 
 #include "agent/base/signal_safe/register_order.h"
 #include "testgen/symbols/files/module_set.h"
-#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/stack/unwind.h"
 
@@ -39,7 +39,7 @@ bool IsFault(const siginfo_t& info) {
 }
 
 // The fault whose context lies at `address`, if one does.
-std::optional<Fault> FaultAt(const TargetMemory& memory, uint64_t address) {
+std::optional<Fault> FaultAt(const ReportMemory& memory, uint64_t address) {
   siginfo_t info;
   gregset_t words;
   uint64_t fpu = 0;
@@ -67,7 +67,7 @@ std::optional<Fault> FaultAt(const TargetMemory& memory, uint64_t address) {
 }
 
 // Whether a walk is worth its time: does anything on the stack look like the context of a fault?
-bool MayHoldFault(const Report& report, const TargetMemory& memory, uint64_t sp) {
+bool MayHoldFault(const Report& report, const ReportMemory& memory, uint64_t sp) {
   const Mapping* stack = report.FindMapping({sp});
   if (!stack) return false;
   const uint64_t end = std::min(stack->end.value, sp + kMostSearched);
@@ -95,10 +95,10 @@ std::string SignalText(int signal) {
 std::string GoBackToFault(const SymbolOptions& options, Report* report) {
   const auto thread = std::ranges::find(report->threads, true, &Thread::failing);
   if (thread == report->threads.end() || report->failure.kind != FailureKind::kSignal) return "";
-  if (!MayHoldFault(*report, TargetMemory(*report, nullptr), thread->registers.sp())) return "";
+  if (!MayHoldFault(*report, ReportMemory(*report, nullptr), thread->registers.sp())) return "";
   auto modules = ModuleSet::Open(*report, options);
   if (!modules) return "";  // who asks for the backtrace is told
-  const TargetMemory memory(*report, modules->get());
+  const ReportMemory memory(*report, modules->get());
   RegisterFile registers;
   for (size_t i = 0; i < thread->registers.dwarf.size(); ++i) registers.Set(i, thread->registers.dwarf[i]);
   Unwinder unwinder(**modules, memory);

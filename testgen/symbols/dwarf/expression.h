@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "shadowstack/abi.h"
-#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/files/report_memory.h"
 
 namespace recrash {
 
@@ -40,7 +40,7 @@ class RegisterFile {
 };
 
 struct ExpressionContext {
-  const TargetMemory* memory = nullptr;
+  const ReportMemory* memory = nullptr;
   const RegisterFile* registers = nullptr;
   std::span<const uint8_t> fxsave;  // of the innermost frame: xmm registers
   uint64_t bias = 0;

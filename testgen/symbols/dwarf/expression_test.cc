@@ -34,7 +34,7 @@ class Expression : public testing::Test {
   }
 
   Report report_;
-  TargetMemory memory_;
+  ReportMemory memory_;
   RegisterFile registers_;
   ExpressionContext context_;
 };

@@ -17,7 +17,7 @@
 
 #include "testgen/symbols/dwarf/expression.h"
 #include "testgen/symbols/files/module_set.h"
-#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/files/report_memory.h"
 
 namespace recrash {
 
@@ -49,7 +49,7 @@ struct CfaRule {
 
 class Unwinder {
  public:
-  Unwinder(ModuleSet& modules, const TargetMemory& memory) : modules_(modules), memory_(memory) {}
+  Unwinder(ModuleSet& modules, const ReportMemory& memory) : modules_(modules), memory_(memory) {}
 
   // At most `limit` frames: half from each end of a deeper stack.
   UnwoundStack Walk(const RegisterFile& start, bool exact, size_t limit);
@@ -84,7 +84,7 @@ class Unwinder {
   bool IsEntryPrefix(uint64_t pc);
 
   ModuleSet& modules_;
-  const TargetMemory& memory_;
+  const ReportMemory& memory_;
   std::unordered_map<uint64_t, Row> rows_;
   std::string stopped_;
 };

@@ -14,13 +14,13 @@
 
 #include "testgen/symbols/dwarf/debug_info.h"
 #include "testgen/symbols/files/module_set.h"
-#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/files/report_memory.h"
 
 namespace recrash {
 
 class Renderer {
  public:
-  Renderer(const TargetMemory& memory, ModuleSet& modules) : memory_(memory), modules_(modules) {}
+  Renderer(const ReportMemory& memory, ModuleSet& modules) : memory_(memory), modules_(modules) {}
 
   // A parameter's value. Pointers and references to classes show the object.
   std::string Parameter(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
@@ -73,7 +73,7 @@ class Renderer {
   void Add(std::string_view text) { text_ += text; }
   std::string Take();
 
-  const TargetMemory& memory_;
+  const ReportMemory& memory_;
   ModuleSet& modules_;
   DebugInfo* debug_ = nullptr;
   std::string text_;

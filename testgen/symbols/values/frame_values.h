@@ -40,7 +40,7 @@ struct Recorded {
 
 class ValueReader {
  public:
-  ValueReader(CodeReader& code, Unwinder& unwinder, const TargetMemory& memory, const Stack& stack)
+  ValueReader(CodeReader& code, Unwinder& unwinder, const ReportMemory& memory, const Stack& stack)
       : code_(code), unwinder_(unwinder), memory_(memory), stack_(stack) {}
 
   // The words of the function out of line, `live`, of the frame at `index`: from its record, or from debug information
@@ -89,7 +89,7 @@ class ValueReader {
 
   CodeReader& code_;
   Unwinder& unwinder_;
-  const TargetMemory& memory_;
+  const ReportMemory& memory_;
   const Stack& stack_;
 };
 

@@ -48,7 +48,7 @@ bool IsFile(DebugInfo& debug, Dwarf_Die type) {
 
 }  // namespace
 
-std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t address, const TargetMemory& memory) {
+std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t address, const ReportMemory& memory) {
   const TypeKind kind = KindOf(type);
   if (kind != TypeKind::kPointer && kind != TypeKind::kReference && kind != TypeKind::kRvalueReference)
     return std::nullopt;

@@ -9,13 +9,13 @@
 
 #include "agent/report/report.h"
 #include "testgen/symbols/dwarf/debug_info.h"
-#include "testgen/symbols/files/target_memory.h"
+#include "testgen/symbols/files/report_memory.h"
 
 namespace recrash {
 
 // What a parameter of this type, a pointer or reference with the value `address`, says of the stream there, all but its
 // number. Nothing for what is no stream, for null, and for a FILE that is only written.
-std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t address, const TargetMemory& memory);
+std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t address, const ReportMemory& memory);
 
 }  // namespace recrash
 

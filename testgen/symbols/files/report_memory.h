@@ -1,8 +1,8 @@
 // The dying process's memory as the developer's machine knows it: what the report kept, and what the modules' files
 // hold in segments that cannot be written. For an exception that `noexcept` unwound, the stack as it was at the throw
 // lies over both.
-#ifndef RECRASH_TESTGEN_SYMBOLS_FILES_TARGET_MEMORY_H_
-#define RECRASH_TESTGEN_SYMBOLS_FILES_TARGET_MEMORY_H_
+#ifndef RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
+#define RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
 
 #include <cstdint>
 #include <cstring>
@@ -14,9 +14,9 @@
 
 namespace recrash {
 
-class TargetMemory {
+class ReportMemory {
  public:
-  TargetMemory(const Report& report, ModuleSet* modules) : report_(report), modules_(modules) {}
+  ReportMemory(const Report& report, ModuleSet* modules) : report_(report), modules_(modules) {}
 
   void Overlay(TargetAddress address, std::span<const uint8_t> bytes) {
     overlay_address_ = address.value;
@@ -50,4 +50,4 @@ class TargetMemory {
 
 }  // namespace recrash
 
-#endif  // RECRASH_TESTGEN_SYMBOLS_FILES_TARGET_MEMORY_H_
+#endif  // RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
