@@ -36,13 +36,15 @@ EntryState StateOf(const Report& report, const EntrySnapshot& snapshot, uint32_t
 
 }  // namespace
 
-const EntrySnapshot* FindSnapshot(const Report& report, TargetAddress entry, TargetAddress sp) {
-  if (!report.snapshots) return nullptr;
-  const std::vector<EntrySnapshot>& entries = report.snapshots->entries;
+const EntrySnapshot* FindSnapshot(std::span<const EntrySnapshot> entries, TargetAddress entry, TargetAddress sp) {
   const auto is_it = [&](const EntrySnapshot& snapshot) { return snapshot.entry == entry && snapshot.sp == sp; };
   // The youngest: a thread that has ended may have left another one on the same stack.
   const auto found = std::find_if(entries.rbegin(), entries.rend(), is_it);
   return found == entries.rend() ? nullptr : &*found;
+}
+
+const EntrySnapshot* FindSnapshot(const Report& report, TargetAddress entry, TargetAddress sp) {
+  return report.snapshots ? FindSnapshot(report.snapshots->entries, entry, sp) : nullptr;
 }
 
 std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std::vector<ReplayFrame>& frames) {

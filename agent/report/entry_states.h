@@ -2,6 +2,7 @@
 #ifndef RECRASH_AGENT_REPORT_ENTRY_STATES_H_
 #define RECRASH_AGENT_REPORT_ENTRY_STATES_H_
 
+#include <span>
 #include <vector>
 
 #include "agent/report/report.h"
@@ -9,6 +10,7 @@
 namespace recrash {
 
 // The snapshot of the frame that began there; null: none was kept.
+const EntrySnapshot* FindSnapshot(std::span<const EntrySnapshot> snapshots, TargetAddress entry, TargetAddress sp);
 const EntrySnapshot* FindSnapshot(const Report& report, TargetAddress entry, TargetAddress sp);
 
 // The entry state of each frame that has a snapshot, in the order of the frames. A snapshot holds its difference to the

@@ -32,11 +32,13 @@ const Module* Report::program() const {
   return found == modules.end() ? nullptr : &*found;
 }
 
-const Module* Report::FindModule(TargetAddress address) const {
-  auto found = std::ranges::find_if(
+const Module* FindModule(std::span<const Module> modules, TargetAddress address) {
+  const auto found = std::ranges::find_if(
       modules, [&](const Module& module) { return address >= module.base && address - module.base < module.size; });
   return found == modules.end() ? nullptr : &*found;
 }
+
+const Module* Report::FindModule(TargetAddress address) const { return recrash::FindModule(modules, address); }
 
 const Mapping* Report::FindMapping(TargetAddress address) const {
   auto found = std::ranges::find_if(

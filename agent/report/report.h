@@ -70,6 +70,9 @@ struct Module {
   bool is_program = false;
 };
 
+// The module that holds the address; null when none does.
+const Module* FindModule(std::span<const Module> modules, TargetAddress address);
+
 enum MappingFlags : uint32_t {
   kMapRead = 1,
   kMapWrite = 2,

@@ -153,23 +153,19 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
   Result<Report> report = ReadReport(path->string());
   if (!report) return report.error();
   LoadedReport loaded{*std::move(report), {}};
-  GoBackToFault(options_.symbols, &loaded.report);
   if (const Status status = ReadFrames(&loaded); !status) return status.error();
   return loaded;
 }
 
-// With the arguments that were seen at the entries, as if the program had recorded them itself.
+// The arguments of a frame are those that were seen at its entry.
 Status Runner::ReadFrames(LoadedReport* loaded) const {
-  std::optional<SnapshotLog> seen;
-  if (!arguments_.empty()) seen = SnapshotLog{{}, arguments_, {}};
-  std::swap(loaded->report.snapshots, seen);
-  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, options_.symbols);
-  std::swap(loaded->report.snapshots, seen);
+  Result<Symbols> symbols = Symbols::Open(loaded->report, options_.symbols);
+  if (!symbols) return symbols.error();
+  GoBackToFault(*symbols, &loaded->report);
+  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, *symbols, arguments_);
   if (!backtrace) return backtrace.error();
   loaded->backtrace = *std::move(backtrace);
-  Result<ReplayData> replay = MakeReplayData(loaded->report, loaded->backtrace, options_.symbols);
-  if (!replay) return replay.error();
-  loaded->report.replay = *std::move(replay);
+  loaded->report.replay = MakeReplayData(loaded->backtrace, *symbols);
   std::ranges::sort(loaded->report.replay->frames, {}, &ReplayFrame::index);
   return Ok{};
 }

@@ -14,17 +14,11 @@
 namespace recrash {
 namespace {
 
-struct Start {
+struct WalkStart {
   RegisterFile registers;
   std::span<const uint8_t> fxsave;
   bool exact = true;
 };
-
-RegisterFile AllKnown(const Registers& registers) {
-  RegisterFile file;
-  for (int i = 0; i < abi::kRegisterCount; ++i) file.Set(static_cast<uint64_t>(i), registers.dwarf[i]);
-  return file;
-}
 
 // `noexcept` unwinds before the program ends: then the frames up to the throw are only in the copy made there.
 bool StartsAtThrow(const Report& report) {
@@ -64,11 +58,11 @@ constexpr size_t kAlwaysDescribed = 50;
 // Describes an unwound stack from both ends, until enough frames are candidates.
 class Describer {
  public:
-  Describer(const Report& report, const UnwoundStack& unwound, std::span<const uint8_t> fxsave, FrameBuilder& builder,
-            CodeReader& code)
+  Describer(const UnwoundStack& unwound, std::span<const uint8_t> fxsave, std::span<const EntrySnapshot> entries,
+            FrameBuilder& builder, CodeReader& code)
       : unwound_(unwound),
-        inner_{unwound.inner, fxsave, &report},
-        outer_{unwound.outer, {}, &report},
+        inner_{unwound.inner, fxsave, entries},
+        outer_{unwound.outer, {}, entries},
         builder_(builder),
         code_(code) {}
 
@@ -134,28 +128,31 @@ void Describer::Describe(size_t max_candidates, Backtrace& backtrace) {
 
 }  // namespace
 
-Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& options) {
-  auto modules = ModuleSet::Open(report, options);
-  if (!modules) return modules.error();
+Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols) {
+  if (!report.snapshots) return ReadBacktrace(report, symbols, {});
+  return ReadBacktrace(report, symbols, report.snapshots->entries);
+}
+
+Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntrySnapshot> entries) {
   const Thread* thread = report.failing_thread();
   if (thread == nullptr) return Error{Errc::kDamaged, "the report does not say which thread failed"};
 
-  ReportMemory memory(report, modules->get());
-  Start start{AllKnown(thread->registers), thread->registers.fxsave};
+  ReportMemory memory(report, &symbols.modules());
+  WalkStart start{RegisterFile(thread->registers), thread->registers.fxsave};
   if (StartsAtThrow(report)) {
     memory.Overlay(report.thrown->address, report.thrown->bytes);
-    start = {AllKnown(report.thrown->registers), {}, false};
+    start = {RegisterFile(report.thrown->registers), {}, false};
   }
-  Unwinder unwinder(**modules, memory);
+  Unwinder unwinder(symbols.modules(), memory);
   const UnwoundStack unwound = unwinder.Walk(start.registers, start.exact, kMostUnwound);
 
-  CodeReader code(**modules);
-  FrameBuilder builder(code, unwinder, memory, **modules);
+  FrameBuilder builder(symbols.code(), unwinder, memory, symbols.modules());
   Backtrace backtrace;
-  Describer(report, unwound, start.fxsave, builder, code).Describe(options.max_candidates, backtrace);
+  Describer(unwound, start.fxsave, entries, builder, symbols.code())
+      .Describe(symbols.options().max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
-  backtrace.place = FindPlace(backtrace.frames, unwound.inner, code);
-  backtrace.notes = (*modules)->notes();
+  backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
+  backtrace.notes = symbols.modules().notes();
   for (const std::string& note : unwound.notes) backtrace.notes.push_back(note);
   return backtrace;
 }

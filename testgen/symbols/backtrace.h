@@ -6,13 +6,14 @@
 #define RECRASH_TESTGEN_SYMBOLS_BACKTRACE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/stack/frame.h"
+#include "testgen/symbols/symbols.h"
 
 namespace recrash {
 
@@ -23,12 +24,26 @@ struct Backtrace {
   std::vector<std::string> notes;  // "libfoo.so: no unstripped twin found": one sentence each
 };
 
-// Fails with kMissing (needed, found, the way out) when the program is not the one that crashed and no file with its
-// build-id is found.
-Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& options);
+// Reads the failing thread's frames. Registers that the report's snapshots have of a frame's entry give its arguments.
+Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols);
+
+// The same with `entries` in place of the report's snapshots: what a second run saw at the entries of these frames.
+Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntrySnapshot> entries);
 
 // What a replay of `frames` needs beside the report: the frames, the failing place, and the program's own image.
-Result<ReplayData> MakeReplayData(const Report& report, const Backtrace& backtrace, const SymbolOptions& options);
+ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols);
+
+// These open the symbols once more, for callers that do not hold any yet.
+inline Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& options) {
+  const Result<Symbols> symbols = Symbols::Open(report, options);
+  return symbols ? ReadBacktrace(report, *symbols) : symbols.error();
+}
+inline Result<ReplayData> MakeReplayData(const Report& report, const Backtrace& backtrace,
+                                         const SymbolOptions& options) {
+  const Result<Symbols> symbols = Symbols::Open(report, options);
+  if (!symbols) return symbols.error();
+  return MakeReplayData(backtrace, *symbols);
+}
 
 }  // namespace recrash
 

@@ -9,9 +9,7 @@
 #include <optional>
 
 #include "agent/base/signal_safe/register_order.h"
-#include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/files/report_memory.h"
-#include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/stack/unwind.h"
 
 namespace recrash {
@@ -79,9 +77,8 @@ bool MayHoldFault(const Report& report, const ReportMemory& memory, uint64_t sp)
   return false;
 }
 
-std::string NameAt(ModuleSet& modules, uint64_t pc) {
-  CodeReader code(modules);
-  const CodeInfo& info = code.At(pc);
+std::string NameAt(const Symbols& symbols, uint64_t pc) {
+  const CodeInfo& info = symbols.code().At(pc);
   return info.live.empty() || info.live.back().function.empty() ? "its handler" : info.live.back().function;
 }
 
@@ -92,24 +89,20 @@ std::string SignalText(int signal) {
 
 }  // namespace
 
-std::string GoBackToFault(const SymbolOptions& options, Report* report) {
+std::string GoBackToFault(const Symbols& symbols, Report* report) {
   const auto thread = std::ranges::find(report->threads, true, &Thread::failing);
   if (thread == report->threads.end() || report->failure.kind != FailureKind::kSignal) return "";
   if (!MayHoldFault(*report, ReportMemory(*report, nullptr), thread->registers.sp())) return "";
-  auto modules = ModuleSet::Open(*report, options);
-  if (!modules) return "";  // who asks for the backtrace is told
-  const ReportMemory memory(*report, modules->get());
-  RegisterFile registers;
-  for (size_t i = 0; i < thread->registers.dwarf.size(); ++i) registers.Set(i, thread->registers.dwarf[i]);
-  Unwinder unwinder(**modules, memory);
-  const std::vector<UnwoundFrame> stack = unwinder.Walk(registers, true, kMostUnwound).inner;
+  const ReportMemory memory(*report, &symbols.modules());
+  Unwinder unwinder(symbols.modules(), memory);
+  const std::vector<UnwoundFrame> stack = unwinder.Walk(RegisterFile(thread->registers), true, kMostUnwound).inner;
   for (size_t i = stack.size(); i-- > 1;) {  // the outermost came first
     const std::optional<uint64_t> sp = stack[i].registers.sp();
     if (!stack[i].is_signal_frame || !sp) continue;
     std::optional<Fault> fault = FaultAt(memory, *sp);
     if (!fault) continue;
     const std::string note = "the program's own handler of " + SignalText(fault->failure.signal) + ", " +
-                             NameAt(**modules, stack[i - 1].lookup_pc()) + ", ended it by " +
+                             NameAt(symbols, stack[i - 1].lookup_pc()) + ", ended it by " +
                              SignalText(report->failure.signal) + "; what is reproduced is the " +
                              SignalText(fault->failure.signal);
     fault->registers.fs_base = thread->registers.fs_base;

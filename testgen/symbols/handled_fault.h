@@ -7,14 +7,20 @@
 #include <string>
 
 #include "agent/report/report.h"
-#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/symbols.h"
 
 namespace recrash {
 
 // When the failing thread died in its own handler of a fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, raised by the
 // processor), makes `report` one of that fault, at its instruction; of several, of the first. One sentence that says
 // so, else empty.
-std::string GoBackToFault(const SymbolOptions& options, Report* report);
+std::string GoBackToFault(const Symbols& symbols, Report* report);
+
+// Opens the symbols once more, for callers that do not hold any yet.
+inline std::string GoBackToFault(const SymbolOptions& options, Report* report) {
+  const Result<Symbols> symbols = Symbols::Open(*report, options);
+  return symbols ? GoBackToFault(*symbols, report) : "";
+}
 
 }  // namespace recrash
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "shadowstack/abi.h"
-#include "testgen/symbols/files/module_set.h"
 
 namespace recrash {
 namespace {
@@ -16,14 +15,13 @@ bool HasPatchableEntry(ModuleSet& modules, TargetAddress entry) {
 
 }  // namespace
 
-Result<Profile> FunctionsToWatch(const Report& report, const Backtrace& backtrace, const SymbolOptions& options) {
-  Result<std::unique_ptr<ModuleSet>> modules = ModuleSet::Open(report, options);
-  if (!modules) return modules.error();
+Profile FunctionsToWatch(const Backtrace& backtrace, const Symbols& symbols) {
+  ModuleSet& modules = symbols.modules();
   Profile profile;
   for (const Frame& frame : backtrace.frames) {
-    const Module* module = report.FindModule(frame.entry);
+    const Module* module = FindModule(modules.modules(), frame.entry);
     if (frame.inlined || frame.entry.value == 0 || module == nullptr) continue;
-    if (!frame.monitored && !HasPatchableEntry(**modules, frame.entry)) continue;
+    if (!frame.monitored && !HasPatchableEntry(modules, frame.entry)) continue;
     const bool plain = std::ranges::all_of(frame.linkage_name, [](char c) { return c > ' ' && c != 0x7f; });
     Profile one;
     one.functions.push_back(

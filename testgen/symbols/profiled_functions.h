@@ -3,7 +3,6 @@
 #define RECRASH_TESTGEN_SYMBOLS_PROFILED_FUNCTIONS_H_
 
 #include "agent/report/profile.h"
-#include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
@@ -11,7 +10,15 @@ namespace recrash {
 // The program's own functions on the failing stack that the pass has seen: those with a record or a patchable entry. An
 // inlined frame stands for the function that it was inlined into, which comes as a frame of its own. Functions of a
 // build without second chance are named for the next one.
-Result<Profile> FunctionsToWatch(const Report& report, const Backtrace& backtrace, const SymbolOptions& options);
+Profile FunctionsToWatch(const Backtrace& backtrace, const Symbols& symbols);
+
+// Opens the symbols once more, for callers that do not hold any yet.
+inline Result<Profile> FunctionsToWatch(const Report& report, const Backtrace& backtrace,
+                                        const SymbolOptions& options) {
+  const Result<Symbols> symbols = Symbols::Open(report, options);
+  if (!symbols) return symbols.error();
+  return FunctionsToWatch(backtrace, *symbols);
+}
 
 }  // namespace recrash
 

@@ -4,7 +4,6 @@
 
 #include "agent/elf/symbol_key.h"
 #include "testgen/symbols/backtrace.h"
-#include "testgen/symbols/files/module_set.h"
 
 namespace recrash {
 namespace {
@@ -55,7 +54,7 @@ ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
 }
 
 // Of the program first, then of the libraries of its own whose files are still those of the crash.
-std::vector<ModuleImage> MakeImages(const Report& report, ModuleSet& modules) {
+std::vector<ModuleImage> MakeImages(ModuleSet& modules) {
   std::vector<ModuleImage> images;
   size_t symbols_left = kMaxSymbols;
   const auto add = [&](const LoadedModule& module) {
@@ -63,7 +62,7 @@ std::vector<ModuleImage> MakeImages(const Report& report, ModuleSet& modules) {
     symbols_left -= images.back().symbols.size();
   };
   add(*modules.program());
-  for (const Module& module : report.modules) {
+  for (const Module& module : modules.modules()) {
     if (module.is_program || !IsOwnPath(module.path)) continue;
     const LoadedModule* loaded = modules.Find(module.base);
     if (loaded && loaded->module == &module) add(*loaded);
@@ -74,14 +73,12 @@ std::vector<ModuleImage> MakeImages(const Report& report, ModuleSet& modules) {
 
 }  // namespace
 
-Result<ReplayData> MakeReplayData(const Report& report, const Backtrace& backtrace, const SymbolOptions& options) {
-  const auto modules = ModuleSet::Open(report, options);
-  if (!modules) return modules.error();
+ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols) {
   ReplayData data;
   for (const Frame& frame : backtrace.frames)
     if (frame.candidate) data.frames.push_back(MakeReplayFrame(frame));
   data.place = backtrace.place;
-  data.images = MakeImages(report, **modules);
+  data.images = MakeImages(symbols.modules());
   return data;
 }
 

@@ -29,12 +29,13 @@ class ReplayDataOf : public testing::TestWithParam<const char*> {};
 TEST_P(ReplayDataOf, HoldsFramesPlaceAndImage) {
   const Fixture fixture(kProgram, Monitored(GetParam()));
   const Report report = fixture.Crash();
-  const Backtrace backtrace = MustRead(report);
-  const auto made = MakeReplayData(report, backtrace, {});
-  ASSERT_TRUE(made);
-  ASSERT_GE(made->frames.size(), 2u);
+  const Result<Symbols> symbols = Symbols::Open(report, {});
+  ASSERT_TRUE(symbols);
+  const Backtrace backtrace = MustRead(report, *symbols);
+  const ReplayData made = MakeReplayData(backtrace, *symbols);
+  ASSERT_GE(made.frames.size(), 2u);
 
-  const ReplayFrame& step = made->frames[0];
+  const ReplayFrame& step = made.frames[0];
   EXPECT_EQ(step.index, 0u);
   EXPECT_TRUE(step.function.starts_with("Step(Counter*, int)")) << step.function;
   EXPECT_EQ(step.line, 4u);
@@ -47,12 +48,12 @@ TEST_P(ReplayDataOf, HoldsFramesPlaceAndImage) {
   ASSERT_TRUE(return_address);
   EXPECT_EQ(*return_address, backtrace.frames[1].pc.value + 1);
 
-  EXPECT_EQ(made->place.function_start, step.entry);
-  EXPECT_EQ(made->place.pc, report.failure.pc);
+  EXPECT_EQ(made.place.function_start, step.entry);
+  EXPECT_EQ(made.place.pc, report.failure.pc);
 
   // libc and its like are not the program's own.
-  ASSERT_EQ(made->images.size(), 1u);
-  const ModuleImage& image = made->images[0];
+  ASSERT_EQ(made.images.size(), 1u);
+  const ModuleImage& image = made.images[0];
   EXPECT_EQ(image.base, report.program()->base);
   ASSERT_FALSE(image.read_only.empty());
   EXPECT_TRUE(std::ranges::is_sorted(image.read_only, {}, &Region::address));
@@ -78,11 +79,12 @@ INSTANTIATE_TEST_SUITE_P(Builds, ReplayDataOf, testing::Values("-O0 -g", "-O2 -g
 TEST(ReplayData, NamesSymbolsAsTheReaderOfOtherBuildsDoes) {
   const Fixture fixture(kProgram, Monitored("-O0 -g"));
   const Report report = fixture.Crash();
-  const auto made = MakeReplayData(report, MustRead(report), {});
+  const Result<Symbols> symbols = Symbols::Open(report, {});
   const Result<CodeImage> image = CodeImage::Open(report.program()->path);
-  ASSERT_TRUE(made && image);
+  ASSERT_TRUE(symbols && image);
+  const ReplayData made = MakeReplayData(MustRead(report, *symbols), *symbols);
   std::vector<std::string> ours, theirs;
-  for (const Symbol& symbol : made->images[0].symbols)
+  for (const Symbol& symbol : made.images[0].symbols)
     ours.push_back(symbol.name + " " +
                    std::to_string(symbol.offset + report.program()->base.value - report.program()->bias) + " " +
                    std::to_string(symbol.size) + (symbol.is_function ? " function" : ""));

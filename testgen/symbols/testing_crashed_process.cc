@@ -189,7 +189,13 @@ std::string Monitored(const std::string& flags, const std::string& mode) {
 }
 
 Backtrace MustRead(const Report& report, const SymbolOptions& options) {
-  auto backtrace = ReadBacktrace(report, options);
+  auto symbols = Symbols::Open(report, options);
+  if (!symbols) Die(symbols.error().message);
+  return MustRead(report, *symbols);
+}
+
+Backtrace MustRead(const Report& report, const Symbols& symbols) {
+  auto backtrace = ReadBacktrace(report, symbols);
   if (!backtrace) Die(backtrace.error().message);
   return std::move(*backtrace);
 }

@@ -39,6 +39,7 @@ std::string Monitored(const std::string& flags, const std::string& mode = "refer
 
 // ReadBacktrace, which must succeed.
 Backtrace MustRead(const Report& report, const SymbolOptions& options = {});
+Backtrace MustRead(const Report& report, const Symbols& symbols);
 // The functions' names without parameter lists, innermost first, up to main; `inlined` ones in brackets.
 std::vector<std::string> FunctionNames(const Backtrace& backtrace);
 // The frame of the function whose readable name begins with `name`.

@@ -29,10 +29,9 @@ ReplayedProgram::ReplayedProgram(const std::string& source, const std::string& f
                                  const std::vector<std::string>& arguments, const std::string& mode,
                                  const std::string& options, const std::string& before)
     : fixture_(source, WithAgent(flags, mode)), report_(Crash(arguments, options, before)) {
-  const Backtrace backtrace = MustRead(report_);
-  Result<ReplayData> data = MakeReplayData(report_, backtrace, {});
-  if (!data) Die(data.error().message);
-  report_.replay = std::move(*data);
+  Result<Symbols> symbols = Symbols::Open(report_, {});
+  if (!symbols) Die(symbols.error().message);
+  report_.replay = MakeReplayData(MustRead(report_, *symbols), *symbols);
 }
 
 Report ReplayedProgram::Crash(const std::vector<std::string>& arguments, const std::string& options,

@@ -22,6 +22,8 @@ namespace recrash {
 // The registers of one frame, of which the outer frames know only some.
 class RegisterFile {
  public:
+  RegisterFile() = default;
+  explicit RegisterFile(const Registers& all) : values_(all.dwarf), known_((1u << abi::kRegisterCount) - 1) {}
   std::optional<uint64_t> Get(uint64_t number) const {
     if (number >= values_.size() || (known_ >> number & 1) == 0) return std::nullopt;
     return values_[number];

@@ -38,8 +38,8 @@ bool IsOwnPath(const std::string& path) {
 
 Result<std::unique_ptr<ModuleSet>> ModuleSet::Open(const Report& report, const SymbolOptions& options) {
   std::unique_ptr<ModuleSet> set(new ModuleSet(report, options));
-  const Module* program = report.program();
-  if (program == nullptr)
+  const auto program = std::ranges::find_if(set->modules_, &Module::is_program);
+  if (program == set->modules_.end())
     return Error{Errc::kDamaged,
                  "the report names no program among its " + std::to_string(report.modules.size()) + " modules"};
   set->program_ = set->Load(*program);
@@ -160,7 +160,7 @@ const std::vector<std::string>& ModuleSet::FilesWithBuildId(const std::string& b
 }
 
 LoadedModule* ModuleSet::Find(TargetAddress address) {
-  const Module* module = report_.FindModule(address);
+  const Module* module = FindModule(modules_, address);
   return module == nullptr ? nullptr : Load(*module);
 }
 

@@ -37,12 +37,13 @@ struct LoadedModule {
 
 class ModuleSet {
  public:
-  // Opens the program; libraries follow when an address in them is asked for.
+  // Opens the program; libraries follow when an address in them is asked for. The report need not outlive the set.
   static Result<std::unique_ptr<ModuleSet>> Open(const Report& report, const SymbolOptions& options);
 
   // Null when no module holds the address, or no file of it was found.
   LoadedModule* Find(TargetAddress address);
   LoadedModule* program() { return program_; }
+  const std::vector<Module>& modules() const { return modules_; }
   // Bytes of the modules' segments that cannot be written: literals, vtables' neighbours, code.
   bool ReadFile(TargetAddress address, std::span<uint8_t> out);
   // As the file has them before relocation, of segments that can be written as well.
@@ -51,7 +52,7 @@ class ModuleSet {
   std::vector<std::string>& notes() { return notes_; }
 
  private:
-  ModuleSet(const Report& report, const SymbolOptions& options) : report_(report), options_(options) {}
+  ModuleSet(const Report& report, const SymbolOptions& options) : modules_(report.modules), options_(options) {}
   LoadedModule* Load(const Module& module);
   bool ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too);
   // Files that may be the module, best guess first.
@@ -60,8 +61,8 @@ class ModuleSet {
   void AddTwins(LoadedModule& loaded);
   const std::vector<std::string>& FilesWithBuildId(const std::string& build_id);
 
-  const Report& report_;
-  const SymbolOptions& options_;
+  const std::vector<Module> modules_;
+  const SymbolOptions options_;
   std::map<const Module*, std::unique_ptr<LoadedModule>> loaded_;
   LoadedModule* program_ = nullptr;
   bool scanned_ = false;

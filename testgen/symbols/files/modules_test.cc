@@ -101,23 +101,23 @@ TEST(Modules, ThatAreAnotherBuildAreRefused) {
   const Fixture fixture(kProgram, "-O2 -g -Wl,--build-id");
   const Report report = fixture.Crash();
   fixture.Run(RECRASH_TEST_CXX " -O0 -g -Wl,--build-id program.cc -o program");
-  const auto backtrace = ReadBacktrace(report, {});
-  ASSERT_FALSE(backtrace);
-  EXPECT_EQ(backtrace.error().code, Errc::kMissing);
-  EXPECT_THAT(backtrace.error().message,
+  const auto symbols = Symbols::Open(report, {});
+  ASSERT_FALSE(symbols);
+  EXPECT_EQ(symbols.error().code, Errc::kMissing);
+  EXPECT_THAT(symbols.error().message,
               HasSubstr("needs program, build-id " + report.program()->build_id.substr(0, 12)));
-  EXPECT_THAT(backtrace.error().message, HasSubstr(fixture.path() + " has build-id"));
-  EXPECT_THAT(backtrace.error().message, HasSubstr("\n  give --program"));
+  EXPECT_THAT(symbols.error().message, HasSubstr(fixture.path() + " has build-id"));
+  EXPECT_THAT(symbols.error().message, HasSubstr("\n  give --program"));
 }
 
 TEST(Modules, ThatAreGoneAreRefused) {
   const Fixture fixture(kProgram, "-O2 -g");
   const Report report = fixture.Crash();
   fixture.Run("rm program");
-  const auto backtrace = ReadBacktrace(report, {});
-  ASSERT_FALSE(backtrace);
-  EXPECT_EQ(backtrace.error().code, Errc::kMissing);
-  EXPECT_THAT(backtrace.error().message, HasSubstr("No such file"));
+  const auto symbols = Symbols::Open(report, {});
+  ASSERT_FALSE(symbols);
+  EXPECT_EQ(symbols.error().code, Errc::kMissing);
+  EXPECT_THAT(symbols.error().message, HasSubstr("No such file"));
 }
 
 TEST(Modules, WithoutBuildIdAreTakenByPath) {

@@ -79,8 +79,8 @@ std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t inde
 std::optional<std::vector<uint8_t>> ValueReader::AtRecordedEntry(size_t index, const CodeInfo& code,
                                                                  abi::Location location, uint64_t size) {
   const UnwoundFrame& frame = stack_.frames[index];
-  if (stack_.report == nullptr || frame.cfa == 0) return std::nullopt;
-  const EntrySnapshot* snapshot = FindSnapshot(*stack_.report, {code.entry}, {frame.cfa - 8});
+  if (frame.cfa == 0) return std::nullopt;
+  const EntrySnapshot* snapshot = FindSnapshot(stack_.entries, {code.entry}, {frame.cfa - 8});
   if (snapshot == nullptr) return std::nullopt;
   const auto bytes = [size](const auto& value) -> std::optional<std::vector<uint8_t>> {
     if (size > sizeof value) return std::nullopt;

@@ -20,8 +20,8 @@ namespace recrash {
 // Where the frames are, innermost first. A frame's caller is the next one.
 struct Stack {
   std::span<const UnwoundFrame> frames;
-  std::span<const uint8_t> fxsave;  // of frames[0]; empty when it is not the innermost of all
-  const Report* report = nullptr;   // whose snapshots have the registers of entries
+  std::span<const uint8_t> fxsave;         // of frames[0]; empty when it is not the innermost of all
+  std::span<const EntrySnapshot> entries;  // the registers that were seen at entries of frames
 };
 
 // A word of a record with its bytes; sizes beyond sixteen bytes are kept whole here.

@@ -60,13 +60,13 @@ class StreamsOf : public testing::TestWithParam<const char*> {};
 TEST_P(StreamsOf, AreThoseThatCanBeRead) {
   const Fixture fixture(kProgram, Monitored(GetParam()));
   const Report report = fixture.Crash();
-  const Backtrace backtrace = MustRead(report);
+  const Result<Symbols> symbols = Symbols::Open(report, {});
+  ASSERT_TRUE(symbols);
+  const Backtrace backtrace = MustRead(report, *symbols);
   EXPECT_EQ(StreamNames(FrameOf(backtrace, "Cxx(")), "in file text");
   EXPECT_EQ(StreamNames(FrameOf(backtrace, "Mixed(")), "named+16 in(FILE)");
 
-  const auto made = MakeReplayData(report, backtrace, {});
-  ASSERT_TRUE(made);
-  EXPECT_EQ(made->frames[0].streams.size(), 3u);
+  EXPECT_EQ(MakeReplayData(backtrace, *symbols).frames[0].streams.size(), 3u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Builds, StreamsOf,
