@@ -36,6 +36,17 @@ void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
   }
 }
 
+// Gives a parameter that is not known yet the value that it has at the frame's pc, where debug information knows one.
+void ReadAtPc(ValueReader& values, size_t index, const CodeInfo& code, const ParameterInfo& info,
+              Parameter& parameter) {
+  if (parameter.complete || !info.has_die) return;
+  const auto bytes = values.AtPc(index, code, info.die, parameter.type.size);
+  if (!bytes) return;
+  parameter.bytes = *bytes;
+  parameter.complete = true;
+  parameter.source = ValueSource::kDwarf;
+}
+
 }  // namespace
 
 Frame FrameBuilder::Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) const {
@@ -78,11 +89,7 @@ void FrameBuilder::AddInlined(ValueReader& values, size_t index, const CodeInfo&
   frame.why_not = "it is inlined into its caller";
   for (const ParameterInfo& info : live.parameters) {
     Parameter parameter = info.described;
-    if (const auto bytes = info.has_die ? values.AtPc(index, code, info.die, parameter.type.size) : std::nullopt) {
-      parameter.bytes = *bytes;
-      parameter.complete = true;
-      parameter.source = ValueSource::kDwarf;
-    }
+    ReadAtPc(values, index, code, info, parameter);
     Render(code, info, parameter);
     frame.parameters.push_back(std::move(parameter));
   }
@@ -98,13 +105,7 @@ void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const Code
     Parameter parameter = info.described;
     FillFromRecord(words, parameter);
     // The pass stores what the function uses: this one it does not, or the compiler has passed it in pieces.
-    if (!parameter.complete && info.has_die) {
-      if (const auto bytes = values.AtPc(index, code, info.die, parameter.type.size)) {
-        parameter.bytes = *bytes;
-        parameter.complete = true;
-        parameter.source = ValueSource::kDwarf;
-      }
-    }
+    ReadAtPc(values, index, code, info, parameter);
     if (!parameter.complete && recorded.complete && !coroutine) parameter.rendered = "not used";
     Render(code, info, parameter);
     frame.parameters.push_back(std::move(parameter));
@@ -146,13 +147,7 @@ void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInf
     Parameter& parameter = frame.parameters[i];
     const ParameterInfo& info = live.parameters[i];
     // Where the places are not known, the value may be.
-    if (!parameter.complete && info.has_die) {
-      if (const auto bytes = values.AtPc(index, code, info.die, parameter.type.size)) {
-        parameter.bytes = *bytes;
-        parameter.complete = true;
-        parameter.source = ValueSource::kDwarf;
-      }
-    }
+    ReadAtPc(values, index, code, info, parameter);
     if (!parameter.complete && IsUnused(info)) parameter.rendered = "not used";
     Render(code, info, parameter);
   }
