@@ -2,54 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-
 namespace recrash {
 namespace {
-
-struct CodePoint {
-  uint32_t value = 0;
-  size_t length = 1;
-  bool valid = false;
-};
-
-// Strict UTF-8: no overlong form, no surrogate, nothing beyond U+10FFFF.
-CodePoint Decode(std::string_view text, size_t at) {
-  const auto byte = [&](size_t i) -> uint32_t { return static_cast<unsigned char>(text[i]); };
-  const uint32_t lead = byte(at);
-  if (lead < 0x80) return {lead, 1, true};
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4 || at + length > text.size()) return {lead, 1, false};
-  uint32_t value = lead & (0x7fu >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(at + i) & 0xc0) != 0x80) return {lead, 1, false};
-    value = value << 6 | (byte(at + i) & 0x3f);
-  }
-  constexpr uint32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = value >= 0xd800 && value <= 0xdfff;
-  if (value < kSmallest[length] || surrogate || value > 0x10ffff) return {lead, 1, false};
-  return {value, length, true};
-}
-
-// Characters that move the cursor, turn the direction of what follows (Trojan source), or are not seen at all.
-bool IsHarmful(uint32_t c) {
-  return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0xad || c == 0x61c || c == 0x180e ||
-         (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff ||
-         (c >= 0xfff0 && c <= 0xfffb) || (c & 0xfffe) == 0xfffe || (c >= 0xe0000 && c <= 0xe0fff);
-}
-
-std::string Named(const CodePoint& c) {
-  if (!c.valid) return fmt::format("\\x{:02x}", c.value);
-  switch (c.value) {
-    case '\n':
-      return "\\n";
-    case '\t':
-      return "\\t";
-    case '\r':
-      return "\\r";
-  }
-  return c.value < 0x80 ? fmt::format("\\x{:02x}", c.value) : fmt::format("\\u{:04x}", c.value);
-}
 
 std::string Shortened(const std::string& text, size_t limit) {
   if (limit == 0 || text.size() <= limit) return text;
@@ -59,20 +13,6 @@ std::string Shortened(const std::string& text, size_t limit) {
 }
 
 }  // namespace
-
-std::string PrintableText(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    const CodePoint c = Decode(text, i);
-    if (c.valid && !IsHarmful(c.value)) {
-      out.append(text.substr(i, c.length));
-    } else {
-      out += Named(c);
-    }
-    i += c.length;
-  }
-  return out;
-}
 
 std::string CommentText(std::string_view text, size_t limit) {
   const std::string printable = Shortened(PrintableText(text), limit);
@@ -93,7 +33,7 @@ std::string CommentText(std::string_view text, size_t limit) {
 std::string CppString(std::string_view bytes) {
   std::string out = "\"";
   for (size_t i = 0; i < bytes.size();) {
-    const CodePoint c = Decode(bytes, i);
+    const CodePoint c = DecodeUtf8(bytes, i);
     if (c.valid && c.value == '"') {
       out += "\\\"";
     } else if (c.valid && c.value == '\\') {

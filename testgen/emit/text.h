@@ -1,5 +1,5 @@
-// Text from a report, made safe for the place that it goes to. A report comes from a machine that we do not know:
-// names in it may hold line ends, comment ends, escape sequences and characters that turn the reading direction.
+// Text from a report, made safe for the C++ source that it goes to: names in it may hold line ends, comment ends and
+// characters that turn the reading direction.
 #ifndef RECRASH_TESTGEN_EMIT_TEXT_H_
 #define RECRASH_TESTGEN_EMIT_TEXT_H_
 
@@ -7,10 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace recrash {
+#include "agent/base/printable_text.h"
 
-// For a terminal or a log: control, formatting and invalid characters as \n, \x1b, \u202e; all else unchanged.
-std::string PrintableText(std::string_view text);
+namespace recrash {
 
 // For one line of a C++ comment: printable, no comment mark, no trigraph, no backslash at its end; cut to `limit`
 // bytes (0: never) with "..." where something was left out.

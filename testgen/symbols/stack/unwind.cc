@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <span>
 
+#include "agent/base/printable_text.h"
 #include "shadowstack/abi.h"
 
 namespace recrash {
@@ -17,12 +17,6 @@ constexpr int kRsp = 7;
 constexpr int kRip = 16;
 // An 8 MB stack of the smallest frames (16 bytes) has half a million; a larger stack limit deserves room.
 constexpr uint64_t kMaxSteps = 16'000'000;
-
-std::string Hex(uint64_t value) {
-  char text[32];
-  snprintf(text, sizeof(text), "0x%llx", static_cast<unsigned long long>(value));
-  return text;
-}
 
 // `register + offset`, as libdw gives the usual CFA.
 std::optional<CfaRule> AsBaseAndOffset(const Dwarf_Op* ops, size_t count) {
@@ -200,19 +194,19 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
   }
   if (!row.valid) {
     auto caller = StepWithoutCfi(frame, innermost);
-    if (!caller && stopped_.empty()) stopped_ = "no call frame information for " + Hex(frame.pc);
+    if (!caller && stopped_.empty()) stopped_ = "no call frame information for " + HexNumber(frame.pc);
     return caller;
   }
   frame.is_signal_frame = row.is_signal;
   const auto cfa = Cfa(row, frame.registers);
   if (!cfa) {
-    stopped_ = "the frame at " + Hex(frame.pc) + " cannot be computed";
+    stopped_ = "the frame at " + HexNumber(frame.pc) + " cannot be computed";
     return std::nullopt;
   }
   frame.cfa = *cfa;
   const auto sp = frame.registers.sp();
   if (sp && *cfa <= *sp && !row.is_signal) {
-    stopped_ = "the frame at " + Hex(frame.pc) + " does not lead outwards";
+    stopped_ = "the frame at " + HexNumber(frame.pc) + " does not lead outwards";
     return std::nullopt;
   }
   UnwoundFrame caller;
@@ -222,7 +216,7 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
   if (!pc) {
     // Undefined on purpose at the outermost frame; else its memory was not kept.
     if (row.registers[kRip].kind != Rule::Kind::kUndefined)
-      stopped_ = "the stack at " + Hex(*cfa - 8) + " was not kept";
+      stopped_ = "the stack at " + HexNumber(*cfa - 8) + " was not kept";
     return std::nullopt;
   }
   if (*pc == 0) return std::nullopt;

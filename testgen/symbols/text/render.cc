@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "agent/base/printable_text.h"
 #include "testgen/symbols/dwarf/libcxx.h"
 #include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/dwarf/types.h"
 #include "testgen/symbols/text/scalar_text.h"
-#include "testgen/symbols/text/text.h"
 
 namespace recrash {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "agent/base/printable_text.h"
 #include "testgen/symbols/dwarf/debug_info.h"
 #include "testgen/symbols/dwarf/types.h"
-#include "testgen/symbols/text/text.h"
 
 namespace recrash {
 namespace {

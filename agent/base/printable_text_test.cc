@@ -1,0 +1,41 @@
+#include "agent/base/printable_text.h"
+
+#include <gtest/gtest.h>
+
+namespace recrash {
+namespace {
+
+TEST(PrintableText, KeepsWhatPeopleRead) {
+  EXPECT_EQ(PrintableText("Tree::insert(int) – naïve ✓"), "Tree::insert(int) – naïve ✓");
+}
+
+TEST(PrintableText, NamesWhatATerminalWouldObey) {
+  EXPECT_EQ(PrintableText("a\nb\tc\x1b[31m\x07"), "a\\nb\\tc\\x1b[31m\\x07");
+  EXPECT_EQ(PrintableText(std::string("a\0b", 3)), "a\\0b");
+  EXPECT_EQ(PrintableText("\xc2\x9b"), "\\u009b");  // CSI as one C1 character
+}
+
+// CVE-2021-42574: source that reads in another order than it compiles.
+TEST(PrintableText, NamesCharactersThatTurnTheDirection) {
+  EXPECT_EQ(PrintableText("\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b"), "\\u202e\\u2066\\u200b");
+}
+
+TEST(PrintableText, NamesEachByteThatIsNotUtf8) {
+  EXPECT_EQ(PrintableText("\xff"), "\\xff");
+  EXPECT_EQ(PrintableText("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
+  EXPECT_EQ(PrintableText("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // surrogate
+  EXPECT_EQ(PrintableText("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond U+10FFFF
+  EXPECT_EQ(PrintableText("\xe2\x80"), "\\xe2\\x80");                    // cut
+}
+
+TEST(EscapeText, IsForQuotationMarks) {
+  EXPECT_EQ(EscapeText("a\"b\\c\n\t\x01\x7f"), "a\\\"b\\\\c\\n\\t\\x01\\x7f");
+  EXPECT_EQ(EscapeText("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");           // umlauts stay
+  EXPECT_EQ(EscapeText("\xe2\x80\xae"), "\\u202e");                            // right-to-left override
+  EXPECT_EQ(EscapeText("\xc3"), "\\xc3");                                      // cut short
+  EXPECT_EQ(EscapeText("\xc0\xaf\xed\xa0\x80"), "\\xc0\\xaf\\xed\\xa0\\x80");  // overlong, surrogate
+  EXPECT_EQ(EscapeText("'\"", '\''), "\\'\"");
+}
+
+}  // namespace
+}  // namespace recrash
