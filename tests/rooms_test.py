@@ -65,8 +65,7 @@ MOST_FILES = 30
 KNOWN_LARGE = {"shadowstack/pass", "testgen/replay/guest"}
 KNOWN_WITHOUT_README = {
     "agent", "agent/base", "agent/base/signal_safe", "agent/client/watch", "agent/elf", "agent/process", "include", "include/recrash",
-    "integrations", "testgen", "testgen/replay/guest", "testgen/replay/host", "testgen/replay/plan", "testgen/symbols/dwarf",
-    "testgen/symbols/files", "testgen/symbols/stack", "testgen/symbols/text", "testgen/symbols/values"}
+    "integrations", "testgen", "testgen/replay/guest", "testgen/replay/host", "testgen/replay/plan"}
 MOST_LINES = 60
 KNOWN_LONG = {"PlanTables::Write", "WriteReport"}
 FLAT_TABLES = {"OneByteShape", "ExpressionMachine::Step"}
