@@ -1,11 +1,9 @@
 #include "testgen/emit/failure_text.h"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <string_view>
 
@@ -74,19 +72,6 @@ std::string Reduced(std::string_view name) {
 
 }  // namespace
 
-std::string SignalName(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name ? fmt::format("SIG{}", name) : fmt::format("signal {}", signal);
-}
-
-std::string Demangled(const std::string& name) {
-  int status = 0;
-  char* text = ::abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-  std::string out = status == 0 && text ? text : name;
-  std::free(text);
-  return out;
-}
-
 std::string BaseName(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? path : path.substr(slash + 1);
@@ -116,9 +101,9 @@ std::string FailureKindText(const Failure& failure) {
   };
   switch (failure.kind) {
     case FailureKind::kException:
-      return with(
-          "uncaught " + (failure.exception_type.empty() ? std::string("exception") : Demangled(failure.exception_type)),
-          failure.exception_what);
+      return with("uncaught " + (failure.exception_type.empty() ? std::string("exception")
+                                                                : DemangleType(failure.exception_type)),
+                  failure.exception_what);
     case FailureKind::kReported:
       return with("RECRASH_REPORT", failure.reason);
     case FailureKind::kSignal:

@@ -4,14 +4,13 @@
 
 #include <string>
 
+#include "agent/base/readable_name.h"
 #include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
 
-std::string SignalName(int signal);              // "SIGSEGV", "signal 41"
-std::string Demangled(const std::string& name);  // of a type or function; itself when it is not mangled
-std::string BaseName(const std::string& path);   // "greeter.cc"
+std::string BaseName(const std::string& path);  // "greeter.cc"
 
 // "ns::Tree<int>::insert(int) const" as "ns::Tree::insert": no parameters, no template arguments, no unnamed namespace.
 std::string PlainFunction(const std::string& demangled);

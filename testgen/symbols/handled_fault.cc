@@ -1,6 +1,5 @@
 #include "testgen/symbols/handled_fault.h"
 
-#include <string.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 
+#include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/register_order.h"
 #include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/stack/unwind.h"
@@ -82,11 +82,6 @@ std::string NameAt(const Symbols& symbols, uint64_t pc) {
   return info.live.empty() || info.live.back().function.empty() ? "its handler" : info.live.back().function;
 }
 
-std::string SignalText(int signal) {
-  const char* name = sigabbrev_np(signal);
-  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
-}
-
 }  // namespace
 
 std::string GoBackToFault(const Symbols& symbols, Report* report) {
@@ -101,10 +96,10 @@ std::string GoBackToFault(const Symbols& symbols, Report* report) {
     if (!stack[i].is_signal_frame || !sp) continue;
     std::optional<Fault> fault = FaultAt(memory, *sp);
     if (!fault) continue;
-    const std::string note = "the program's own handler of " + SignalText(fault->failure.signal) + ", " +
+    const std::string note = "the program's own handler of " + SignalName(fault->failure.signal) + ", " +
                              NameAt(symbols, stack[i - 1].lookup_pc()) + ", ended it by " +
-                             SignalText(report->failure.signal) + "; what is reproduced is the " +
-                             SignalText(fault->failure.signal);
+                             SignalName(report->failure.signal) + "; what is reproduced is the " +
+                             SignalName(fault->failure.signal);
     fault->registers.fs_base = thread->registers.fs_base;
     thread->registers = std::move(fault->registers);
     report->failure = std::move(fault->failure);

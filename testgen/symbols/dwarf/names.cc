@@ -1,8 +1,5 @@
 #include "testgen/symbols/dwarf/names.h"
 
-#include <cxxabi.h>
-#include <stdlib.h>
-
 #include <cctype>
 #include <vector>
 
@@ -119,17 +116,6 @@ std::string Simplify(std::string_view name, int depth) {
 }
 
 }  // namespace
-
-std::string Demangle(const std::string& linkage_name) {
-  const std::string plain = linkage_name.substr(0, linkage_name.find(".llvm."));
-  if (!plain.starts_with("_Z")) return plain;
-  int status = 0;
-  char* text = abi::__cxa_demangle(plain.c_str(), nullptr, nullptr, &status);
-  if (text == nullptr) return plain;
-  std::string result = text;
-  free(text);
-  return result;
-}
 
 std::string SimplifyName(std::string_view name) {
   return name.size() > kMaxName ? std::string(name) : Simplify(name, 0);

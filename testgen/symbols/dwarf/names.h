@@ -5,16 +5,15 @@
 #include <string>
 #include <string_view>
 
-namespace recrash {
+#include "agent/base/readable_name.h"
 
-// The demangled name; the name itself when it is not mangled. ThinLTO's ".llvm.123" is left out.
-std::string Demangle(const std::string& linkage_name);
+namespace recrash {
 
 // "std::vector<int, std::allocator<int> >" as "std::vector<int>", std::__cxx11::basic_string<char, …> as "std::string",
 // "> >" as ">>". What is left is still C++ that means the same.
 std::string SimplifyName(std::string_view name);
 
-// Demangle, then SimplifyName.
+// Demangled, then simplified.
 std::string ReadableName(const std::string& linkage_name);
 
 }  // namespace recrash

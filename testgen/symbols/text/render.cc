@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "agent/base/printable_text.h"
+#include "agent/base/readable_name.h"
 #include "testgen/symbols/dwarf/libcxx.h"
 #include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/names.h"
