@@ -5,14 +5,14 @@
 
 #include <algorithm>
 
+#include "agent/base/printable_text.h"
+#include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/profile_line.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
-#include "testgen/emit/text.h"
 #include "testgen/suite/load.h"
-#include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/profiled_functions.h"
 
 namespace recrash::cli {
@@ -91,9 +91,8 @@ int ProfileAddCommand(const ProfileArguments& arguments) {
   symbols.max_candidates = 1;  // no arguments are wanted, only the functions
   const Result<Crash> crash = Load(*path, symbols);
   if (!crash) return Fail(crash.error());
-  const Result<Profile> found = FunctionsToWatch(crash->report, crash->backtrace, crash->symbols);
-  if (!found) return Fail(found.error());
-  if (found->functions.empty())
+  const Profile found = FunctionsToWatch(crash->backtrace, *crash->opened);
+  if (found.functions.empty())
     return Fail({Errc::kMissing, path->string() +
                                      ": no function on its stack was compiled by recrash's pass\n"
                                      "build the program with recrash-clang++ -recrash-mode=references+second-chance"});
@@ -101,7 +100,7 @@ int ProfileAddCommand(const ProfileArguments& arguments) {
   if (output.empty()) output = BaseName(crash->report.process.program) + signal_safe::kProfileSuffix;
   Result<Profile> profile = ReadOrEmpty(output);
   if (!profile) return Fail(profile.error());
-  MergeProfile(*found, &*profile);
+  MergeProfile(found, &*profile);
   return Write(*profile, output);
 }
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/base/printable_text.h"
 #include "integrations/cli/json.h"
 #include "integrations/cli/terminal.h"
 #include "integrations/cli/tests.h"
 #include "testgen/emit/failure_text.h"
-#include "testgen/emit/text.h"
 
 namespace recrash::cli {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "agent/base/readable_name.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
@@ -97,13 +98,13 @@ void RunAgain(const Setting& setting, const RunArguments& arguments, const Stand
   if (arguments.once || !WIFSIGNALED(run.result.wait_status) || run.reports.size() != 1) return;
   const Result<Crash> first = Load(*run.reports.begin(), {setting.program.string(), {}, /*max_candidates=*/1});
   if (!first) return;
-  const Result<Profile> watched = FunctionsToWatch(*first);
-  if (!watched || watched->functions.empty()) return;
+  const Profile watched = FunctionsToWatch(*first);
+  if (watched.functions.empty()) return;
   if (!input.Rewind())
     return Note("not run again with its functions watched: what it has read from a pipe is gone; give it a file");
-  const Result<TemporaryProfile> profile = TemporaryProfile::Write(*watched, setting.store.string());
+  const Result<TemporaryProfile> profile = TemporaryProfile::Write(watched, setting.store.string());
   if (!profile) return Note("not run again with its functions watched: " + profile.error().message);
-  const size_t count = watched->functions.size();
+  const size_t count = watched.functions.size();
   Note(fmt::format("running it again, with {} function{} watched from {} entry on (--once: not)", count,
                    count == 1 ? "" : "s", count == 1 ? "its" : "their"));
   ProcessOptions options = setting.options;

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "agent/base/printable_text.h"
+#include "agent/base/readable_name.h"
 #include "agent/report/entry_states.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
-#include "testgen/emit/text.h"
 #include "testgen/suite/load.h"
 
 namespace recrash::cli {

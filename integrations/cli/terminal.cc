@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "testgen/emit/text.h"
+#include "agent/base/printable_text.h"
 
 namespace recrash::cli {
 namespace {

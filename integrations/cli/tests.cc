@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
+#include "agent/base/printable_text.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
-#include "testgen/emit/text.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash::cli {

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <string_view>
 
+#include "agent/base/readable_name.h"
+
 namespace recrash {
 namespace {
 

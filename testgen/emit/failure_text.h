@@ -4,7 +4,6 @@
 
 #include <string>
 
-#include "agent/base/readable_name.h"
 #include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
 

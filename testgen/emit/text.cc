@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "agent/base/printable_text.h"
+
 namespace recrash {
 namespace {
 

@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "agent/base/printable_text.h"
-
 namespace recrash {
 
 // For one line of a C++ comment: printable, no comment mark, no trigraph, no backslash at its end; cut to `limit`

@@ -36,11 +36,10 @@ std::string Absolute(const fs::path& path) { return fs::absolute(path).lexically
 }  // namespace
 
 Result<Suite> Describe(Crash crash) {
-  Result<ReplayData> replay = MakeReplayData(crash.report, crash.backtrace, crash.symbols);
-  if (!replay) return replay.error();
-  if (replay->frames.empty()) return NoCandidates(crash);
-  std::ranges::sort(replay->frames, {}, &ReplayFrame::index);
-  replay->frames = Chosen(replay->frames, crash.symbols.max_candidates);
+  ReplayData replay = MakeReplayData(crash.backtrace, *crash.opened);
+  if (replay.frames.empty()) return NoCandidates(crash);
+  std::ranges::sort(replay.frames, {}, &ReplayFrame::index);
+  replay.frames = Chosen(replay.frames, crash.symbols.max_candidates);
 
   Suite suite;
   suite.report_path = Absolute(crash.path);
@@ -50,9 +49,9 @@ Result<Suite> Describe(Crash crash) {
   suite.program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
   suite.symbols.program = suite.program;
   for (std::string& path : suite.symbols.search_paths) path = Absolute(path);
-  replay->entry_states = EntryStatesFromSnapshots(crash.report, replay->frames);
+  replay.entry_states = EntryStatesFromSnapshots(crash.report, replay.frames);
   suite.report = std::move(crash.report);
-  suite.report.replay = *std::move(replay);
+  suite.report.replay = std::move(replay);
   suite.report.snapshots.reset();  // the folder gets the states of its frames alone
   suite.backtrace = std::move(crash.backtrace);
   suite.failure = FailureText(suite.report, suite.backtrace);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "testgen/emit/text.h"
+#include "agent/base/printable_text.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {

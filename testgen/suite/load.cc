@@ -21,8 +21,14 @@ Result<Crash> LoadReport(const fs::path& path, const SymbolOptions& symbols) {
   if (gone) crash.bytes = 0;
   crash.symbols = symbols;
   crash.report = *std::move(report);
-  const std::string handled = GoBackToFault(symbols, &crash.report);
-  Result<Backtrace> backtrace = ReadBacktrace(crash.report, symbols);
+  Result<Symbols> opened = Symbols::Open(crash.report, symbols);
+  if (!opened) {
+    crash.no_backtrace = opened.error();
+    return crash;
+  }
+  crash.opened = *std::move(opened);
+  const std::string handled = GoBackToFault(*crash.opened, &crash.report);
+  Result<Backtrace> backtrace = ReadBacktrace(crash.report, *crash.opened);
   if (backtrace) {
     crash.backtrace = *std::move(backtrace);
     if (!handled.empty()) crash.backtrace.notes.push_back(handled);

@@ -18,6 +18,7 @@ struct Crash {
   std::string name;    // the file's, without .rcr
   uint64_t bytes = 0;  // of the file
   SymbolOptions symbols;
+  std::optional<Symbols> opened;  // by `symbols`, for all who read symbols of this crash
   Report report;
   Backtrace backtrace;
   std::optional<Error> no_backtrace;  // why `backtrace` is empty

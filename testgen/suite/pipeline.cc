@@ -88,7 +88,8 @@ Status Pipeline::LoadTests() {
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
-  Result<Backtrace> backtrace = ReadBacktrace(suite_.report, suite_.symbols);
+  const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
+  Result<Backtrace> backtrace = symbols ? ReadBacktrace(suite_.report, *symbols) : symbols.error();
   if (!backtrace && same_build_) return backtrace.error();
   suite_.backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(*suite_.report.replay);
   return Ok{};

@@ -4,11 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/printable_text.h"
+#include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/profile_line.h"
 #include "shadowstack/modes.h"
 #include "testgen/emit/failure_text.h"
-#include "testgen/emit/text.h"
-#include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/profiled_functions.h"
 
 namespace recrash {
@@ -39,10 +39,10 @@ bool StandardInput::Rewind() const {
   return !is_pipe_ && (offset_ < 0 || lseek(STDIN_FILENO, offset_, SEEK_SET) == offset_);
 }
 
-Result<Profile> FunctionsToWatch(const Crash& crash) {
+Profile FunctionsToWatch(const Crash& crash) {
   const abi::ModeTraits* const mode = abi::ModeNamed(crash.report.process.mode);
   if (mode == nullptr || !mode->by_profile) return Profile();
-  return FunctionsToWatch(crash.report, crash.backtrace, crash.symbols);
+  return FunctionsToWatch(crash.backtrace, *crash.opened);
 }
 
 Result<TemporaryProfile> TemporaryProfile::Write(const Profile& profile, const std::string& folder) {

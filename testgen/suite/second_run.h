@@ -25,7 +25,7 @@ class StandardInput {
 };
 
 // The functions on the crash's stack that can be watched; none when the program was not built for that.
-Result<Profile> FunctionsToWatch(const Crash& crash);
+Profile FunctionsToWatch(const Crash& crash);
 
 // A file for one run, gone with it.
 class TemporaryProfile {

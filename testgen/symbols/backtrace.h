@@ -33,18 +33,6 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
 // What a replay of `frames` needs beside the report: the frames, the failing place, and the program's own image.
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols);
 
-// These open the symbols once more, for callers that do not hold any yet.
-inline Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& options) {
-  const Result<Symbols> symbols = Symbols::Open(report, options);
-  return symbols ? ReadBacktrace(report, *symbols) : symbols.error();
-}
-inline Result<ReplayData> MakeReplayData(const Report& report, const Backtrace& backtrace,
-                                         const SymbolOptions& options) {
-  const Result<Symbols> symbols = Symbols::Open(report, options);
-  if (!symbols) return symbols.error();
-  return MakeReplayData(backtrace, *symbols);
-}
-
 }  // namespace recrash
 
 #endif  // RECRASH_TESTGEN_SYMBOLS_BACKTRACE_H_

@@ -16,12 +16,6 @@ namespace recrash {
 // so, else empty.
 std::string GoBackToFault(const Symbols& symbols, Report* report);
 
-// Opens the symbols once more, for callers that do not hold any yet.
-inline std::string GoBackToFault(const SymbolOptions& options, Report* report) {
-  const Result<Symbols> symbols = Symbols::Open(*report, options);
-  return symbols ? GoBackToFault(*symbols, report) : "";
-}
-
 }  // namespace recrash
 
 #endif  // RECRASH_TESTGEN_SYMBOLS_HANDLED_FAULT_H_

@@ -12,14 +12,6 @@ namespace recrash {
 // build without second chance are named for the next one.
 Profile FunctionsToWatch(const Backtrace& backtrace, const Symbols& symbols);
 
-// Opens the symbols once more, for callers that do not hold any yet.
-inline Result<Profile> FunctionsToWatch(const Report& report, const Backtrace& backtrace,
-                                        const SymbolOptions& options) {
-  const Result<Symbols> symbols = Symbols::Open(report, options);
-  if (!symbols) return symbols.error();
-  return FunctionsToWatch(backtrace, *symbols);
-}
-
 }  // namespace recrash
 
 #endif  // RECRASH_TESTGEN_SYMBOLS_PROFILED_FUNCTIONS_H_

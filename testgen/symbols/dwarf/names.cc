@@ -3,6 +3,8 @@
 #include <cctype>
 #include <vector>
 
+#include "agent/base/readable_name.h"
+
 namespace recrash {
 namespace {
 

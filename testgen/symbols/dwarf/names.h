@@ -5,8 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "agent/base/readable_name.h"
-
 namespace recrash {
 
 // "std::vector<int, std::allocator<int> >" as "std::vector<int>", std::__cxx11::basic_string<char, …> as "std::string",
