@@ -39,12 +39,12 @@ Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> 
     place.line = first->line;
     place.pc = frame.pc;
     for (const UnwoundFrame& unwound : stack)
-      if (unwound.lookup_pc() == frame.pc.value) {
-        place.pc = {unwound.pc};
+      if (unwound.lookup_pc() == frame.pc) {
+        place.pc = unwound.pc;
         break;
       }
     place.function_start = frame.entry;
-    if (const auto& range = code.At(frame.pc.value).range) place.function_size = range->size;
+    if (const auto& range = code.At(frame.pc).range) place.function_size = range->size;
     return place;
   }
   return place;
@@ -73,7 +73,7 @@ class Describer {
   const UnwoundFrame& At(size_t i) const;
   std::vector<Frame> FramesAt(size_t i);
   // Frames at an address: the function, and what is inlined there.
-  uint64_t CountAt(uint64_t pc) { return std::max<size_t>(code_.At(pc).live.size(), 1); }
+  uint64_t CountAt(TargetAddress pc) { return std::max<size_t>(code_.At(pc).live.size(), 1); }
   uint64_t CountSkipped(size_t begin, size_t end);
 
   const UnwoundStack& unwound_;

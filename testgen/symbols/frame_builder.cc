@@ -51,7 +51,7 @@ void ReadAtPc(ValueReader& values, size_t index, const CodeInfo& code, const Par
 
 Frame FrameBuilder::Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) const {
   Frame frame;
-  frame.pc = {unwound.lookup_pc()};
+  frame.pc = unwound.lookup_pc();
   frame.is_signal_frame = unwound.is_signal_frame;
   if (code.module != nullptr) frame.module = code.module->module->path;
   if (live != nullptr) {
@@ -64,8 +64,8 @@ Frame FrameBuilder::Describe(const UnwoundFrame& unwound, const CodeInfo& code, 
     frame.inlined = live->inlined;
   }
   frame.own = code.module != nullptr && code.module->own && !IsToolFunction(frame.linkage_name);
-  frame.entry = {code.entry};
-  if (!frame.inlined && unwound.cfa != 0) frame.entry_sp = {unwound.cfa - 8};
+  frame.entry = code.entry;
+  if (!frame.inlined && unwound.cfa.value != 0) frame.entry_sp = unwound.cfa - 8;
   return frame;
 }
 
@@ -79,8 +79,8 @@ void FrameBuilder::Render(const CodeInfo& code, const ParameterInfo& info, Param
     parameter.rendered = renderer_.Parameter(*code.debug, *info.type, parameter.bytes);
     return;
   }
-  uint64_t address = 0;
-  std::memcpy(&address, parameter.bytes.data(), sizeof(address));
+  TargetAddress address;
+  std::memcpy(&address, parameter.bytes.data(), sizeof address);
   parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, address);
 }
 
@@ -163,7 +163,7 @@ void FrameBuilder::AddStreams(const CodeInfo& code, const LiveFunction& live, Fr
       return candidate.parameter == parameter.number && candidate.source_offset == 0 && candidate.size == 8;
     });
     if (word == frame.words.end()) continue;
-    uint64_t address = 0;
+    TargetAddress address;
     std::memcpy(&address, word->bytes.data(), sizeof address);
     if (auto stream = StreamOf(*code.debug, *info.type, address, memory_)) {
       stream->parameter = parameter.number;

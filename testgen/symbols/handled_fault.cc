@@ -37,11 +37,11 @@ bool IsFault(const siginfo_t& info) {
 }
 
 // The fault whose context lies at `address`, if one does.
-std::optional<Fault> FaultAt(const ReportMemory& memory, uint64_t address) {
+std::optional<Fault> FaultAt(const ReportMemory& memory, TargetAddress address) {
   siginfo_t info;
   gregset_t words;
   uint64_t fpu = 0;
-  const auto read = [&](uint64_t at, void* out, size_t size) {
+  const auto read = [&](TargetAddress at, void* out, size_t size) {
     return memory.Read(at, {static_cast<uint8_t*>(out), size});
   };
   if (!read(address + kContextSize, &info, sizeof info) || !IsFault(info) ||
@@ -53,7 +53,7 @@ std::optional<Fault> FaultAt(const ReportMemory& memory, uint64_t address) {
   fault.registers.eflags = static_cast<uint64_t>(words[REG_EFL]);
   std::vector<uint8_t> fxsave(kFxsaveSize);
   if (read(address + offsetof(ucontext_t, uc_mcontext.fpregs), &fpu, sizeof fpu) && fpu &&
-      read(fpu, fxsave.data(), fxsave.size())) {
+      read({fpu}, fxsave.data(), fxsave.size())) {
     fault.registers.fxsave = std::move(fxsave);
   }
   fault.failure.kind = FailureKind::kSignal;
@@ -70,14 +70,14 @@ bool MayHoldFault(const Report& report, const ReportMemory& memory, uint64_t sp)
   if (!stack) return false;
   const uint64_t end = std::min(stack->end.value, sp + kMostSearched);
   for (uint64_t at = sp & ~(kWord - 1); at + kContextSize < end; at += kWord) {
-    const std::optional<uint64_t> number = memory.ReadNumber(at + kContextSize, sizeof(int32_t));
+    const std::optional<uint64_t> number = memory.ReadNumber({at + kContextSize}, sizeof(int32_t));
     if (!number || (*number != SIGSEGV && *number != SIGBUS && *number != SIGFPE && *number != SIGILL)) continue;
-    if (FaultAt(memory, at)) return true;
+    if (FaultAt(memory, {at})) return true;
   }
   return false;
 }
 
-std::string NameAt(const Symbols& symbols, uint64_t pc) {
+std::string NameAt(const Symbols& symbols, TargetAddress pc) {
   const CodeInfo& info = symbols.code().At(pc);
   return info.live.empty() || info.live.back().function.empty() ? "its handler" : info.live.back().function;
 }
@@ -94,7 +94,7 @@ std::string GoBackToFault(const Symbols& symbols, Report* report) {
   for (size_t i = stack.size(); i-- > 1;) {  // the outermost came first
     const std::optional<uint64_t> sp = stack[i].registers.sp();
     if (!stack[i].is_signal_frame || !sp) continue;
-    std::optional<Fault> fault = FaultAt(memory, *sp);
+    std::optional<Fault> fault = FaultAt(memory, {*sp});
     if (!fault) continue;
     const std::string note = "the program's own handler of " + SignalName(fault->failure.signal) + ", " +
                              NameAt(symbols, stack[i - 1].lookup_pc()) + ", ended it by " +

@@ -29,7 +29,7 @@ std::optional<std::vector<uint8_t>> PieceBytes(const Piece& piece, size_t size, 
       return RegisterBytes(piece.number, size, context);
     case Piece::Kind::kMemory: {
       std::vector<uint8_t> bytes(size);
-      if (!context.memory->Read(piece.number, bytes)) return std::nullopt;
+      if (!context.memory->Read({piece.number}, bytes)) return std::nullopt;
       return bytes;
     }
     case Piece::Kind::kValue: {

@@ -172,7 +172,7 @@ bool ExpressionMachine::Unary(const Dwarf_Op& op) {
   if (!value) return false;
   if (op.atom == DW_OP_deref || op.atom == DW_OP_deref_size) {
     const uint64_t size = op.atom == DW_OP_deref ? 8 : op.number;
-    return PushOptional(context_.memory->ReadNumber(value->bits, size));
+    return PushOptional(context_.memory->ReadNumber({value->bits}, size));
   }
   stack_.push_back(Calculate(op.atom, *value, op.number));
   return true;
@@ -226,7 +226,7 @@ bool ExpressionMachine::Typed(const Dwarf_Op& op) {
     case DW_OP_GNU_deref_type: {
       const auto address = Pop();
       if (!address) return false;
-      const auto bits = context_.memory->ReadNumber(address->bits, op.number);
+      const auto bits = context_.memory->ReadNumber({address->bits}, op.number);
       return bits && PushTyped(*bits, op);
     }
     case DW_OP_const_type:

@@ -19,32 +19,32 @@ class ReportMemory {
   ReportMemory(const Report& report, ModuleSet* modules) : report_(report), modules_(modules) {}
 
   void Overlay(TargetAddress address, std::span<const uint8_t> bytes) {
-    overlay_address_ = address.value;
+    overlay_address_ = address;
     overlay_ = bytes;
   }
 
-  bool Read(uint64_t address, std::span<uint8_t> out) const {
+  bool Read(TargetAddress address, std::span<uint8_t> out) const {
     if (out.empty()) return true;
     if (!overlay_.empty() && address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&
         out.size() <= overlay_.size() - (address - overlay_address_)) {
       std::memcpy(out.data(), overlay_.data() + (address - overlay_address_), out.size());
       return true;
     }
-    return report_.Read({address}, out) || (modules_ != nullptr && modules_->ReadFile({address}, out));
+    return report_.Read(address, out) || (modules_ != nullptr && modules_->ReadFile(address, out));
   }
 
   // `size` bytes as a number, little-endian; at most eight.
-  std::optional<uint64_t> ReadNumber(uint64_t address, size_t size) const {
+  std::optional<uint64_t> ReadNumber(TargetAddress address, size_t size) const {
     uint64_t value = 0;
     if (size > sizeof(value) || !Read(address, {reinterpret_cast<uint8_t*>(&value), size})) return std::nullopt;
     return value;
   }
-  std::optional<uint64_t> ReadWord(uint64_t address) const { return ReadNumber(address, 8); }
+  std::optional<uint64_t> ReadWord(TargetAddress address) const { return ReadNumber(address, 8); }
 
  private:
   const Report& report_;
   ModuleSet* modules_;
-  uint64_t overlay_address_ = 0;
+  TargetAddress overlay_address_;
   std::span<const uint8_t> overlay_;
 };
 

@@ -48,7 +48,7 @@ bool IsNamed(Dwarf_Die& target, const CodeInfo& callee, const ExpressionContext&
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
   // A constructor's DIE names one of its variants, the symbol another: the place tells.
   Dwarf_Addr entry = 0;
-  return dwarf_entrypc(&target, &entry) == 0 && entry + context.bias == callee.entry;
+  return dwarf_entrypc(&target, &entry) == 0 && entry + context.bias == callee.entry.value;
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& 
   if (dwarf_getlocation(&attribute, &ops, &count) != 0) return Leads::kElsewhere;
   const auto address = EvaluateNumber(ops, count, inner);
   if (!address) return Leads::kPerhaps;
-  return *address == callee.entry ? Leads::kStraight : Leads::kElsewhere;
+  return *address == callee.entry.value ? Leads::kStraight : Leads::kElsewhere;
 }
 
 std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& place) {

@@ -79,31 +79,31 @@ std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
   return parameters;
 }
 
-const std::optional<Dwarf_Die>& CodeReader::CallSiteAt(uint64_t return_address) {
+const std::optional<Dwarf_Die>& CodeReader::CallSiteAt(TargetAddress return_address) {
   const auto known = call_sites_.find(return_address);
   if (known != call_sites_.end()) return known->second;
   const CodeInfo& code = At(return_address - 1);
   std::optional<Dwarf_Die> site;
-  if (code.scopes) site = FindCallSite(code.scopes->function, return_address - code.module->bias());
+  if (code.scopes) site = FindCallSite(code.scopes->function, return_address.value - code.module->bias());
   return call_sites_.emplace(return_address, site).first->second;
 }
 
-const CodeInfo& CodeReader::At(uint64_t address) {
+const CodeInfo& CodeReader::At(TargetAddress address) {
   auto& slot = known_[address];
   if (slot == nullptr) slot = Read(address);
   return *slot;
 }
 
-std::unique_ptr<CodeInfo> CodeReader::Read(uint64_t address) {
+std::unique_ptr<CodeInfo> CodeReader::Read(TargetAddress address) {
   auto info = std::make_unique<CodeInfo>();
-  info->module = modules_.Find({address});
+  info->module = modules_.Find(address);
   if (info->module == nullptr) return info;
   info->debug = debug_.Of(*info->module);
   info->map = &maps_.Of(*info->module);
-  const uint64_t offset = address - info->module->bias();
+  const uint64_t offset = address.value - info->module->bias();
   info->range = info->module->names->FunctionAt(offset);
   if (!info->range && info->module->names != info->module->image) info->range = info->module->image->FunctionAt(offset);
-  if (info->range) info->entry = info->range->start + info->module->bias();
+  if (info->range) info->entry = {info->range->start + info->module->bias()};
   if (info->debug != nullptr) ReadDebug(*info, offset);
 
   if (info->live.empty() && info->range && !info->range->names.empty()) {
@@ -124,7 +124,7 @@ void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
   if (!info.scopes) return;
   CodeScopes& scopes = *info.scopes;
   // gcc splits cold parts off: "f.cold" is still f, and is entered where f is.
-  if (scopes.entry != 0) info.entry = scopes.entry + info.module->bias();
+  if (scopes.entry != 0) info.entry = {scopes.entry + info.module->bias()};
 
   SourceLine at = debug.LineAt(scopes.unit, offset).value_or(SourceLine{});
   const auto add = [&](Dwarf_Die die, bool inlined) {

@@ -6,10 +6,10 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "testgen/symbols/dwarf/debug_info.h"
@@ -42,7 +42,7 @@ struct CodeInfo {
   DebugInfo* debug = nullptr;          // of the module; null when it has none
   const RecordMap* map = nullptr;      // of the module
   std::optional<FunctionRange> range;  // addresses in the file
-  uint64_t entry = 0;                  // of the process; 0 when not known
+  TargetAddress entry;                 // 0 when not known
   std::optional<CodeScopes> scopes;
   std::vector<LiveFunction> live;  // innermost first; the last is the one out of line. Empty without a function
   std::vector<uint64_t> hashes;    // of the function's names
@@ -51,19 +51,19 @@ struct CodeInfo {
 class CodeReader {
  public:
   explicit CodeReader(ModuleSet& modules) : modules_(modules), maps_(modules) {}
-  const CodeInfo& At(uint64_t address);
+  const CodeInfo& At(TargetAddress address);
   // The call that returns to an address of the process.
-  const std::optional<Dwarf_Die>& CallSiteAt(uint64_t return_address);
+  const std::optional<Dwarf_Die>& CallSiteAt(TargetAddress return_address);
 
  private:
-  std::unique_ptr<CodeInfo> Read(uint64_t address);
+  std::unique_ptr<CodeInfo> Read(TargetAddress address);
   void ReadDebug(CodeInfo& info, uint64_t offset);
 
   ModuleSet& modules_;
   DebugInfos debug_;
   RecordMaps maps_;
-  std::unordered_map<uint64_t, std::unique_ptr<CodeInfo>> known_;
-  std::unordered_map<uint64_t, std::optional<Dwarf_Die>> call_sites_;
+  std::map<TargetAddress, std::unique_ptr<CodeInfo>> known_;
+  std::map<TargetAddress, std::optional<Dwarf_Die>> call_sites_;
 };
 
 // The parameters in the order of the source. The numbers are those of the declaration: an optimised instance may leave

@@ -75,39 +75,40 @@ bool Unwinder::ReadRow(Dwarf_CFI* cfi, uint64_t address, Row& row) {
   return row.valid;
 }
 
-Unwinder::Row Unwinder::ReadRow(uint64_t pc) {
+Unwinder::Row Unwinder::ReadRow(TargetAddress pc) {
   Row row;
-  LoadedModule* module = modules_.Find({pc});
+  LoadedModule* module = modules_.Find(pc);
   if (module == nullptr) return row;
-  const uint64_t address = pc - module->bias();
+  const uint64_t address = pc.value - module->bias();
   if (ReadRow(module->image->eh_frame(), address, row)) return row;
   for (const auto& file : module->files)
     if (ReadRow(file->debug_frame(), address, row)) break;
   return row;
 }
 
-const Unwinder::Row& Unwinder::RowAt(uint64_t pc) {
-  const auto known = rows_.find(pc);
-  return known != rows_.end() ? known->second : rows_.emplace(pc, ReadRow(pc)).first->second;
+const Unwinder::Row& Unwinder::RowAt(TargetAddress pc) {
+  const auto known = rows_.find(pc.value);
+  return known != rows_.end() ? known->second : rows_.emplace(pc.value, ReadRow(pc)).first->second;
 }
 
-std::optional<CfaRule> Unwinder::CfaAt(uint64_t pc) {
+std::optional<CfaRule> Unwinder::CfaAt(TargetAddress pc) {
   const Row& row = RowAt(pc);
   return row.valid && row.cfa_ops.empty() ? std::optional(row.cfa) : std::nullopt;
 }
 
-std::optional<uint64_t> Unwinder::Cfa(const Row& row, const RegisterFile& registers) const {
+std::optional<TargetAddress> Unwinder::Cfa(const Row& row, const RegisterFile& registers) const {
   if (!row.cfa_ops.empty()) {
     ExpressionContext context;
     context.memory = &memory_;
     context.registers = &registers;
-    return EvaluateNumber(row.cfa_ops.data(), row.cfa_ops.size(), context);
+    const auto cfa = EvaluateNumber(row.cfa_ops.data(), row.cfa_ops.size(), context);
+    return cfa ? std::optional(TargetAddress{*cfa}) : std::nullopt;
   }
   const auto base = registers.Get(static_cast<uint64_t>(row.cfa.base));
-  return base ? std::optional(*base + row.cfa.offset) : std::nullopt;
+  return base ? std::optional(TargetAddress{*base + row.cfa.offset}) : std::nullopt;
 }
 
-std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, uint64_t cfa,
+std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, TargetAddress cfa,
                                           const RegisterFile& registers) const {
   switch (rule.kind) {
     case Rule::Kind::kUndefined:
@@ -117,14 +118,14 @@ std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, uint64_t
     case Rule::Kind::kAtCfa:
       return memory_.ReadWord(cfa + rule.offset);
     case Rule::Kind::kCfaPlus:
-      return cfa + rule.offset;
+      return (cfa + rule.offset).value;
     case Rule::Kind::kExpression:
       break;
   }
   ExpressionContext context;
   context.memory = &memory_;
   context.registers = &registers;
-  context.cfa = cfa;
+  context.cfa = cfa.value;
   const auto location = EvaluateLocation(rule.ops.data(), rule.ops.size(), context);
   if (!location) return std::nullopt;
   const auto bytes = ReadLocation(*location, 8, context);
@@ -134,11 +135,11 @@ std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, uint64_t
   return value;
 }
 
-bool Unwinder::IsCode(uint64_t address) {
-  LoadedModule* module = modules_.Find({address});
+bool Unwinder::IsCode(TargetAddress address) {
+  LoadedModule* module = modules_.Find(address);
   if (module == nullptr) return false;
   for (const ElfSegment& segment : module->image->segments())
-    if (segment.executable && address - module->bias() - segment.address < segment.memory_size) return true;
+    if (segment.executable && address.value - module->bias() - segment.address < segment.memory_size) return true;
   return false;
 }
 
@@ -150,9 +151,9 @@ std::optional<UnwoundFrame> Unwinder::StepWithoutCfi(const UnwoundFrame& frame, 
   UnwoundFrame caller;
   caller.registers = frame.registers;
   if (innermost && sp) {
-    const auto target = memory_.ReadWord(*sp);
-    if (target && IsCode(*target)) {
-      caller.pc = *target;
+    const auto target = memory_.ReadWord({*sp});
+    if (target && IsCode({*target})) {
+      caller.pc = {*target};
       caller.registers.Set(kRsp, *sp + 8);
       caller.registers.Set(kRip, *target);
       return caller;
@@ -160,21 +161,21 @@ std::optional<UnwoundFrame> Unwinder::StepWithoutCfi(const UnwoundFrame& frame, 
   }
   const auto base = frame.registers.Get(kRbp);
   if (!base || !sp || *base < *sp || *base % 8 != 0) return std::nullopt;
-  const auto target = memory_.ReadWord(*base + 8);
-  const auto outer_base = memory_.ReadWord(*base);
-  if (!target || !outer_base || !IsCode(*target)) return std::nullopt;
+  const auto target = memory_.ReadWord({*base + 8});
+  const auto outer_base = memory_.ReadWord({*base});
+  if (!target || !outer_base || !IsCode({*target})) return std::nullopt;
   RegisterFile registers;  // what the unknown function saved, and where, is not known
   registers.Set(kRbp, *outer_base);
   registers.Set(kRsp, *base + 16);
   registers.Set(kRip, *target);
   caller.registers = registers;
-  caller.pc = *target;
+  caller.pc = {*target};
   return caller;
 }
 
 // A patched entry jumps back to its prefix and from there to its stub. A signal may come in between, where there is no
 // call frame information: all is still as at the entry.
-bool Unwinder::IsEntryPrefix(uint64_t pc) {
+bool Unwinder::IsEntryPrefix(TargetAddress pc) {
   constexpr size_t kJump = 5;  // what the patch writes over the prefix
   uint8_t rest[sizeof abi::kEntryPrefix - kJump];
   return memory_.Read(pc + kJump, rest) && std::ranges::equal(rest, std::span(abi::kEntryPrefix).subspan(kJump)) &&
@@ -182,7 +183,7 @@ bool Unwinder::IsEntryPrefix(uint64_t pc) {
 }
 
 std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) {
-  if (frame.exact && IsEntryPrefix(frame.pc)) frame.pc += abi::kEntryPrefixSize;
+  if (frame.exact && IsEntryPrefix(frame.pc)) frame.pc = frame.pc + abi::kEntryPrefixSize;
   // A return address may be the next function's first byte. The signal trampoline's own is found either way: libc lets
   // its information start one byte early.
   const Row& row = RowAt(frame.exact ? frame.pc : frame.pc - 1);
@@ -194,19 +195,19 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
   }
   if (!row.valid) {
     auto caller = StepWithoutCfi(frame, innermost);
-    if (!caller && stopped_.empty()) stopped_ = "no call frame information for " + HexNumber(frame.pc);
+    if (!caller && stopped_.empty()) stopped_ = "no call frame information for " + HexNumber(frame.pc.value);
     return caller;
   }
   frame.is_signal_frame = row.is_signal;
   const auto cfa = Cfa(row, frame.registers);
   if (!cfa) {
-    stopped_ = "the frame at " + HexNumber(frame.pc) + " cannot be computed";
+    stopped_ = "the frame at " + HexNumber(frame.pc.value) + " cannot be computed";
     return std::nullopt;
   }
   frame.cfa = *cfa;
   const auto sp = frame.registers.sp();
-  if (sp && *cfa <= *sp && !row.is_signal) {
-    stopped_ = "the frame at " + HexNumber(frame.pc) + " does not lead outwards";
+  if (sp && cfa->value <= *sp && !row.is_signal) {
+    stopped_ = "the frame at " + HexNumber(frame.pc.value) + " does not lead outwards";
     return std::nullopt;
   }
   UnwoundFrame caller;
@@ -216,11 +217,11 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
   if (!pc) {
     // Undefined on purpose at the outermost frame; else its memory was not kept.
     if (row.registers[kRip].kind != Rule::Kind::kUndefined)
-      stopped_ = "the stack at " + HexNumber(*cfa - 8) + " was not kept";
+      stopped_ = "the stack at " + HexNumber(cfa->value - 8) + " was not kept";
     return std::nullopt;
   }
   if (*pc == 0) return std::nullopt;
-  caller.pc = *pc;
+  caller.pc = {*pc};
   caller.exact = row.is_signal;
   return caller;
 }
@@ -232,7 +233,7 @@ UnwoundStack Unwinder::Walk(const RegisterFile& start, bool exact, size_t limit)
   std::deque<UnwoundFrame> outer;
   UnwoundFrame frame;
   frame.registers = start;
-  frame.pc = start.pc().value_or(0);
+  frame.pc = {start.pc().value_or(0)};
   frame.exact = exact;
   uint64_t steps = 0;
   for (bool more = true; more && steps < kMaxSteps; ++steps) {

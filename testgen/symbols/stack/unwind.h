@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -23,21 +24,21 @@ namespace recrash {
 
 struct UnwoundFrame {
   RegisterFile registers;  // as they are at pc in this frame; callers know the callee-saved ones only
-  uint64_t pc = 0;         // the failing instruction, or the address that the callee returns to
+  TargetAddress pc;        // the failing instruction, or the address that the callee returns to
   bool exact = false;      // pc is an instruction that was about to run, not a return address
   bool is_signal_frame = false;
-  uint64_t cfa = 0;  // 0 when there is no call frame information for pc
+  TargetAddress cfa;  // 0 when there is no call frame information for pc
 
   // An address inside the instruction that this frame is at. A return address is the instruction after the call and may
   // belong to the next line, or to the next function when the call does not return; one byte back is inside the call.
-  uint64_t lookup_pc() const { return exact || is_signal_frame ? pc : pc - 1; }
+  TargetAddress lookup_pc() const { return exact || is_signal_frame ? pc : pc - 1; }
 };
 
 struct UnwoundStack {
   std::vector<UnwoundFrame> inner;
   std::vector<UnwoundFrame> outer;  // beyond the limit: the outermost ones
   // Between the two: how often each lookup_pc() stands there.
-  std::unordered_map<uint64_t, uint64_t> skipped;
+  std::map<TargetAddress, uint64_t> skipped;
   std::vector<std::string> notes;
 };
 
@@ -54,7 +55,7 @@ class Unwinder {
   // At most `limit` frames: half from each end of a deeper stack.
   UnwoundStack Walk(const RegisterFile& start, bool exact, size_t limit);
   // The rule at an address of the process; nothing when it is more than a register and an offset.
-  std::optional<CfaRule> CfaAt(uint64_t pc);
+  std::optional<CfaRule> CfaAt(TargetAddress pc);
 
  private:
   struct Rule {
@@ -71,21 +72,21 @@ class Unwinder {
     std::vector<Rule> registers;
   };
 
-  const Row& RowAt(uint64_t pc);
-  Row ReadRow(uint64_t pc);
+  const Row& RowAt(TargetAddress pc);
+  Row ReadRow(TargetAddress pc);
   static bool ReadRow(Dwarf_CFI* cfi, uint64_t address, Row& row);
   static Rule ReadRule(Dwarf_Frame* frame, int number);
-  std::optional<uint64_t> Cfa(const Row& row, const RegisterFile& registers) const;
-  std::optional<uint64_t> Recover(const Rule& rule, int number, uint64_t cfa, const RegisterFile& registers) const;
+  std::optional<TargetAddress> Cfa(const Row& row, const RegisterFile& registers) const;
+  std::optional<uint64_t> Recover(const Rule& rule, int number, TargetAddress cfa, const RegisterFile& registers) const;
   // The caller's registers; nothing at the end of the stack. Fills in what the walk learns of `frame` itself.
   std::optional<UnwoundFrame> Step(UnwoundFrame& frame, bool innermost);
   std::optional<UnwoundFrame> StepWithoutCfi(const UnwoundFrame& frame, bool innermost);
-  bool IsCode(uint64_t address);
-  bool IsEntryPrefix(uint64_t pc);
+  bool IsCode(TargetAddress address);
+  bool IsEntryPrefix(TargetAddress pc);
 
   ModuleSet& modules_;
   const ReportMemory& memory_;
-  std::unordered_map<uint64_t, Row> rows_;
+  std::unordered_map<uint64_t, Row> rows_;  // by pc: a deep recursion asks millions of times
   std::string stopped_;
 };
 

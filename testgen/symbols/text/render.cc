@@ -49,7 +49,7 @@ std::string Renderer::Parameter(DebugInfo& debug, Dwarf_Die type, std::span<cons
   return Take();
 }
 
-std::string Renderer::ObjectAt(DebugInfo& debug, Dwarf_Die type, uint64_t address) {
+std::string Renderer::ObjectAt(DebugInfo& debug, Dwarf_Die type, TargetAddress address) {
   debug_ = &debug;
   Pointee(type, address, 0);
   return Take();
@@ -63,10 +63,10 @@ void Renderer::Value(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) 
     case TypeKind::kEnum:
       return Add(EnumText(*debug_, resolved, bytes));
     case TypeKind::kPointer:
-      return Pointer(resolved, ToUnsigned(bytes), depth);
+      return Pointer(resolved, {ToUnsigned(bytes)}, depth);
     case TypeKind::kReference:
     case TypeKind::kRvalueReference:
-      return Reference(resolved, ToUnsigned(bytes), depth);
+      return Reference(resolved, {ToUnsigned(bytes)}, depth);
     case TypeKind::kClass:
       return Object(resolved, bytes, depth);
     case TypeKind::kArray:
@@ -78,24 +78,24 @@ void Renderer::Value(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) 
   }
 }
 
-void Renderer::Pointer(Dwarf_Die pointer, uint64_t address, int depth) {
-  if (address == 0) return Add("nullptr");
+void Renderer::Pointer(Dwarf_Die pointer, TargetAddress address, int depth) {
+  if (address.value == 0) return Add("nullptr");
   const auto target = TypeOf(pointer);
-  if (!target) return Add(HexNumber(address));
+  if (!target) return Add(HexNumber(address.value));
   if (IsChar(*target) && Text(address)) return;
   const TypeKind kind = KindOf(*target);
   if (kind == TypeKind::kFunction && FunctionName(address)) return;
   if (kind == TypeKind::kClass && depth == 0) return Pointee(*target, address, depth);
-  Add(HexNumber(address));
+  Add(HexNumber(address.value));
 }
 
-void Renderer::Reference(Dwarf_Die reference, uint64_t address, int depth) {
+void Renderer::Reference(Dwarf_Die reference, TargetAddress address, int depth) {
   const auto target = TypeOf(reference);
-  if (!target || depth > 0) return Add(HexNumber(address));
+  if (!target || depth > 0) return Add(HexNumber(address.value));
   Pointee(*target, address, depth);
 }
 
-void Renderer::Pointee(Dwarf_Die target, uint64_t address, int depth) {
+void Renderer::Pointee(Dwarf_Die target, TargetAddress address, int depth) {
   Dwarf_Die type = ResolveType(*debug_, target);
   if (KindOf(type) == TypeKind::kClass) {
     if (const auto dynamic = DynamicType(type, address)) {
@@ -111,16 +111,16 @@ void Renderer::Pointee(Dwarf_Die target, uint64_t address, int depth) {
   std::vector<uint8_t> bytes(std::min(size, kMaxObject));
   uint8_t probe = 0;
   if (size == 0 && AttributeFlag(type, DW_AT_declaration))
-    return Add(SpellType(*debug_, type) + " at " + HexNumber(address));  // only declared in all of the program
+    return Add(SpellType(*debug_, type) + " at " + HexNumber(address.value));  // only declared in all of the program
   if (size == 0 ? !memory_.Read(address, {&probe, 1}) : !memory_.Read(address, bytes)) {
     if (KindOf(type) == TypeKind::kFunction && FunctionName(address)) return;
     const bool is_mapped = memory_.Read(address, {&probe, 1});
-    return Add(HexNumber(address) + (is_mapped ? "" : ", not mapped or not kept"));
+    return Add(HexNumber(address.value) + (is_mapped ? "" : ", not mapped or not kept"));
   }
   Value(type, bytes, depth);
 }
 
-bool Renderer::Text(uint64_t address) {
+bool Renderer::Text(TargetAddress address) {
   std::string text;
   bool cut = false;
   for (uint8_t byte = 0;; text += static_cast<char>(byte)) {
@@ -140,25 +140,26 @@ void Renderer::Quote(std::string_view text, bool cut) {
   Add("\"" + EscapeText(text) + (cut ? "…\"" : "\""));
 }
 
-bool Renderer::FunctionName(uint64_t address) {
-  LoadedModule* module = modules_.Find({address});
+bool Renderer::FunctionName(TargetAddress address) {
+  LoadedModule* module = modules_.Find(address);
   if (module == nullptr) return false;
-  const auto range = module->names->FunctionAt(address - module->bias());
-  if (!range || range->names.empty() || range->start != address - module->bias()) return false;
+  const uint64_t in_file = address.value - module->bias();
+  const auto range = module->names->FunctionAt(in_file);
+  if (!range || range->names.empty() || range->start != in_file) return false;
   Add("&" + ReadableName(std::string(range->names.front())));
   return true;
 }
 
 // Vtables lie in pages that are read-only after relocation, which a report need not keep; a plain number is the same in
 // the file.
-std::optional<uint64_t> Renderer::OffsetToTop(uint64_t vtable) {
+std::optional<uint64_t> Renderer::OffsetToTop(TargetAddress vtable) {
   if (const auto kept = memory_.ReadWord(vtable - 16)) return kept;
   uint64_t value = 0;
-  const bool found = modules_.ReadInitial({vtable - 16}, {reinterpret_cast<uint8_t*>(&value), sizeof(value)});
+  const bool found = modules_.ReadInitial(vtable - 16, {reinterpret_cast<uint8_t*>(&value), sizeof(value)});
   return found ? std::optional(value) : std::nullopt;
 }
 
-std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, uint64_t address) {
+std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, TargetAddress address) {
   if (!HasVtablePointer(*debug_, type)) return std::nullopt;
   const auto vtable = memory_.ReadWord(address);
   LoadedModule* module = vtable ? modules_.Find({*vtable}) : nullptr;
@@ -171,7 +172,7 @@ std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, uint64_t 
   dynamic.name = SimplifyName(demangled.substr(kPrefix.size()));
   if (dynamic.name == SpellType(*debug_, type)) return std::nullopt;
   // Two words before the address point stands the way to the whole object.
-  const auto to_top = OffsetToTop(*vtable);
+  const auto to_top = OffsetToTop({*vtable});
   // Types of another module would be looked up in the wrong file later on.
   const bool same_file = module->dwarf == &debug_->file();
   const auto derived = same_file && to_top ? debug_->TypeNamed(demangled.substr(kPrefix.size())) : std::nullopt;
@@ -256,7 +257,7 @@ void Renderer::Array(Dwarf_Die array, std::span<const uint8_t> bytes, int depth)
   Add("}");
 }
 
-void Renderer::Elements(Dwarf_Die element, uint64_t address, uint64_t count, int depth) {
+void Renderer::Elements(Dwarf_Die element, TargetAddress address, uint64_t count, int depth) {
   const uint64_t size = TypeSize(*debug_, element);
   if (size == 0 || size > kMaxObject || depth > kMaxDepth) return Add("{…}");
   Add("{");
@@ -310,7 +311,7 @@ bool Renderer::Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth)
 bool Renderer::LibcxxText(std::span<const uint8_t> bytes) {
   if (bytes.size() != 24) return false;
   if (bytes[0] & 1)
-    TextAt(ToUnsigned(bytes.subspan(16, 8)), ToUnsigned(bytes.subspan(8, 8)));
+    TextAt({ToUnsigned(bytes.subspan(16, 8))}, ToUnsigned(bytes.subspan(8, 8)));
   else
     Quote({reinterpret_cast<const char*>(bytes.data()) + 1, std::min<size_t>(bytes[0] / 2, 22)}, false);
   return true;
@@ -329,16 +330,16 @@ bool Renderer::StandardText(Dwarf_Die type, std::span<const uint8_t> bytes, Stan
   const auto start = MemberWord(type, bytes, start_member);
   const auto length = MemberWord(type, bytes, length_member);
   if (!start || !length) return false;
-  TextAt(*start, *length);
+  TextAt({*start}, *length);
   return true;
 }
 
-void Renderer::TextAt(uint64_t start, uint64_t length) {
+void Renderer::TextAt(TargetAddress start, uint64_t length) {
   std::string text(std::min<uint64_t>(length, kMaxText), 0);
   if (memory_.Read(start, {reinterpret_cast<uint8_t*>(text.data()), text.size()}))
     Quote(text, length > kMaxText);
   else
-    Add("text of " + std::to_string(length) + " at " + HexNumber(start));
+    Add("text of " + std::to_string(length) + " at " + HexNumber(start.value));
 }
 
 bool Renderer::StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
@@ -352,7 +353,7 @@ bool Renderer::StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, St
   if (depth == 0) Add(SpellType(*debug_, type) + " ");
   Add("of " + std::to_string(count));
   if (count > 0) Add(" ");
-  if (count > 0) Elements(*element, *start, count, depth);
+  if (count > 0) Elements(*element, {*start}, count, depth);
   return true;
 }
 
@@ -363,7 +364,7 @@ bool Renderer::StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, S
   if (*address == 0)
     Add("nullptr");
   else if (depth == 0)
-    Pointee(*target, *address, depth);
+    Pointee(*target, {*address}, depth);
   else
     Add(HexNumber(*address));
   return true;

@@ -25,15 +25,15 @@ class Renderer {
   // A parameter's value. Pointers and references to classes show the object.
   std::string Parameter(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
   // The object at `address`, which a parameter by value through a pointer has.
-  std::string ObjectAt(DebugInfo& debug, Dwarf_Die type, uint64_t address);
+  std::string ObjectAt(DebugInfo& debug, Dwarf_Die type, TargetAddress address);
 
  private:
   void Value(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
-  void Pointer(Dwarf_Die pointer, uint64_t address, int depth);
-  void Reference(Dwarf_Die reference, uint64_t address, int depth);
-  bool Text(uint64_t address);  // a C string, if it is one
-  bool FunctionName(uint64_t address);
-  void Pointee(Dwarf_Die target, uint64_t address, int depth);
+  void Pointer(Dwarf_Die pointer, TargetAddress address, int depth);
+  void Reference(Dwarf_Die reference, TargetAddress address, int depth);
+  bool Text(TargetAddress address);  // a C string, if it is one
+  bool FunctionName(TargetAddress address);
+  void Pointee(Dwarf_Die target, TargetAddress address, int depth);
   void Object(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   // A member of the standard library's classes, and where it lies.
   struct StandardMember {
@@ -43,7 +43,7 @@ class Renderer {
   bool Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   bool StandardText(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
                     StandardMember length_member);
-  void TextAt(uint64_t start, uint64_t length);
+  void TextAt(TargetAddress start, uint64_t length);
   bool Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   bool LibcxxText(std::span<const uint8_t> bytes);
   bool StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember start_member,
@@ -53,7 +53,7 @@ class Renderer {
   bool StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   bool StandardOptional(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   std::optional<uint64_t> MemberWord(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member);
-  void Elements(Dwarf_Die element, uint64_t address, uint64_t count, int depth);
+  void Elements(Dwarf_Die element, TargetAddress address, uint64_t count, int depth);
   bool Fields(Dwarf_Die type, std::span<const uint8_t> bytes, int depth, bool& first);
   bool Field(Dwarf_Die member, std::span<const uint8_t> bytes, int depth, bool& first);
   void Array(Dwarf_Die array, std::span<const uint8_t> bytes, int depth);
@@ -62,12 +62,12 @@ class Renderer {
   // A class of which another is derived: the type that its vtable says it has, and where that object starts.
   struct Dynamic {
     Dwarf_Die type{};
-    uint64_t address = 0;
+    TargetAddress address;
     std::string name;
     bool has_type = false;
   };
-  std::optional<uint64_t> OffsetToTop(uint64_t vtable);
-  std::optional<Dynamic> DynamicType(Dwarf_Die type, uint64_t address);
+  std::optional<uint64_t> OffsetToTop(TargetAddress vtable);
+  std::optional<Dynamic> DynamicType(Dwarf_Die type, TargetAddress address);
 
   bool full() const;
   void Add(std::string_view text) { text_ += text; }

@@ -120,7 +120,7 @@ TEST_P(Signatures, ArePlacedAsTheCompilerDoes) {
   for (const ElfSymbol& symbol : program.names->symbols())
     if (symbol.name.starts_with("_Z4Twin")) twin = symbol.address + program.bias();
   CodeReader reader(**modules);
-  const CodeInfo& code = reader.At(twin);
+  const CodeInfo& code = reader.At({twin});
   ASSERT_FALSE(code.live.empty());
   const auto call = PlacesOf(*code.debug, code.live.back());
   ASSERT_TRUE(call);

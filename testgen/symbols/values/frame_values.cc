@@ -16,26 +16,28 @@ constexpr uint8_t kDwarfNumber[] = {5, 4, 1, 2, 8, 9, 10};
 
 }  // namespace
 
-std::optional<uint64_t> ValueReader::RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias) {
+std::optional<TargetAddress> ValueReader::RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry,
+                                                        uint64_t bias) {
   // rsp may stand lower at a call than at the label: arguments are pushed for it. The distance to the CFA does not
   // change, and both are known at the label.
   if (!entry.operand) return std::nullopt;
   const Operand& operand = *entry.operand;
-  if (const auto rule = unwinder_.CfaAt(entry.label + bias); rule && frame.cfa != 0 && rule->base == operand.base)
+  if (const auto rule = unwinder_.CfaAt({entry.label + bias});
+      rule && frame.cfa.value != 0 && rule->base == operand.base)
     return frame.cfa - rule->offset + operand.offset;
   const auto base = frame.registers.Get(static_cast<uint64_t>(operand.base));
-  return base ? std::optional(*base + operand.offset) : std::nullopt;
+  return base ? std::optional(TargetAddress{*base + operand.offset}) : std::nullopt;
 }
 
 // Code before the label by its address may still run after the stores. Where the frame is not set up as it is there,
 // it does not.
-bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry,
+bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, TargetAddress function, const RecordEntry& entry,
                                  uint64_t bias) {
-  const uint64_t pc = frame.lookup_pc();
+  const TargetAddress pc = frame.lookup_pc();
   if (pc == function) return true;
-  if (pc >= entry.label + bias) return false;
+  if (pc.value >= entry.label + bias) return false;
   const auto here = unwinder_.CfaAt(pc);
-  const auto there = unwinder_.CfaAt(entry.label + bias);
+  const auto there = unwinder_.CfaAt({entry.label + bias});
   return !here || !there || here->base != there->base || here->offset != there->offset;
 }
 
@@ -59,7 +61,7 @@ std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t inde
   const UnwoundFrame& frame = stack_.frames[index];
   std::vector<uint8_t> bytes(size);
   if (location == abi::Location::kStack) {
-    if (frame.cfa == 0 || !memory_.Read(frame.cfa + stack_offset, bytes)) return std::nullopt;
+    if (frame.cfa.value == 0 || !memory_.Read(frame.cfa + stack_offset, bytes)) return std::nullopt;
     return bytes;
   }
   const auto number = static_cast<size_t>(location);
@@ -79,8 +81,8 @@ std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t inde
 std::optional<std::vector<uint8_t>> ValueReader::AtRecordedEntry(size_t index, const CodeInfo& code,
                                                                  abi::Location location, uint64_t size) {
   const UnwoundFrame& frame = stack_.frames[index];
-  if (frame.cfa == 0) return std::nullopt;
-  const EntrySnapshot* snapshot = FindSnapshot(stack_.entries, {code.entry}, {frame.cfa - 8});
+  if (frame.cfa.value == 0) return std::nullopt;
+  const EntrySnapshot* snapshot = FindSnapshot(stack_.entries, code.entry, frame.cfa - 8);
   if (snapshot == nullptr) return std::nullopt;
   const auto bytes = [size](const auto& value) -> std::optional<std::vector<uint8_t>> {
     if (size > sizeof value) return std::nullopt;
@@ -113,7 +115,7 @@ std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, cons
   return std::vector<uint8_t>(bytes, bytes + piece.size);
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word, std::optional<uint64_t> record) {
+std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word, std::optional<TargetAddress> record) {
   if (!record || word.record_offset == abi::kNotStored) return std::nullopt;
   std::vector<uint8_t> bytes(word.size);
   if (!memory_.Read(*record + word.record_offset, bytes)) return std::nullopt;
@@ -124,7 +126,7 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
 // comes before that only where it is sure: an indirect call may have come here by a tail call, which had other
 // arguments.
 std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                                  const abi::MapWord& word, std::optional<uint64_t> record,
+                                                  const abi::MapWord& word, std::optional<TargetAddress> record,
                                                   bool before_stores) {
   const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
   const bool is_followed = (word.flags & abi::kFollowed) != 0;
@@ -143,7 +145,7 @@ std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& 
 // Copies of fields that are not made at the entry stand beside the pointer that they were read through. Where the
 // stores have not run, the record has something else in its place than debug information says.
 bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
-                                 std::optional<uint64_t> record) {
+                                 std::optional<TargetAddress> record) {
   const abi::MapWord* pointer = nullptr;
   for (const abi::MapWord& word : entry.words) {
     if (word.kind == static_cast<uint8_t>(abi::WordKind::kArgument)) {
@@ -165,8 +167,8 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
   const RecordMap& map = *code.map;
   const uint64_t bias = code.module->bias();
   // A split-off cold part is reached from the part with the entry, where the record was made.
-  const uint64_t start = code.entry - bias;
-  const RecordEntry* entry = map.Find(start, frame.lookup_pc() - bias, code.hashes);
+  const uint64_t start = code.entry.value - bias;
+  const RecordEntry* entry = map.Find(start, frame.lookup_pc().value - bias, code.hashes);
   if (entry == nullptr) entry = map.FindIn(start, code.range->size, code.hashes);
   result.monitored = entry != nullptr;
   if (entry == nullptr) return result;
@@ -218,11 +220,11 @@ ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, Calle
   context.registers = &frame.registers;
   if (index == 0) context.fxsave = stack_.fxsave;
   context.bias = code.module->bias();
-  if (frame.cfa != 0) context.cfa = frame.cfa;
+  if (frame.cfa.value != 0) context.cfa = frame.cfa.value;
   context.entry_value = [this, index, callers, depth](const Dwarf_Op* ops, size_t count) {
     return AtEntry(index, ops, count, callers, depth + 1);
   };
-  if (code.scopes) context.frame_base = FrameBase(code, frame.lookup_pc() - context.bias, context);
+  if (code.scopes) context.frame_base = FrameBase(code, frame.lookup_pc().value - context.bias, context);
   return context;
 }
 
@@ -245,7 +247,7 @@ std::optional<Location> ValueReader::LocationAt(size_t index, const CodeInfo& co
 bool ValueReader::CallReturns(size_t index, const CodeInfo& code) {
   const UnwoundFrame& frame = stack_.frames[index];
   if (frame.exact || frame.is_signal_frame || index == 0 || !code.range) return false;
-  const uint64_t pc = frame.pc - code.module->bias();
+  const uint64_t pc = frame.pc.value - code.module->bias();
   if (pc >= code.range->start + code.range->size) return false;
   const CodeInfo& callee = code_.At(stack_.frames[index - 1].lookup_pc());
   if (callee.live.empty()) return false;
@@ -266,18 +268,18 @@ std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeIn
   if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
   const UnwoundFrame& frame = stack_.frames[index];
   const ExpressionContext context = Context(index, code, callers, 0);
-  if (const auto location = LocationAt(index, code, variable, frame.lookup_pc() - context.bias, callers))
+  if (const auto location = LocationAt(index, code, variable, frame.lookup_pc().value - context.bias, callers))
     if (auto bytes = ReadLocation(*location, size, context)) return bytes;
   // Up to the call the argument was in a register that the call may change; from its return on the compiler knows it
   // in one that calls preserve, and that is what the unwinder has.
   if (!CallReturns(index, code)) return std::nullopt;
-  const auto location = LocationAt(index, code, variable, frame.pc - context.bias, callers, true);
+  const auto location = LocationAt(index, code, variable, frame.pc.value - context.bias, callers, true);
   return location ? ReadLocation(*location, size, context) : std::nullopt;
 }
 
 std::optional<std::vector<uint8_t>> ValueReader::AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
   if (code.module == nullptr) return std::nullopt;
-  const uint64_t address = stack_.frames[index].lookup_pc() - code.module->bias();
+  const uint64_t address = stack_.frames[index].lookup_pc().value - code.module->bias();
   const auto location = LocationAt(index, code, variable, address, Callers::kAny);
   if (!location || location->pieces.size() != 1 || location->pieces[0].kind != Piece::Kind::kMemory)
     return std::nullopt;

@@ -70,8 +70,8 @@ class ValueReader {
   bool CallReturns(size_t index, const CodeInfo& code);
   ExpressionContext Context(size_t index, const CodeInfo& code, Callers callers, int depth);
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
-  std::optional<uint64_t> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
-  bool IsBeforeStores(const UnwoundFrame& frame, uint64_t function, const RecordEntry& entry, uint64_t bias);
+  std::optional<TargetAddress> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
+  bool IsBeforeStores(const UnwoundFrame& frame, TargetAddress function, const RecordEntry& entry, uint64_t bias);
   // As the program recorded it when the function was entered.
   std::optional<std::vector<uint8_t>> AtRecordedEntry(size_t index, const CodeInfo& code, abi::Location location,
                                                       uint64_t size);
@@ -79,11 +79,12 @@ class ValueReader {
   std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                const abi::MapWord& word, Callers callers);
   // The word in the record.
-  std::optional<std::vector<uint8_t>> Stored(const abi::MapWord& word, std::optional<uint64_t> record);
+  std::optional<std::vector<uint8_t>> Stored(const abi::MapWord& word, std::optional<TargetAddress> record);
   std::optional<RecordedWord> ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                       const abi::MapWord& word, std::optional<uint64_t> record, bool before_stores);
+                                       const abi::MapWord& word, std::optional<TargetAddress> record,
+                                       bool before_stores);
   bool CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
-                      std::optional<uint64_t> record);
+                      std::optional<TargetAddress> record);
   std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, abi::Location location, uint64_t stack_offset,
                                                           uint64_t size);
 

@@ -48,13 +48,14 @@ bool IsFile(DebugInfo& debug, Dwarf_Die type) {
 
 }  // namespace
 
-std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t address, const ReportMemory& memory) {
+std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, TargetAddress address,
+                                     const ReportMemory& memory) {
   const TypeKind kind = KindOf(type);
   if (kind != TypeKind::kPointer && kind != TypeKind::kReference && kind != TypeKind::kRvalueReference)
     return std::nullopt;
   Dwarf_Die pointer = StripType(type);
   const auto target = TypeOf(pointer);
-  if (!target || address == 0) return std::nullopt;
+  if (!target || address.value == 0) return std::nullopt;
   ReplayStream stream;
   if (IsFile(debug, *target)) {
     stream.kind = StreamKind::kFile;

@@ -15,7 +15,8 @@ namespace recrash {
 
 // What a parameter of this type, a pointer or reference with the value `address`, says of the stream there, all but its
 // number. Nothing for what is no stream, for null, and for a FILE that is only written.
-std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, uint64_t address, const ReportMemory& memory);
+std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, TargetAddress address,
+                                     const ReportMemory& memory);
 
 }  // namespace recrash
 
