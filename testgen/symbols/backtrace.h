@@ -1,7 +1,11 @@
-// From a report and the program's files to the frames that were live, with their arguments.
+// Reads a report's failing stack: its frames, their arguments, and what a replay of them needs.
 //
-// Frames come from CFI; the arguments of a monitored function from its record (the static map in the program's file),
-// all others from DWARF locations as far as they go.
+//   Result<Backtrace> backtrace = ReadBacktrace(report, *symbols);  // Symbols::Open(report, options)
+//   if (!backtrace) return backtrace.error();
+//   for (const Frame& frame : backtrace->frames) fmt::print("#{} {}\n", frame.index, frame.function);
+//
+// Call frame information gives the frames. A monitored function's record gives its arguments; DWARF gives the others,
+// as far as it knows them.
 #ifndef RECRASH_TESTGEN_SYMBOLS_BACKTRACE_H_
 #define RECRASH_TESTGEN_SYMBOLS_BACKTRACE_H_
 
@@ -20,17 +24,19 @@ namespace recrash {
 struct Backtrace {
   std::vector<Frame> frames;  // of the failing thread, innermost first
   Place place;
-  uint32_t skipped = 0;            // frames left out between the two ends, inlined ones counted
-  std::vector<std::string> notes;  // "libfoo.so: no unstripped twin found": one sentence each
+  uint32_t skipped = 0;            // frames of a deep stack that were left out between its two ends; inlined ones count
+  std::vector<std::string> notes;  // one sentence each: "libfoo.so: no unstripped twin found"
 };
 
-// Reads the failing thread's frames. Registers that the report's snapshots have of a frame's entry give its arguments.
+// Reads the frames of the failing thread. REQUIRES: `symbols` were opened for this report. If the report has a snapshot
+// of a frame's entry, the frame's arguments come from the snapshot's registers.
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols);
 
-// The same with `entries` in place of the report's snapshots: what a second run saw at the entries of these frames.
+// The same, but takes the registers from `entries` instead of the report's snapshots.
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntrySnapshot> entries);
 
-// What a replay of `frames` needs beside the report: the frames, the failing place, and the program's own image.
+// Returns what a replay needs beside the report: the candidates among the frames, the failing place, and the images of
+// the program and of its own libraries.
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols);
 
 }  // namespace recrash

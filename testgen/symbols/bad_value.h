@@ -1,4 +1,4 @@
-// Is an argument of a frame itself the value that crashes? Then no fix above it can make that frame's test pass.
+// Marks frames that were handed the value that crashes. No fix in their callers can make their tests pass.
 #ifndef RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_
 #define RECRASH_TESTGEN_SYMBOLS_BAD_VALUE_H_
 
@@ -9,14 +9,14 @@
 
 namespace recrash {
 
-// Does what the frame was given make it fail, whatever its callers do? Told from its arguments for SIGSEGV and SIGBUS:
-// a pointer or reference that leads to no mapped memory, and the failing access lay at it or less than a page above it
-// (a member of the object). A bad index, a zero divisor or a wrong enumerator is not told from a good one.
+// Returns true if an argument of the frame is a bad pointer or reference that the failing access used. The failure is a
+// SIGSEGV or SIGBUS, the pointer leads to no mapped memory, and the access lay at it or less than a page above it (a
+// member of the object). A bad index, a zero divisor or a wrong enumerator cannot be told from a good one.
 bool HoldsBadValue(const Report& report, const Frame& frame);
 
-// The same for all frames. A function that throws or aborts, or whose assertion fails, has refused what it was given:
-// it is the innermost of the program's own, unless that was inlined (then the value may be made in the function around
-// it) or has no caller.
+// Sets holds_bad_value of all frames. A function that throws, aborts or fails an assertion has refused its arguments,
+// so the innermost frame of the program's own is marked as well. It is not marked if it was inlined (the function
+// around it may have made the value), or if it is `main`.
 void MarkBadValues(const Report& report, std::vector<Frame>& frames);
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// From an unwound frame to what people and replays need: names, lines, arguments, the words of a call.
+// Describes an unwound frame: names, lines, arguments, and the words of the call that a replay makes.
 #ifndef RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_
 #define RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_
 
@@ -16,7 +16,7 @@ class FrameBuilder {
   FrameBuilder(CodeReader& code, Unwinder& unwinder, const ReportMemory& memory, ModuleSet& modules)
       : code_(code), unwinder_(unwinder), memory_(memory), renderer_(memory, modules) {}
 
-  // Appends the frame at `index` of `stack`, the calls inlined there first.
+  // Appends the frame at `index` of `stack`, after the calls that were inlined there.
   void Append(const Stack& stack, size_t index, std::vector<Frame>& frames);
 
  private:

@@ -1,4 +1,4 @@
-// The functions of a crash that second chance should watch, by unwinding, with their names.
+// Names the functions of a crash that second chance should watch.
 #ifndef RECRASH_TESTGEN_SYMBOLS_PROFILED_FUNCTIONS_H_
 #define RECRASH_TESTGEN_SYMBOLS_PROFILED_FUNCTIONS_H_
 
@@ -7,9 +7,9 @@
 
 namespace recrash {
 
-// The program's own functions on the failing stack that the pass has seen: those with a record or a patchable entry. An
-// inlined frame stands for the function that it was inlined into, which comes as a frame of its own. Functions of a
-// build without second chance are named for the next one.
+// Returns the program's own functions on the failing stack that have a record or a patchable entry, each once. Inlined
+// frames are left out: the function that they were inlined into is a frame of its own. Functions of a build without
+// second chance are returned too, for the next build.
 Profile FunctionsToWatch(const Backtrace& backtrace, const Symbols& symbols);
 
 }  // namespace recrash

@@ -5,7 +5,7 @@
 //   const std::string note = GoBackToFault(*symbols, &report);
 //   Result<Backtrace> backtrace = ReadBacktrace(report, *symbols);
 //
-// Opening is dear: it may look through 20,000 files under the search paths. What was read of a file is kept.
+// Open once a report: opening may look through 20,000 files under the search paths. What was read of a file is kept.
 #ifndef RECRASH_TESTGEN_SYMBOLS_SYMBOLS_H_
 #define RECRASH_TESTGEN_SYMBOLS_SYMBOLS_H_
 

@@ -1,7 +1,7 @@
-// Where the System V ABI for x86-64 puts the arguments of a call, told from their DWARF types.
+// Says where the System V ABI for x86-64 puts the arguments of a call, from their DWARF types.
 //
-// For functions that have no record. The pass knows it from LLVM's own lowering; here the rules of the ABI's
-// section 3.2.3 stand again, and a test compares them with what the compiler does.
+// Functions without a record need it. The pass asks LLVM's lowering instead. The rules here are those of the ABI's
+// section 3.2.3; a test compares them with what the compiler does.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_CALLING_CONVENTION_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_CALLING_CONVENTION_H_
 
@@ -34,7 +34,7 @@ struct PlacedCall {
   std::vector<PlacedParameter> parameters;
 };
 
-// Nothing when a type is outside the rules known here (vectors of more than 16 bytes, incomplete classes).
+// Returns nothing if a type is outside the rules known here (vectors of more than 16 bytes, incomplete classes).
 std::optional<PlacedCall> PlaceArguments(DebugInfo& debug, std::optional<Dwarf_Die> result,
                                          const std::vector<std::optional<Dwarf_Die>>& parameters);
 

@@ -1,7 +1,10 @@
-// Finds things in the DWARF of one file: the function at an address with what is inlined there, lines, definitions.
+// Finds things in the DWARF of one file: the function at an address and the calls inlined there, lines, definitions.
 //
-// clang writes no .debug_aranges, and libdw's own lookup by address needs them: the tables here are built from the
-// units' ranges, and from each unit's functions when an address in it is first asked for.
+//   DebugInfo* debug = debug_infos.Of(*module);
+//   if (debug != nullptr) scopes = debug->ScopesAt(pc.value - module->bias());
+//
+// libdw's own lookup by address needs .debug_aranges, which clang does not write. The tables here are built from the
+// ranges of the units. A unit's functions are added when an address in it is first asked for.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_DEBUG_INFO_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_DEBUG_INFO_H_
 
@@ -19,7 +22,7 @@
 
 namespace recrash {
 
-// ---- Small questions to a DIE ------------------------------------------------------------------------------------
+// Small questions to a DIE.
 
 std::optional<Dwarf_Die> AttributeDie(Dwarf_Die& die, unsigned attribute);  // follows origin and specification
 std::optional<uint64_t> AttributeNumber(Dwarf_Die& die, unsigned attribute);
@@ -28,7 +31,7 @@ bool AttributeFlag(Dwarf_Die& die, unsigned attribute);
 std::string DieName(Dwarf_Die& die);  // "" when it has none
 std::vector<Dwarf_Die> Children(Dwarf_Die& die);
 std::vector<Dwarf_Die> ChildrenWithTag(Dwarf_Die& die, int tag);
-// Following DW_AT_abstract_origin to the end.
+// Follows DW_AT_abstract_origin to the end.
 Dwarf_Die AbstractOrigin(Dwarf_Die die);
 std::string LinkageName(Dwarf_Die& die);
 
@@ -51,19 +54,19 @@ class DebugInfo {
   const ElfFile& file() const { return file_; }
 
   std::optional<CodeScopes> ScopesAt(uint64_t address);
-  // The same for an address whose function has no DIE (-g1 leaves out those without inlined calls).
+  // Also for an address whose function has no DIE: -g1 leaves out functions without inlined calls.
   std::optional<SourceLine> LineAt(uint64_t address);
-  // Line 0 (code that the compiler made up) gives the last real line before it.
+  // Line 0 means code that the compiler made up; the last real line before it is returned instead.
   std::optional<SourceLine> LineAt(Dwarf_Die& unit, uint64_t address);
-  // Where `die` was declared; DW_AT_decl_file and DW_AT_decl_line.
+  // DW_AT_decl_file and DW_AT_decl_line.
   static SourceLine DeclaredAt(Dwarf_Die& die);
   // File and line of the call that was inlined.
   static SourceLine CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit);
   // The full definition of a class that this unit only declares (clang leaves it to the unit of the constructor).
   std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
 
-  // "ns::Outer::" of the DIE, from the names of what encloses it; inline namespaces left out, anonymous ones spelled as
-  // compilers do. Things local to a function have none.
+  // Returns "ns::Outer::", the names of what encloses the DIE. Inline namespaces are left out; anonymous ones are
+  // spelled as compilers do. Empty for things that are local to a function.
   const std::string& ScopeOf(Dwarf_Die die);
   // The class or enum that is defined under this name, as compilers spell it.
   std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);

@@ -25,8 +25,8 @@ struct Classification {
 
 std::optional<Classification> Classify(DebugInfo& debug, Dwarf_Die type);
 
-// Is the class passed by the address of a copy? DWARF 5 says it; for older debug information it is told from the
-// constructors and destructors that are declared.
+// Returns true if the class is passed by the address of a copy. DWARF 5 says so itself; for older debug information the
+// declared constructors and destructors decide.
 bool IsPassedByReference(DebugInfo& debug, Dwarf_Die type);
 
 }  // namespace recrash

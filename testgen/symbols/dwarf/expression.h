@@ -1,7 +1,7 @@
 // Evaluates DWARF expressions and location descriptions in a frame of the report: for CFI, for parameters, for the
 // values that a call site says it passed.
 //
-// An answer is only given when every byte of it is known; anything else is nothing, never a guess.
+// A result is returned only if all its bytes are known. An unknown byte is never guessed.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_
 
@@ -19,7 +19,7 @@
 
 namespace recrash {
 
-// The registers of one frame, of which the outer frames know only some.
+// The registers of one frame. Outer frames know only some of theirs.
 class RegisterFile {
  public:
   RegisterFile() = default;
@@ -71,7 +71,7 @@ struct Location {
 std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const ExpressionContext& context,
                                        std::optional<uint64_t> initial = std::nullopt);
 std::optional<Location> EvaluateLocation(const Dwarf_Op* ops, size_t count, const ExpressionContext& context);
-// The bytes at a location; nothing when one of them is not known.
+// Returns the bytes at a location; nothing if one of them is not known.
 std::optional<std::vector<uint8_t>> ReadLocation(const Location& location, size_t size,
                                                  const ExpressionContext& context);
 

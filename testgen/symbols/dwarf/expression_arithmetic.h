@@ -14,14 +14,14 @@ struct StackValue {
   bool generic = true;
 };
 
-// To 64 bits, as a type of `size` bytes has it.
+// Extends a value of `size` bytes to 64 bits.
 uint64_t Extend(uint64_t bits, uint8_t size, bool is_signed);
 
 // DW_OP_abs, DW_OP_neg, DW_OP_not, or DW_OP_plus_uconst with its operand.
 StackValue Calculate(uint8_t atom, StackValue value, uint64_t operand);
 
-// The operations on the two uppermost values. Nothing where there is no result, as of a division by zero, and for what
-// is none of them: thread-local addresses, implicit pointers, vendors' own.
+// An operation on the two uppermost values. Nothing if there is no result (a division by zero) or if `atom` is no such
+// operation: thread-local addresses, implicit pointers, vendors' own.
 std::optional<StackValue> Calculate(uint8_t atom, StackValue left, StackValue right);
 
 }  // namespace recrash

@@ -6,7 +6,7 @@
 
 namespace recrash {
 
-// Of a class in namespace std: true when it is libc++'s.
+// Returns true if `type`, a class in namespace std, is libc++'s.
 bool IsOfLibcxx(Dwarf_Die type);
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// Members of classes, where they lie and what they hold.
+// Members of classes: where they lie and what they hold.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_MEMBERS_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_MEMBERS_H_
 
@@ -14,13 +14,13 @@
 
 namespace recrash {
 
-// The bytes of `member` in an object; a bit-field is shifted down and extended to its type's size.
+// Returns the bytes of `member` in an object. A bit-field is shifted down and extended to the size of its type.
 std::optional<std::vector<uint8_t>> MemberBytes(DebugInfo& debug, Dwarf_Die member, std::span<const uint8_t> object);
 
-// Where the member named `name` lies, looked for in bases and in members' own types as well.
+// Returns the offset of the member `name`. Looks in bases and in the types of members as well.
 std::optional<uint64_t> MemberOffset(DebugInfo& debug, Dwarf_Die type, std::string_view name);
 
-// Does the class, or its first base, begin with a pointer to a vtable?
+// Returns true if the class, or its first base, begins with a pointer to a vtable.
 bool HasVtablePointer(DebugInfo& debug, Dwarf_Die type);
 
 std::optional<Dwarf_Die> TemplateArgument(Dwarf_Die type, size_t number);

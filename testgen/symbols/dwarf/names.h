@@ -7,8 +7,8 @@
 
 namespace recrash {
 
-// "std::vector<int, std::allocator<int> >" as "std::vector<int>", std::__cxx11::basic_string<char, …> as "std::string",
-// "> >" as ">>". What is left is still C++ that means the same.
+// Returns "std::vector<int>" for "std::vector<int, std::allocator<int> >", "std::string" for
+// std::__cxx11::basic_string<char, …>, ">>" for "> >". The result is still C++ and means the same.
 std::string SimplifyName(std::string_view name);
 
 // Demangled, then simplified.

@@ -1,4 +1,4 @@
-// A type as the emitter and people need it: its kind, its spelling, its size. No DWARF in it.
+// A type as plain data: its kind, its spelling, its size. `DescribeType` of types.h makes it from DWARF.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_TYPE_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_TYPE_H_
 
@@ -30,7 +30,7 @@ struct Enumerator {
   int64_t value = 0;
 };
 
-// A parameter's type as a developer would write it, with what the emitter needs to print a literal of it.
+// A parameter's type as a developer writes it, and what the emitter needs for a literal of it.
 struct Type {
   TypeKind kind = TypeKind::kUnknown;
   std::string name;  // spelled out with qualifiers: "const std::string&", "Tree*", "unsigned long"
@@ -38,7 +38,7 @@ struct Type {
   bool is_const = false;   // outermost (after typedefs)
   bool is_signed = false;  // kEnum: of the underlying type
   std::vector<Enumerator> enumerators;
-  // kPointer, kReference, kRvalueReference: what it points to (one level is filled, deeper ones have name and kind).
+  // kPointer, kReference, kRvalueReference: what it points to. A deeper level has only a name and a kind.
   std::vector<Type> pointee;  // empty or one
 };
 

@@ -13,21 +13,21 @@
 
 namespace recrash {
 
-// DW_AT_type; nothing for void.
+// Returns DW_AT_type; nothing for void.
 std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die);
-// Without typedefs and qualifiers.
+// Returns the type without typedefs and qualifiers.
 Dwarf_Die StripType(Dwarf_Die type);
-// The same, and a class that is only declared in its unit replaced by its definition.
+// The same; in addition, replaces a class that its unit only declares by its definition.
 Dwarf_Die ResolveType(DebugInfo& debug, Dwarf_Die type);
-// Is there a const before the first thing that is neither typedef nor qualifier?
+// Returns true if a const stands before the first thing that is neither typedef nor qualifier.
 bool IsConstType(Dwarf_Die type);
 uint64_t TypeSize(DebugInfo& debug, Dwarf_Die type);
 TypeKind KindOf(Dwarf_Die type);
-// Spelled out: "const std::string&", "int (*)(char)", "Tree*". Nothing is "void".
+// Returns the type as written in C++: "const std::string&", "int (*)(char)", "Tree*". Nothing is "void".
 std::string SpellType(DebugInfo& debug, std::optional<Dwarf_Die> type);
-// `levels` of what pointers and references point to.
+// Fills `levels` levels of what pointers and references point to.
 Type DescribeType(DebugInfo& debug, std::optional<Dwarf_Die> type, int levels = 1);
-// Elements of an array, all dimensions together; nothing when the bound is not known.
+// Returns the number of elements of an array, over all dimensions; nothing if a bound is not known.
 std::optional<uint64_t> ArrayCount(Dwarf_Die array);
 
 }  // namespace recrash

@@ -10,7 +10,7 @@
 
 namespace recrash {
 
-// Sorted by start; entries that cannot be understood are left out. `address` is the section's own.
+// Returns the ranges sorted by start. Entries that cannot be understood are left out. `address` is the section's.
 std::vector<FunctionRange> ReadFdeRanges(std::span<const uint8_t> section, uint64_t address);
 
 }  // namespace recrash

@@ -1,7 +1,7 @@
-// One ELF file: its symbols, sections, loadable contents, call frame information and debug information.
+// One ELF file: its symbols, sections, segments, call frame information and debug information.
 //
-// Everything is opened when it is first asked for: a report names a dozen libraries, and a back-trace reads two of
-// them. Addresses here are those of the file (p_vaddr); a module's bias turns them into addresses of the process.
+// Each is read when it is first asked for: a report names a dozen libraries, and a back-trace reads two of them.
+// Addresses are those of the file (p_vaddr). Add the module's bias for an address of the process.
 #ifndef RECRASH_TESTGEN_SYMBOLS_FILES_ELF_FILE_H_
 #define RECRASH_TESTGEN_SYMBOLS_FILES_ELF_FILE_H_
 
@@ -42,7 +42,7 @@ struct ElfSegment {
   std::span<const uint8_t> bytes;
 };
 
-// The code of one function: a symbol with a size, or where symbols are stripped, what one FDE covers.
+// The code of one function: a symbol with a size, or what one FDE covers if symbols are stripped.
 struct FunctionRange {
   uint64_t start = 0;
   uint64_t size = 0;
@@ -65,7 +65,7 @@ class ElfFile {
   const std::vector<ElfSegment>& segments() const { return segments_; }
 
   std::optional<ElfSection> FindSection(std::string_view name) const;
-  // Functions and objects by address: of .symtab, else of .dynsym.
+  // Functions and objects by address, from .symtab if it is there, else from .dynsym.
   const std::vector<ElfSymbol>& symbols();
   std::optional<FunctionRange> FunctionAt(uint64_t address);
   const ElfSymbol* SymbolNamed(std::string_view name);

@@ -1,7 +1,7 @@
-// The files behind a report's modules: the image that was loaded, and the one with its debug information.
+// Finds the files behind a report's modules: the image that was loaded, and its unstripped twin.
 //
-// A file is taken only when its build-id is that of the report. A stripped program and its unstripped twin share one;
-// the code, the call frame information and the map come from whichever has them, names and types from the twin.
+// A file is taken only if its build-id is the report's. A stripped program and its twin share one build-id. Code, call
+// frame information and the map come from whichever file has them; names and types come from the twin.
 #ifndef RECRASH_TESTGEN_SYMBOLS_FILES_MODULE_SET_H_
 #define RECRASH_TESTGEN_SYMBOLS_FILES_MODULE_SET_H_
 
@@ -23,13 +23,13 @@ struct SymbolOptions {
   uint32_t max_candidates = 200;
 };
 
-// A module whose files are open. Addresses of the process minus `bias` are those of the files.
+// A module whose files are open. An address of the process minus `bias` is the address in its files.
 struct LoadedModule {
   const Module* module = nullptr;
   ElfFile* image = nullptr;  // code, .eh_frame
   ElfFile* names = nullptr;  // symbols; the twin where there is one
   ElfFile* dwarf = nullptr;  // the file with DWARF; null when there is none
-  bool own = false;          // the user's: the program, or a library outside the system's folders
+  bool own = false;          // the program, or a library outside the system's folders
 
   uint64_t bias() const { return module->bias; }
   std::vector<std::unique_ptr<ElfFile>> files;
@@ -37,16 +37,17 @@ struct LoadedModule {
 
 class ModuleSet {
  public:
-  // Opens the program; libraries follow when an address in them is asked for. The report need not outlive the set.
+  // Opens the program. A library is opened when an address in it is first asked for. The report need not outlive the
+  // set.
   static Result<std::unique_ptr<ModuleSet>> Open(const Report& report, const SymbolOptions& options);
 
-  // Null when no module holds the address, or no file of it was found.
+  // Returns null if no module holds the address, or no file of the module was found.
   LoadedModule* Find(TargetAddress address);
   LoadedModule* program() { return program_; }
   const std::vector<Module>& modules() const { return modules_; }
-  // Bytes of the modules' segments that cannot be written: literals, vtables' neighbours, code.
+  // Reads from segments that cannot be written: literals, code. The file's bytes are the process's there.
   bool ReadFile(TargetAddress address, std::span<uint8_t> out);
-  // As the file has them before relocation, of segments that can be written as well.
+  // Reads from all segments, as the file has them before relocation.
   bool ReadInitial(TargetAddress address, std::span<uint8_t> out);
 
   std::vector<std::string>& notes() { return notes_; }
@@ -55,9 +56,9 @@ class ModuleSet {
   ModuleSet(const Report& report, const SymbolOptions& options) : modules_(report.modules), options_(options) {}
   LoadedModule* Load(const Module& module);
   bool ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too);
-  // Files that may be the module, best guess first.
+  // Returns the paths that may be the module, best guess first.
   std::vector<std::string> Candidates(const Module& module) const;
-  // Adds what a file found so far leaves open: code, then DWARF. True when both are there.
+  // Adds files for what is still missing: code, DWARF, symbols.
   void AddTwins(LoadedModule& loaded);
   const std::vector<std::string>& FilesWithBuildId(const std::string& build_id);
 
@@ -70,7 +71,7 @@ class ModuleSet {
   std::vector<std::string> notes_;
 };
 
-// Is `path` the user's and not the system's?
+// Returns true if `path` lies outside the system's folders and is not recrash's own.
 bool IsOwnPath(const std::string& path);
 
 }  // namespace recrash

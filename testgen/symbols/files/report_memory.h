@@ -1,6 +1,8 @@
-// The dying process's memory as the developer's machine knows it: what the report kept, and what the modules' files
-// hold in segments that cannot be written. For an exception that `noexcept` unwound, the stack as it was at the throw
-// lies over both.
+// The failed process's memory, as far as the desk knows it: what the report kept, and the segments of the modules'
+// files that cannot be written.
+//
+//   ReportMemory memory(report, &modules);
+//   const std::optional<uint64_t> word = memory.ReadWord(frame.entry_sp);
 #ifndef RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
 #define RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
 
@@ -18,6 +20,8 @@ class ReportMemory {
  public:
   ReportMemory(const Report& report, ModuleSet* modules) : report_(report), modules_(modules) {}
 
+  // Lays `bytes` over the rest. If `noexcept` ended the program, the stack up to the throw is unwound; the report has a
+  // copy of the stack as it was at the throw.
   void Overlay(TargetAddress address, std::span<const uint8_t> bytes) {
     overlay_address_ = address;
     overlay_ = bytes;
@@ -33,7 +37,7 @@ class ReportMemory {
     return report_.Read(address, out) || (modules_ != nullptr && modules_->ReadFile(address, out));
   }
 
-  // `size` bytes as a number, little-endian; at most eight.
+  // Reads `size` bytes, at most eight, as a little-endian number. Nothing if one of them is not known.
   std::optional<uint64_t> ReadNumber(TargetAddress address, size_t size) const {
     uint64_t value = 0;
     if (size > sizeof(value) || !Read(address, {reinterpret_cast<uint8_t*>(&value), size})) return std::nullopt;

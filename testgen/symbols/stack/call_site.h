@@ -1,4 +1,5 @@
-// DW_TAG_call_site: what a caller says it passed. The only source of a register argument that the callee has dropped.
+// Reads DW_TAG_call_site: what a caller says that it passed. For a register argument that the callee has dropped, this
+// is the only source.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_CALL_SITE_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_CALL_SITE_H_
 
@@ -13,19 +14,21 @@
 
 namespace recrash {
 
-// The call in `function` that returns to `return_address` (of the file). DWARF 5 and GNU's DWARF 4 form.
+// Returns the call in `function` that returns to `return_address`, an address of the file. Reads DWARF 5 and GNU's form
+// for DWARF 4.
 std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_address);
 
 enum class Leads { kElsewhere, kPerhaps, kStraight };
 
-// Whether the call leads straight to `callee`. Perhaps, where it is indirect and its target is not known any more: it
-// may have come there by a tail call.
+// Says if the call leads straight to `callee`. kPerhaps: the call is indirect and its target is not known any more, so
+// it may have come to `callee` by a tail call.
 Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context);
 
-// The expression of the value passed in the register, or at the stack place, that `place` names.
+// Returns the expression of the value that was passed in the register, or at the place on the stack, that `place`
+// names.
 std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& place);
 
-// DW_AT_const_value as bytes of a value of `size`.
+// Returns DW_AT_const_value as the bytes of a value of `size` bytes.
 std::optional<std::vector<uint8_t>> ConstantBytes(Dwarf_Attribute& attribute, uint64_t size);
 
 }  // namespace recrash

@@ -1,5 +1,10 @@
-// What the files say about an address of code: the function, the calls inlined there, names, lines, parameters, record.
-// Read once for each address: a deep recursion has few of them.
+// Says what lies at an address of code: the function, the calls inlined there, names, lines, parameters.
+//
+//   CodeReader code(modules);
+//   const CodeInfo& info = code.At(frame.lookup_pc());
+//   if (!info.live.empty()) name = info.live.back().function;
+//
+// Each address is read once: a deep recursion has few of them.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_CODE_INFO_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_CODE_INFO_H_
 
@@ -26,7 +31,7 @@ struct ParameterInfo {
   Parameter described;  // all but the value
 };
 
-// A function that is live at an address: the one out of line, or one inlined into it.
+// A function that is live at an address: the one that is out of line, or one that was inlined into it.
 struct LiveFunction {
   Dwarf_Die die{};
   bool inlined = false;
@@ -52,7 +57,7 @@ class CodeReader {
  public:
   explicit CodeReader(ModuleSet& modules) : modules_(modules), maps_(modules) {}
   const CodeInfo& At(TargetAddress address);
-  // The call that returns to an address of the process.
+  // Returns the DIE of the call that returns to the address.
   const std::optional<Dwarf_Die>& CallSiteAt(TargetAddress return_address);
 
  private:
@@ -66,8 +71,8 @@ class CodeReader {
   std::map<TargetAddress, std::optional<Dwarf_Die>> call_sites_;
 };
 
-// The parameters in the order of the source. The numbers are those of the declaration: an optimised instance may leave
-// some out.
+// Returns the parameters in the order of the source. Their numbers are the declaration's: an optimised instance may
+// leave some parameters out.
 std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function);
 
 }  // namespace recrash

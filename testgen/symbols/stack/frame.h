@@ -1,4 +1,4 @@
-// A frame of a back-trace with its arguments, as people, the emitter and replays need it.
+// A frame of a back-trace with its arguments, as plain data: what people, the emitter and replays need of it.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_FRAME_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_FRAME_H_
 
@@ -18,7 +18,7 @@ struct Parameter {
   bool artificial = false;
   Type type;
   ValueSource source = ValueSource::kUnknown;
-  bool complete = false;       // all bytes of it are known
+  bool complete = false;       // all its bytes are known
   std::vector<uint8_t> bytes;  // the value as it was on entry (type.size bytes), when known
   bool indirect = false;       // by value through a pointer: bytes are the object's address
   std::string rendered;        // one line for people: "Tree {root_ = 0x0, size_ = 3}", "\"abc\"", "nullptr", "3"
@@ -26,16 +26,16 @@ struct Parameter {
 
 struct Frame {
   uint32_t index = 0;  // innermost is 0; inlined frames count
-  TargetAddress pc;    // in this frame (a return address less one, except for the innermost and signal frames)
+  TargetAddress pc;    // an address inside the instruction that the frame is at
   std::string module;  // path of the file it lies in
   std::string linkage_name;
   std::string function;  // demangled, "Tree::insert(int)"; "" when there is no symbol
-  std::string file;      // of pc (for an inlined frame's caller: of the call)
+  std::string file;      // the source line of pc; in the caller of an inlined frame, the line of that call
   uint32_t line = 0;
   std::string declared_file;  // of the function
   uint32_t declared_line = 0;
   bool inlined = false;    // into the next frame that is not
-  bool monitored = false;  // has a record
+  bool monitored = false;  // the function has a descriptor
   bool own = false;        // in the program or in a library that is not the system's
   bool is_signal_frame = false;
   TargetAddress entry;     // first instruction; 0 when not known
@@ -43,11 +43,11 @@ struct Frame {
   std::vector<Parameter> parameters;
   std::vector<ReplayWord> words;    // what a call needs; empty for inlined frames
   std::vector<ReplayField> fields;  // of depth 1 and 2
-  // Parameters that point to streams, where words has the address.
+  // Parameters that point to streams. Only those whose address is among `words`.
   std::vector<ReplayStream> streams;
   bool candidate = false;        // every word that the call needs is known
-  std::string why_not;           // else one sentence: "the argument `count` was not kept"
-  bool holds_bad_value = false;  // an argument of this frame is itself the value that crashes (labelled when generated)
+  std::string why_not;           // if it is no candidate, why: "the argument `count` was not kept"
+  bool holds_bad_value = false;  // an argument is the value that crashes (bad_value.h)
 };
 
 }  // namespace recrash

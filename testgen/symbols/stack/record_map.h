@@ -1,6 +1,6 @@
 // The section `.recrash_map` of a program: where each monitored function keeps its arguments (shadowstack/abi.h).
 //
-// The section may come from a damaged file: whatever does not fit is skipped, nothing is read past its end.
+// The section may come from a damaged file. What does not fit is skipped; nothing is read past the section's end.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
 
@@ -22,7 +22,7 @@ struct Operand {
   int64_t offset = 0;
 };
 
-// "8(%rsp)", "-56(%rbp)", "(%rbx)", "0x10(%rsp)", "%rsp"; nothing for what has an index, a symbol or another register.
+// Parses "8(%rsp)", "-56(%rbp)", "(%rbx)", "0x10(%rsp)", "%rsp". Nothing for an index, a symbol or another register.
 std::optional<Operand> ParseOperand(std::string_view text);
 
 struct RecordEntry {
@@ -37,10 +37,10 @@ class RecordMap {
   RecordMap() = default;
   explicit RecordMap(std::span<const uint8_t> section);
 
-  // The last descriptor whose label is not behind `pc`, of the function that starts at `start`. Without hashes (a
-  // stripped file) the first label names the function: after link-time inlining others may follow it.
+  // Returns the descriptor with the greatest label <= `pc`, of the function that starts at `start`. Without hashes (a
+  // stripped file) the first label tells the function: after link-time inlining, labels of others may follow it.
   const RecordEntry* Find(uint64_t start, uint64_t pc, std::span<const uint64_t> hashes) const;
-  // The last descriptor of the function at [start, start + size).
+  // Returns the last descriptor of the function at [start, start + size).
   const RecordEntry* FindIn(uint64_t start, uint64_t size, std::span<const uint64_t> hashes) const;
 
   size_t size() const { return entries_.size(); }

@@ -1,8 +1,10 @@
 // Walks the failing thread's stack by call frame information, from registers and memory of the report.
 //
-// Our own walk over libdw's rows instead of libdwfl's: it keeps every register of every frame (records are based on
-// rsp, rbp or rbx; DWARF locations on any), and a stack overflow of 170,000 frames needs a cache by pc and no
-// allocation a frame.
+//   Unwinder unwinder(modules, memory);
+//   const UnwoundStack stack = unwinder.Walk(RegisterFile(thread.registers), true, 4096);
+//
+// libdwfl has a walk, but it does not keep every register of every frame. Records are based on rsp, rbp or rbx, DWARF
+// locations on any register. And a stack overflow of 170,000 frames needs a cache by pc and no allocation a frame.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_UNWIND_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_UNWIND_H_
 
@@ -36,13 +38,13 @@ struct UnwoundFrame {
 
 struct UnwoundStack {
   std::vector<UnwoundFrame> inner;
-  std::vector<UnwoundFrame> outer;  // beyond the limit: the outermost ones
-  // Between the two: how often each lookup_pc() stands there.
+  std::vector<UnwoundFrame> outer;  // the outermost ones, if the stack is deeper than the limit
+  // How often each lookup_pc() stands between the two.
   std::map<TargetAddress, uint64_t> skipped;
   std::vector<std::string> notes;
 };
 
-// The CFA at one pc: base register plus offset where it is that simple.
+// The CFA at one pc, if it is as simple as a register plus an offset.
 struct CfaRule {
   int base = -1;
   int64_t offset = 0;
@@ -52,9 +54,10 @@ class Unwinder {
  public:
   Unwinder(ModuleSet& modules, const ReportMemory& memory) : modules_(modules), memory_(memory) {}
 
-  // At most `limit` frames: half from each end of a deeper stack.
+  // Returns at most `limit` frames, half of them from each end of a deeper stack. `exact`: the pc of `start` is an
+  // instruction that was about to run, not a return address.
   UnwoundStack Walk(const RegisterFile& start, bool exact, size_t limit);
-  // The rule at an address of the process; nothing when it is more than a register and an offset.
+  // Returns the rule at an address; nothing if it is more than a register and an offset.
   std::optional<CfaRule> CfaAt(TargetAddress pc);
 
  private:
@@ -78,7 +81,7 @@ class Unwinder {
   static Rule ReadRule(Dwarf_Frame* frame, int number);
   std::optional<TargetAddress> Cfa(const Row& row, const RegisterFile& registers) const;
   std::optional<uint64_t> Recover(const Rule& rule, int number, TargetAddress cfa, const RegisterFile& registers) const;
-  // The caller's registers; nothing at the end of the stack. Fills in what the walk learns of `frame` itself.
+  // Returns the caller; nothing at the end of the stack. Sets what the step learns of `frame`: its CFA, its kind.
   std::optional<UnwoundFrame> Step(UnwoundFrame& frame, bool innermost);
   std::optional<UnwoundFrame> StepWithoutCfi(const UnwoundFrame& frame, bool innermost);
   bool IsCode(TargetAddress address);

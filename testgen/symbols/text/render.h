@@ -1,7 +1,11 @@
-// Values of the dying process in one line for people: `Tree {root_ = nullptr, size_ = 3}`, `"abc"`, `kLeaf`, `3`.
+// Writes a value of the failed process as one line for people: `Tree {root_ = nullptr, size_ = 3}`, `"abc"`, `kLeaf`,
+// `3`.
 //
-// What it reads may be anything: freed objects, cycles, lengths of 2^60. It goes two levels deep, stops after about 120
-// characters, and reads only memory that was kept.
+//   Renderer renderer(memory, modules);
+//   parameter.rendered = renderer.Parameter(debug, type, parameter.bytes);
+//
+// The value may be anything: a freed object, a cycle, a length of 2^60. The renderer goes two levels deep, stops after
+// about 120 characters, and reads only memory that was kept.
 #ifndef RECRASH_TESTGEN_SYMBOLS_TEXT_RENDER_H_
 #define RECRASH_TESTGEN_SYMBOLS_TEXT_RENDER_H_
 
@@ -22,9 +26,9 @@ class Renderer {
  public:
   Renderer(const ReportMemory& memory, ModuleSet& modules) : memory_(memory), modules_(modules) {}
 
-  // A parameter's value. Pointers and references to classes show the object.
+  // Returns a parameter's value. A pointer or reference to a class shows the object.
   std::string Parameter(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
-  // The object at `address`, which a parameter by value through a pointer has.
+  // Returns the object at `address`: the value of a parameter that the ABI passes by a pointer to a copy.
   std::string ObjectAt(DebugInfo& debug, Dwarf_Die type, TargetAddress address);
 
  private:

@@ -1,4 +1,4 @@
-// Numbers, characters, booleans and enumerators as text.
+// Writes numbers, characters, booleans and enumerators as text.
 #ifndef RECRASH_TESTGEN_SYMBOLS_TEXT_SCALAR_TEXT_H_
 #define RECRASH_TESTGEN_SYMBOLS_TEXT_SCALAR_TEXT_H_
 
@@ -12,9 +12,9 @@
 
 namespace recrash {
 
-// `type` is a base type, resolved; bytes has its size.
+// REQUIRES: `type` is a resolved base type, and `bytes` has its size.
 std::string BaseText(Dwarf_Die type, std::span<const uint8_t> bytes);
-// The enumerator's name, qualified as code would have it; flags as "kRead | kWrite"; else "Kind(12)".
+// Returns the enumerator's name, qualified as in code; for flags "kRead | kWrite"; else "Kind(12)".
 std::string EnumText(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
 // Up to eight bytes as a number.
 uint64_t ToUnsigned(std::span<const uint8_t> bytes);

@@ -1,5 +1,5 @@
-// The call that a frame without a record was entered by, put together from DWARF: types give the places, call sites and
-// locations the values.
+// Puts together the call of a frame without a record, from DWARF. Types give the places of arguments; call sites and
+// locations give their values.
 #ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_DWARF_CALL_H_
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_DWARF_CALL_H_
 
@@ -13,8 +13,8 @@
 
 namespace recrash {
 
-// Where the function's arguments are passed; nothing when the compiler changed that (DW_CC_nocall) or a type is beyond
-// the known rules.
+// Returns where the function's arguments are passed. Nothing if the compiler changed the convention (DW_CC_nocall), or
+// if a type is outside the known rules.
 std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& function);
 
 struct DwarfCall {
@@ -23,12 +23,12 @@ struct DwarfCall {
   std::vector<ReplayWord> words;
 };
 
-// Fills in the parameters' values as they were on entry, as far as they are known. A value that only the location at pc
-// gives may have been changed since: like all from here it is marked ValueSource::kDwarf.
+// Fills in the parameters' values as they were at the entry, as far as they are known. A value that comes from the
+// location at pc may have changed since the entry. All values from here are marked ValueSource::kDwarf.
 DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& function,
                         std::vector<Parameter>& parameters);
 
-// Has the compiler found no use for the parameter? Then it has no location anywhere, and any value will do.
+// Returns true if the compiler found no use for the parameter. It has no location then, and any value will do.
 bool IsUnused(const ParameterInfo& parameter);
 
 std::string ParameterName(const Parameter& parameter);  // "`count`", "number 2"

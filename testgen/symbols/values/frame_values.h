@@ -1,5 +1,5 @@
-// The values of a frame's parameters: from its record, from registers at the function's first instructions, or from
-// DWARF's locations and its callers' call sites.
+// Reads the arguments of a frame: from the snapshot of its entry, from its record, from registers at the function's
+// first instructions, or from DWARF's locations and its callers' call sites.
 #ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
 
@@ -17,7 +17,7 @@
 
 namespace recrash {
 
-// Where the frames are, innermost first. A frame's caller is the next one.
+// The frames, innermost first. A frame's caller is the next one.
 struct Stack {
   std::span<const UnwoundFrame> frames;
   std::span<const uint8_t> fxsave;         // of frames[0]; empty when it is not the innermost of all
@@ -43,28 +43,28 @@ class ValueReader {
   ValueReader(CodeReader& code, Unwinder& unwinder, const ReportMemory& memory, const Stack& stack)
       : code_(code), unwinder_(unwinder), memory_(memory), stack_(stack) {}
 
-  // The words of the function out of line, `live`, of the frame at `index`: from its record, or from debug information
-  // where the descriptor says that this follows them.
+  // Returns the words of the frame at `index`, whose function out of line is `live`. A word comes from the record, or
+  // from debug information if the descriptor says that it is followed.
   Recorded ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live);
 
-  // Which callers' words for what they passed will do where the frame itself has a value no more: those whose call led
-  // straight to the frame's function for certain, or also those whose call was indirect and perhaps did.
+  // Which callers are believed about what they passed, if the frame itself has lost a value. kSure: only a caller whose
+  // call leads straight to the frame's function. kAny: also one whose call was indirect and may have led there.
   enum class Callers { kSure, kAny };
 
-  // A parameter's value at the frame's pc, as DWARF's location has it.
+  // Returns a parameter's value at the frame's pc, from DWARF's location.
   std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size,
                                            Callers callers = Callers::kAny);
 
-  // Where it lies in memory at the frame's pc, as the eight bytes of an address.
+  // Returns the address at which the parameter lies at the frame's pc, as eight bytes.
   std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
-  // What lay at an argument's place when the function was entered: from the recorder, the caller's call site, or the
-  // stack.
+  // Returns what lay at an argument's place when the function was entered: from the snapshot of the entry, the caller's
+  // call site, or the stack.
   std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece,
                                                    Callers callers);
 
  private:
   std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers, int depth);
-  // The variable's location at `address` of the file. `from_here` asks for one that begins there.
+  // Returns the variable's location at `address` of the file. `from_here`: only a location that begins there.
   std::optional<Location> LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t address,
                                      Callers callers, bool from_here = false);
   bool CallReturns(size_t index, const CodeInfo& code);
@@ -72,10 +72,10 @@ class ValueReader {
   std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
   std::optional<TargetAddress> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
   bool IsBeforeStores(const UnwoundFrame& frame, TargetAddress function, const RecordEntry& entry, uint64_t bias);
-  // As the program recorded it when the function was entered.
+  // From the snapshot of the frame's entry.
   std::optional<std::vector<uint8_t>> AtRecordedEntry(size_t index, const CodeInfo& code, abi::Location location,
                                                       uint64_t size);
-  // A word of the descriptor that is followed, as debug information has it at the frame's pc.
+  // Returns a followed word, from debug information at the frame's pc.
   std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                const abi::MapWord& word, Callers callers);
   // The word in the record.

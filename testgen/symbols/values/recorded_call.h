@@ -1,4 +1,4 @@
-// The words of a record as parameters, as the words of a call, and as the fields that depth 1 and 2 write back.
+// Turns the words of a record into parameters, into the words of a call, and into the fields of depth 1 and 2.
 #ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_RECORDED_CALL_H_
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_RECORDED_CALL_H_
 
@@ -9,16 +9,16 @@
 
 namespace recrash {
 
-// Puts the pieces of the parameter together. Leaves it incomplete when one is missing.
+// Puts the pieces of the parameter together. Leaves the parameter incomplete if a piece is missing.
 void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter);
 
-// Parameters of a function without debug information, as far as the record tells: numbers, sizes, values.
+// Returns the parameters of a function without debug information: the numbers, sizes and values that the record has.
 std::vector<Parameter> UntypedParameters(std::span<const RecordedWord> words);
 
-// What the callee expects where; pieces of at most sixteen bytes.
+// Returns what the callee expects at which place, in pieces of at most sixteen bytes.
 std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words);
 
-// Copies of what parameters point to, at the addresses they have.
+// Returns the recorded copies of what parameters point to, with their addresses.
 std::vector<ReplayField> RecordedFields(std::span<const RecordedWord> words);
 
 }  // namespace recrash

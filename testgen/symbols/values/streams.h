@@ -1,4 +1,4 @@
-// Parameters through which a function reads a stream.
+// Finds parameters through which a function reads a stream.
 #ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_STREAMS_H_
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_STREAMS_H_
 
@@ -13,8 +13,8 @@
 
 namespace recrash {
 
-// What a parameter of this type, a pointer or reference with the value `address`, says of the stream there, all but its
-// number. Nothing for what is no stream, for null, and for a FILE that is only written.
+// Describes the stream at `address`, to which a parameter of this type points; the parameter's number is left open.
+// Nothing if the type is no pointer or reference to a stream, for null, and for a FILE that is only written.
 std::optional<ReplayStream> StreamOf(DebugInfo& debug, Dwarf_Die type, TargetAddress address,
                                      const ReportMemory& memory);
 
