@@ -20,17 +20,18 @@ struct WalkStart {
   bool exact = true;
 };
 
-// `noexcept` unwinds before the program ends: then the frames up to the throw are only in the copy made there.
+// If `noexcept` ends the program, the stack is unwound before that. Only the copy that was made at the throw has the
+// frames up to the throw.
 bool StartsAtThrow(const Report& report) {
   return report.thrown && (report.failure.kind == FailureKind::kException || report.failure.signal == SIGABRT);
 }
 
-// The innermost frame of the program's own, with what a replay compares to say that it died there again.
+// Finds the innermost frame of the program's own. A replay compares its failing place with this one.
 Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> stack, CodeReader& code) {
   Place place;
   for (const Frame& frame : frames) {
     if (!frame.own || frame.inlined) continue;
-    // Lines are of the innermost call inlined here, the system's headers aside: that is where people look.
+    // People look at the innermost inlined call, so its line is taken, unless it lies in the system's headers.
     const auto first = std::find_if(frames.begin(), frames.end(), [&](const Frame& f) {
       return f.pc == frame.pc && (!f.inlined || !f.file.starts_with("/usr/"));
     });
@@ -50,9 +51,9 @@ Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> 
   return place;
 }
 
-// The walk keeps this many live frames; most recursions have a candidate in every one or two.
+// The walk keeps this many live frames. In most recursions every one or two frames hold a candidate.
 constexpr size_t kMostUnwound = 4096;
-// From each end, whatever they are: what people look at.
+// From each end, candidates or not: people look at these.
 constexpr size_t kAlwaysDescribed = 50;
 
 // Describes an unwound stack from both ends, until enough frames are candidates.
@@ -72,7 +73,7 @@ class Describer {
   size_t size() const { return unwound_.inner.size() + unwound_.outer.size(); }
   const UnwoundFrame& At(size_t i) const;
   std::vector<Frame> FramesAt(size_t i);
-  // Frames at an address: the function, and what is inlined there.
+  // The number of frames at an address: the function, and the calls inlined there.
   uint64_t CountAt(TargetAddress pc) { return std::max<size_t>(code_.At(pc).live.size(), 1); }
   uint64_t CountSkipped(size_t begin, size_t end);
 

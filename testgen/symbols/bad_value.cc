@@ -14,7 +14,7 @@ bool IsAddress(const Parameter& parameter) {
          parameter.type.kind == TypeKind::kRvalueReference || parameter.indirect;
 }
 
-// Bits 47 to 63 of an address are all alike; the processor refuses others without saying which address it was.
+// Bits 47 to 63 of an address are all alike. The processor refuses other addresses, and does not say which one it was.
 bool IsCanonical(uint64_t address) {
   const uint64_t top = address >> 47;
   return top == 0 || top == 0x1ffff;
@@ -37,7 +37,7 @@ bool IsStandard(const Frame& frame) {
   return false;
 }
 
-// An exception, an assertion, or an abort of the program's own; glibc says why when it was the one to abort.
+// An exception, an assertion, or an abort of the program's own. If glibc aborts, it leaves a message that says why.
 bool Refused(const Failure& failure) {
   if (failure.kind == FailureKind::kException) return true;
   const std::string& why = failure.abort_message;
@@ -67,7 +67,7 @@ void MarkBadValues(const Report& report, std::vector<Frame>& frames) {
   if (!Refused(failure)) return;
   const auto refusing =
       std::ranges::find_if(frames, [](const Frame& frame) { return frame.own && !IsStandard(frame); });
-  // What was inlined got its arguments from the function around it, and nobody calls main with others.
+  // An inlined call got its arguments from the function around it, and nobody calls main with other arguments.
   if (refusing == frames.end() || refusing->inlined || refusing->function == "main") return;
   for (const Parameter& parameter : refusing->parameters) refusing->holds_bad_value |= parameter.complete;
 }

@@ -11,15 +11,16 @@
 namespace recrash {
 namespace {
 
-// The parts of a coroutine that run after its first suspension: LLVM's names for them. Their one argument is the
-// coroutine's frame, and none of the source; DWARF declares the source's all the same.
+// LLVM's names for the parts of a coroutine that run after its first suspension. Such a part has one argument, the
+// coroutine's frame. DWARF declares the source's arguments all the same.
 bool IsCoroutinePart(const std::string& linkage_name) {
   for (const char* suffix : {".resume", ".destroy", ".cleanup"})
     if (linkage_name.ends_with(suffix)) return true;
   return false;
 }
 
-// A word that carries no parameter's number (its debug record was lost) is told by where it is passed.
+// Gives a word without a parameter's number (its debug record was lost) the number of the parameter that is passed
+// there.
 void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
   for (RecordedWord& recorded : words) {
     abi::MapWord& word = recorded.word;
@@ -36,7 +37,7 @@ void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
   }
 }
 
-// Gives a parameter that is not known yet the value that it has at the frame's pc, where debug information knows one.
+// Reads a parameter that is not known yet from debug information, as it is at the frame's pc.
 void ReadAtPc(ValueReader& values, size_t index, const CodeInfo& code, const ParameterInfo& info,
               Parameter& parameter) {
   if (parameter.complete || !info.has_die) return;
@@ -104,7 +105,7 @@ void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const Code
   for (const ParameterInfo& info : live.parameters) {
     Parameter parameter = info.described;
     FillFromRecord(words, parameter);
-    // The pass stores what the function uses: this one it does not, or the compiler has passed it in pieces.
+    // The record lacks a parameter that the function does not use, or that the compiler passes in pieces.
     ReadAtPc(values, index, code, info, parameter);
     if (!parameter.complete && recorded.complete && !coroutine) parameter.rendered = "not used";
     Render(code, info, parameter);
@@ -146,7 +147,7 @@ void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInf
   for (size_t i = 0; i < frame.parameters.size(); ++i) {
     Parameter& parameter = frame.parameters[i];
     const ParameterInfo& info = live.parameters[i];
-    // Where the places are not known, the value may be.
+    // The value may be known though the place is not.
     ReadAtPc(values, index, code, info, parameter);
     if (!parameter.complete && IsUnused(info)) parameter.rendered = "not used";
     Render(code, info, parameter);

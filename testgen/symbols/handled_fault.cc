@@ -15,13 +15,13 @@
 namespace recrash {
 namespace {
 
-// What the kernel puts on the stack for a handler, from where its stack pointer stands in the signal trampoline: its
-// ucontext, which is shorter than the C library's, and the siginfo.
+// The kernel puts this on the stack for a handler, from the stack pointer of the signal trampoline on: its ucontext,
+// which is shorter than the C library's, and then the siginfo.
 constexpr uint64_t kContextSize = offsetof(ucontext_t, uc_sigmask) + sizeof(uint64_t);
 constexpr size_t kFxsaveSize = 512;
 constexpr uint64_t kWord = sizeof(uint64_t);
 
-// A handler's frame may lie above large ones of what it calls.
+// The frames of what a handler calls may be large; the context lies beyond them.
 constexpr uint64_t kMostSearched = 1 << 20;
 constexpr size_t kMostUnwound = 4096;
 
@@ -36,7 +36,7 @@ bool IsFault(const siginfo_t& info) {
   return synchronous && info.si_code > 0;  // not sent by a process
 }
 
-// The fault whose context lies at `address`, if one does.
+// Returns the fault whose context lies at `address`, if there is one.
 std::optional<Fault> FaultAt(const ReportMemory& memory, TargetAddress address) {
   siginfo_t info;
   gregset_t words;
@@ -64,7 +64,7 @@ std::optional<Fault> FaultAt(const ReportMemory& memory, TargetAddress address) 
   return fault;
 }
 
-// Whether a walk is worth its time: does anything on the stack look like the context of a fault?
+// Returns true if something on the stack looks like the context of a fault. Only then a walk is worth its time.
 bool MayHoldFault(const Report& report, const ReportMemory& memory, uint64_t sp) {
   const Mapping* stack = report.FindMapping({sp});
   if (!stack) return false;

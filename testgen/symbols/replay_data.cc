@@ -1,4 +1,4 @@
-// What `recrash generate` adds to a report, so that a replay needs neither the original program nor its DWARF.
+// Collects what a replay needs, so that it needs neither the original program nor its DWARF.
 #include <algorithm>
 #include <tuple>
 
@@ -8,7 +8,7 @@
 namespace recrash {
 namespace {
 
-// Of all modules together. More would make the report larger than the memory it keeps.
+// The limit for all modules together. More symbols would make the report larger than the memory in it.
 constexpr size_t kMaxSymbols = 2'000'000;
 
 ReplayFrame MakeReplayFrame(const Frame& frame) {
@@ -42,7 +42,7 @@ ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
   ModuleImage image;
   image.base = module.module->base;
   for (const ElfSegment& segment : module.image->segments()) {
-    // Relocations are not applied to segments that cannot be written: the file's bytes are the process's.
+    // Relocations do not change segments that cannot be written, so the file has the process's bytes.
     if (segment.writable || segment.bytes.empty()) continue;
     image.read_only.push_back(
         {{segment.address + module.bias()}, std::vector<uint8_t>(segment.bytes.begin(), segment.bytes.end())});
@@ -53,7 +53,7 @@ ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
   return image;
 }
 
-// Of the program first, then of the libraries of its own whose files are still those of the crash.
+// Takes the program first, then its own libraries, if their files are still those of the crash.
 std::vector<ModuleImage> MakeImages(ModuleSet& modules) {
   std::vector<ModuleImage> images;
   size_t symbols_left = kMaxSymbols;

@@ -23,7 +23,7 @@ class Allocator {
       return placed;
     }
     if (type.eightbytes.empty() && !type.in_memory) return placed;
-    // All of it in registers, or none: what does not fit leaves the registers to later parameters.
+    // A parameter goes into registers as a whole or not at all. If it does not fit, later parameters get the registers.
     const auto needs = [&](Eightbyte kind) { return std::count(type.eightbytes.begin(), type.eightbytes.end(), kind); };
     if (type.in_memory || integers_ + needs(Eightbyte::kInteger) > kIntegerRegisters ||
         vectors_ + needs(Eightbyte::kSse) > kVectorRegisters) {
@@ -67,7 +67,7 @@ std::optional<PlacedCall> PlaceArguments(DebugInfo& debug, std::optional<Dwarf_D
   if (result) {
     const auto classified = Classify(debug, *result);
     if (!classified) return std::nullopt;
-    // What x87 returns goes through st(0), though as an argument it lies in memory.
+    // A long double is returned in st(0), though as an argument it lies in memory.
     call.result_in_memory = classified->by_reference || (classified->in_memory && !classified->x87);
   }
   Allocator allocator(call.result_in_memory);

@@ -113,7 +113,7 @@ void DebugInfo::CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes&
     if (text != 0) into.of.emplace(child.addr, text);
     if (!is_scope) continue;
     size_t inner = text;
-    // std::__cxx11 and std::__1 are nobody's spelling.
+    // Nobody writes std::__cxx11 or std::__1.
     if (tag != DW_TAG_namespace || !AttributeFlag(child, DW_AT_export_symbols)) {
       const std::string name = DieName(child);
       const char* anonymous = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
@@ -125,7 +125,7 @@ void DebugInfo::CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes&
 }
 
 const std::string& DebugInfo::ScopeOf(Dwarf_Die die) {
-  // A definition outside its class names its declaration, and that lies in the class.
+  // A definition outside its class refers to its declaration, which lies in the class.
   die = AbstractOrigin(die);
   Dwarf_Attribute attribute;
   Dwarf_Die declaration;
@@ -148,7 +148,7 @@ const std::string& DebugInfo::ScopeOf(Dwarf_Die die) {
 void DebugInfo::AddRanges(Dwarf_Die& die, std::vector<Range>& into) {
   Dwarf_Addr base = 0, low = 0, high = 0;
   for (ptrdiff_t offset = 0; (offset = dwarf_ranges(&die, offset, &base, &low, &high)) > 0;)
-    // Functions that the linker dropped are left at address 0 (or -1, -2) with their old length.
+    // A function that the linker dropped keeps its length, at address 0, -1 or -2.
     if (low != 0 && low < high) into.push_back({low, high, dwarf_dieoffset(&die)});
 }
 

@@ -221,7 +221,7 @@ std::optional<Classification> Classify(DebugInfo& debug, Dwarf_Die type) {
     }
   }
   if (result.in_memory) result.eightbytes.clear();
-  // An empty class of one byte takes no register. A hole of padding is left out the same way.
+  // An empty class of one byte takes no register. Neither does a hole of padding.
   const bool nothing = std::all_of(result.eightbytes.begin(), result.eightbytes.end(),
                                    [](Eightbyte kind) { return kind == Eightbyte::kNone; });
   if (nothing) result.eightbytes.clear();

@@ -5,7 +5,7 @@
 
 namespace recrash {
 
-// A mere declaration has no file; but where a name has default arguments they lie in libc++'s inline namespace.
+// A mere declaration has no file. But default template arguments in its name lie in libc++'s inline namespace.
 bool IsOfLibcxx(Dwarf_Die type) {
   return DieName(type).find("std::__1::") != std::string::npos ||
          DebugInfo::DeclaredAt(type).file.find("/c++/v1/") != std::string::npos;

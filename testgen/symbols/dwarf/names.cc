@@ -8,7 +8,7 @@
 namespace recrash {
 namespace {
 
-// Names from a template-heavy program reach tens of kilobytes; what is longer is left as it is.
+// Names in programs full of templates reach tens of kilobytes. A longer name is left as it is.
 constexpr size_t kMaxName = 1 << 16;
 constexpr int kMaxNesting = 100;
 
@@ -20,14 +20,14 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// Is the '<' or '>' at `i` part of an operator's name (operator<, operator->, operator<<=)?
+// Returns true if the '<' or '>' at `i` is part of an operator's name (operator<, operator->, operator<<=).
 bool IsOperatorName(std::string_view name, size_t i) {
   size_t start = i;
   while (start > 0 && (name[start - 1] == '<' || name[start - 1] == '>' || name[start - 1] == '-')) --start;
   return start >= 8 && name.substr(start - 8, 8) == "operator";
 }
 
-// The end of the template argument list that opens at `open`; npos when it does not close.
+// Returns the end of the template argument list that opens at `open`; npos if it does not close.
 size_t Closing(std::string_view name, size_t open) {
   int angle = 0;
   int round = 0;
@@ -58,7 +58,7 @@ std::vector<std::string_view> SplitArguments(std::string_view list) {
   return arguments;
 }
 
-// Is this the argument that a standard template has by default, the first being `first`?
+// Returns true if this is a default argument of a standard template whose first argument is `first`.
 bool IsDefaultArgument(const std::string& argument, const std::string& first) {
   if (argument.starts_with("std::allocator<")) return true;
   for (const char* name : {"std::less<", "std::hash<", "std::equal_to<", "std::default_delete<", "std::char_traits<"})

@@ -10,8 +10,8 @@
 namespace recrash {
 namespace {
 
-// A pointer as DW_EH_PE_* says, absolute or relative to where it stands; the other bases do not occur in FDEs of
-// x86-64.
+// Reads a pointer in an encoding of DW_EH_PE_*: absolute, or relative to where it stands. Other bases do not occur in
+// FDEs of x86-64.
 std::optional<uint64_t> ReadEncoded(Cursor& cursor, uint8_t encoding, uint64_t section_address) {
   const uint64_t here = section_address + cursor.offset();
   uint64_t value = 0;
@@ -42,7 +42,7 @@ std::optional<uint64_t> ReadEncoded(Cursor& cursor, uint8_t encoding, uint64_t s
   return cursor.ok() ? std::optional(value) : std::nullopt;
 }
 
-// The encoding of an FDE's pointers: the letter R in its CIE's augmentation.
+// Returns the encoding of an FDE's pointers, which the letter R in its CIE's augmentation gives.
 std::optional<uint8_t> PointerEncoding(std::span<const uint8_t> section, size_t cie_offset, uint64_t address) {
   Cursor cursor(section, cie_offset);
   const uint32_t length = cursor.Read<uint32_t>();
@@ -65,7 +65,7 @@ std::optional<uint8_t> PointerEncoding(std::span<const uint8_t> section, size_t 
     if (letter == 'L') cursor.Skip(1);
     if (letter == 'P') {
       const uint8_t encoding = cursor.Read<uint8_t>();
-      // Only how long it is matters here, whatever it is relative to.
+      // Only the length of the pointer matters here, so its base is ignored.
       if (!ReadEncoded(cursor, encoding & 0x0f, address)) return std::nullopt;
     }
   }

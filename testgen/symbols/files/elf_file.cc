@@ -112,7 +112,7 @@ const std::vector<ElfSymbol>& ElfFile::symbols() {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) != nullptr && header.sh_type == wanted) ReadSymbols(section, &header);
   }
-  // Global names first: the first function at an address is the one shown.
+  // Global names come first: the first function at an address is the one that people are shown.
   std::sort(symbols_.begin(), symbols_.end(), [](const ElfSymbol& a, const ElfSymbol& b) {
     return std::tie(a.address, a.is_local, a.name) < std::tie(b.address, b.is_local, b.name);
   });
@@ -151,7 +151,7 @@ std::optional<FunctionRange> ElfFile::FunctionAt(uint64_t address) {
   const std::vector<ElfSymbol>& all = symbols();
   auto after = std::upper_bound(all.begin(), all.end(), address,
                                 [](uint64_t value, const ElfSymbol& symbol) { return value < symbol.address; });
-  // Nested or zero-sized symbols may stand between the function's own and the address: look back a little.
+  // Nested symbols and symbols of size 0 may stand between the function's own symbol and the address.
   for (int steps = 0; after != all.begin() && steps < 64; ++steps) {
     const ElfSymbol& symbol = *--after;
     if (!symbol.is_function || symbol.size == 0 || address - symbol.address >= symbol.size) continue;
@@ -204,7 +204,7 @@ Dwarf_CFI* ElfFile::eh_frame() {
   return eh_frame_;
 }
 
-// Owned by the Dwarf handle, unlike that of .eh_frame.
+// The Dwarf handle owns this table, unlike that of .eh_frame.
 Dwarf_CFI* ElfFile::debug_frame() { return dwarf() == nullptr ? nullptr : dwarf_getcfi(dwarf_); }
 
 }  // namespace recrash

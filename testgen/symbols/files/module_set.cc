@@ -29,7 +29,7 @@ std::string Name(const std::string& path) { return fs::path(path).filename().str
 }  // namespace
 
 bool IsOwnPath(const std::string& path) {
-  // What the agent itself brings is nobody's bug.
+  // No bug of the user's lies in the agent's libraries.
   if (Name(path).starts_with("librecrash_")) return false;
   for (const char* system : {"/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/"})
     if (path.starts_with(system)) return false;

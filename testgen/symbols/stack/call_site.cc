@@ -30,7 +30,7 @@ std::optional<Dwarf_Die> Search(Dwarf_Die& scope, uint64_t return_address, int d
 }
 
 bool SamePlace(const Dwarf_Op& a, const Dwarf_Op& b) {
-  // A register by number or by name; a stack place as an offset from it.
+  // A register has two spellings, DW_OP_reg3 and DW_OP_regx 3. A place on the stack is an offset from a register.
   const auto reg = [](const Dwarf_Op& op) -> int64_t {
     if (op.atom >= DW_OP_reg0 && op.atom <= DW_OP_reg31) return op.atom - DW_OP_reg0;
     return op.atom == DW_OP_regx ? static_cast<int64_t>(op.number) : -1;
@@ -46,7 +46,7 @@ bool IsNamed(Dwarf_Die& target, const CodeInfo& callee, const ExpressionContext&
   if (!callee.range) return false;
   const auto& names = callee.range->names;
   if (std::find(names.begin(), names.end(), name) != names.end()) return true;
-  // A constructor's DIE names one of its variants, the symbol another: the place tells.
+  // The DIE of a constructor may name another of its variants than the symbol does; then the address decides.
   Dwarf_Addr entry = 0;
   return dwarf_entrypc(&target, &entry) == 0 && entry + context.bias == callee.entry.value;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxParameters = 255;
 
-// DIEs are the same when they lie at the same place, whatever way led there.
+// Two DIEs are the same if they lie at the same place in the file.
 bool IsSame(Dwarf_Die& a, Dwarf_Die& b) { return a.addr == b.addr; }
 
 std::string FunctionName(DebugInfo& debug, Dwarf_Die& die, const std::string& linkage_name) {
@@ -22,8 +22,8 @@ std::string FunctionName(DebugInfo& debug, Dwarf_Die& die, const std::string& li
   return name.empty() ? linkage_name : SimplifyName(debug.ScopeOf(die) + name);
 }
 
-// Also without the ".17" that link-time optimisation puts behind the name of a static function when two files have one:
-// the record's hash is of the name before that.
+// If two files have a static function of one name, link-time optimisation adds ".17" to the name. The record has the
+// hash of the name before that, so the hash without the suffix is added too.
 void AddHashes(std::string_view name, std::vector<uint64_t>& hashes) {
   hashes.push_back(abi::HashLinkageName(name.data(), name.size()));
   const size_t end = name.find_last_not_of("0123456789");
@@ -48,7 +48,8 @@ std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
   const std::vector<Dwarf_Die> concrete = ChildrenWithTag(function, DW_TAG_formal_parameter);
   std::vector<Dwarf_Die> all = ChildrenWithTag(abstract, DW_TAG_formal_parameter);
   const std::vector<Dwarf_Die> declared = ChildrenWithTag(declaration, DW_TAG_formal_parameter);
-  // The abstract instance may lack what no inlined copy uses; the declaration in the class has no names.
+  // The abstract instance may lack parameters that no inlined copy uses. The declaration in the class has them all, but
+  // without names.
   if (declared.size() > all.size()) all = declared;
 
   std::vector<ParameterInfo> parameters;
@@ -123,7 +124,7 @@ void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
   info.scopes = debug.ScopesAt(offset);
   if (!info.scopes) return;
   CodeScopes& scopes = *info.scopes;
-  // gcc splits cold parts off: "f.cold" is still f, and is entered where f is.
+  // gcc splits off cold parts. "f.cold" is a part of f, and its entry is that of f.
   if (scopes.entry != 0) info.entry = {scopes.entry + info.module->bias()};
 
   SourceLine at = debug.LineAt(scopes.unit, offset).value_or(SourceLine{});
@@ -145,7 +146,7 @@ void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
   }
   add(scopes.function, false);
 
-  // The symbol says which of a constructor's variants this is; DWARF often names another.
+  // The symbol names the right variant of a constructor; DWARF often names another.
   LiveFunction& function = info.live.back();
   if (info.range && !info.range->names.empty()) {
     const auto& names = info.range->names;

@@ -57,7 +57,7 @@ bool HasStoredWord(const RecordEntry& entry) {
                              [](const abi::MapWord& word) { return word.record_offset != abi::kNotStored; });
 }
 
-// Without the padding that sizeof(MapEntry) counts. There are kMapEntrySize bytes.
+// REQUIRES: kMapEntrySize bytes. sizeof(MapEntry) is larger: it counts the padding.
 abi::MapEntry ReadHeader(std::span<const uint8_t> bytes) {
   abi::MapEntry header{};
   std::memcpy(&header, bytes.data(), abi::kMapEntrySize);
@@ -93,7 +93,7 @@ RecordMap::RecordMap(std::span<const uint8_t> section) {
   size_t offset = 0;
   while (section.size() - offset >= abi::kMapEntrySize) {
     const abi::MapEntry header = ReadHeader(section.subspan(offset));
-    // The linker fills gaps between objects' contributions with zeros, and may leave entries of functions that it has
+    // The linker fills gaps between the parts of two objects with zeros. It may leave entries of functions that it
     // dropped, with labels of zero.
     if (header.size == 0) {
       offset += 4;

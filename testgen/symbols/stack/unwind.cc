@@ -15,7 +15,7 @@ namespace {
 constexpr int kRbp = 6;
 constexpr int kRsp = 7;
 constexpr int kRip = 16;
-// An 8 MB stack of the smallest frames (16 bytes) has half a million; a larger stack limit deserves room.
+// An 8 MB stack holds half a million of the smallest frames (16 bytes). Stack limits may be larger than that.
 constexpr uint64_t kMaxSteps = 16'000'000;
 
 // `register + offset`, as libdw gives the usual CFA.
@@ -39,8 +39,8 @@ Unwinder::Rule Unwinder::ReadRule(Dwarf_Frame* frame, int number) {
   size_t count = 0;
   if (dwarf_frame_register(frame, number, storage, &ops, &count) != 0) return rule;
   if (count == 0) {
-    // What the function does not mention it leaves alone if calls preserve it; what they do not may be anything by now.
-    // libdw has it the other way round for rbx and rax.
+    // A function leaves a register alone if it does not mention it and calls preserve it. A register that calls do not
+    // preserve may be anything by now. libdw has it the other way round for rbx and rax.
     rule.kind = IsPreservedByCalls(number) ? Rule::Kind::kSame : Rule::Kind::kUndefined;
     return rule;
   }
@@ -143,9 +143,9 @@ bool Unwinder::IsCode(TargetAddress address) {
   return false;
 }
 
-// No information for this pc. The innermost frame may have called through a null or wild pointer: then nothing ran
-// after the call, and its return address still lies at rsp (the PLT stubs of lld have no information either). Further
-// out only a frame pointer can help.
+// There is no information for this pc. In the innermost frame, the program may have called through a null or wild
+// pointer: then nothing ran after the call, and the return address still lies at rsp. (The PLT stubs of lld have no
+// information either.) In an outer frame only a frame pointer can help.
 std::optional<UnwoundFrame> Unwinder::StepWithoutCfi(const UnwoundFrame& frame, bool innermost) {
   const auto sp = frame.registers.sp();
   UnwoundFrame caller;
@@ -173,8 +173,8 @@ std::optional<UnwoundFrame> Unwinder::StepWithoutCfi(const UnwoundFrame& frame, 
   return caller;
 }
 
-// A patched entry jumps back to its prefix and from there to its stub. A signal may come in between, where there is no
-// call frame information: all is still as at the entry.
+// A patched entry jumps back to its prefix, and from there to its stub. A signal may come in between. The prefix has no
+// call frame information, but registers and stack are still as at the entry.
 bool Unwinder::IsEntryPrefix(TargetAddress pc) {
   constexpr size_t kJump = 5;  // what the patch writes over the prefix
   uint8_t rest[sizeof abi::kEntryPrefix - kJump];
@@ -184,12 +184,12 @@ bool Unwinder::IsEntryPrefix(TargetAddress pc) {
 
 std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) {
   if (frame.exact && IsEntryPrefix(frame.pc)) frame.pc = frame.pc + abi::kEntryPrefixSize;
-  // A return address may be the next function's first byte. The signal trampoline's own is found either way: libc lets
-  // its information start one byte early.
+  // A return address may be the next function's first byte, so the row of the byte before it counts. This finds the
+  // signal trampoline too: libc lets its information start one byte early.
   const Row& row = RowAt(frame.exact ? frame.pc : frame.pc - 1);
   if (!row.valid && !frame.exact && RowAt(frame.pc).valid) {
-    // No call returns there: makecontext put the address of the function that is to run when the context's first one
-    // returns. The stack ends here, whatever rbp says: that is its maker's.
+    // No call returns there. makecontext put this address here: it is the function that runs when the first function of
+    // the context returns. The stack ends here. rbp is that of the code that made the context, so it is not followed.
     frame.exact = true;
     return std::nullopt;
   }
@@ -215,7 +215,7 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
     if (const auto value = Recover(row.registers[i], i, *cfa, frame.registers)) caller.registers.Set(i, *value);
   const auto pc = caller.registers.pc();
   if (!pc) {
-    // Undefined on purpose at the outermost frame; else its memory was not kept.
+    // The outermost frame leaves its return address undefined on purpose. Otherwise the memory was not kept.
     if (row.registers[kRip].kind != Rule::Kind::kUndefined)
       stopped_ = "the stack at " + HexNumber(cfa->value - 8) + " was not kept";
     return std::nullopt;

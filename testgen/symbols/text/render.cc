@@ -35,7 +35,7 @@ bool Renderer::full() const { return text_.size() >= kMaxLine; }
 std::string Renderer::Take() {
   std::string text = std::move(text_);
   text_.clear();
-  // Brackets that were closed on the way out stand after what was cut.
+  // The brackets that were closed at the end stand behind the limit.
   constexpr size_t kSlack = 16;
   if (text.size() <= kMaxLine + kSlack) return text;
   size_t end = kMaxLine;
@@ -134,7 +134,7 @@ bool Renderer::Text(TargetAddress address) {
 }
 
 void Renderer::Quote(std::string_view text, bool cut) {
-  // Not within a character.
+  // The cut must not fall within a character.
   while (cut && !text.empty() && (static_cast<uint8_t>(text.back()) & 0xc0) == 0x80) text.remove_suffix(1);
   if (cut && !text.empty() && static_cast<uint8_t>(text.back()) >= 0xc0) text.remove_suffix(1);
   Add("\"" + EscapeText(text) + (cut ? "…\"" : "\""));
@@ -150,8 +150,8 @@ bool Renderer::FunctionName(TargetAddress address) {
   return true;
 }
 
-// Vtables lie in pages that are read-only after relocation, which a report need not keep; a plain number is the same in
-// the file.
+// A vtable lies in pages that are read-only after relocation, and a report need not keep those. The file has the same
+// value, because it is a plain number.
 std::optional<uint64_t> Renderer::OffsetToTop(TargetAddress vtable) {
   if (const auto kept = memory_.ReadWord(vtable - 16)) return kept;
   uint64_t value = 0;
@@ -171,7 +171,7 @@ std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, TargetAdd
   Dynamic dynamic;
   dynamic.name = SimplifyName(demangled.substr(kPrefix.size()));
   if (dynamic.name == SpellType(*debug_, type)) return std::nullopt;
-  // Two words before the address point stands the way to the whole object.
+  // Two words before the address point, the vtable has the offset to the whole object.
   const auto to_top = OffsetToTop({*vtable});
   // Types of another module would be looked up in the wrong file later on.
   const bool same_file = module->dwarf == &debug_->file();
@@ -273,7 +273,7 @@ void Renderer::Elements(Dwarf_Die element, TargetAddress address, uint64_t count
   Add("}");
 }
 
-// libstdc++'s own, by the names of their members: people want the text, not _M_dataplus.
+// Shows classes of libstdc++ by the names of their members: people want the text, not _M_dataplus.
 bool Renderer::Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
   if (!debug_->ScopeOf(type).starts_with("std::")) return false;
   if (IsOfLibcxx(type)) return Libcxx(type, bytes, depth);
@@ -294,7 +294,7 @@ bool Renderer::Standard(Dwarf_Die type, std::span<const uint8_t> bytes, int dept
   return false;
 }
 
-// libc++'s, where the text is what people look for; the others are shown by their members.
+// Shows libc++'s strings as text. Its other classes are shown by their members.
 bool Renderer::Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
   const std::string name = DieName(type);
   if (AttributeFlag(type, DW_AT_declaration)) return false;
@@ -305,9 +305,9 @@ bool Renderer::Libcxx(Dwarf_Die type, std::span<const uint8_t> bytes, int depth)
   return false;
 }
 
-// Three words. The lowest bit of the first byte says whether they are capacity, length and address, or, after that byte
-// with the length, the text itself. (A build may turn the words round, by _LIBCPP_ABI_ALTERNATE_STRING_LAYOUT; on
-// x86-64 none does.)
+// A string is three words. If the lowest bit of the first byte is set, they are capacity, length and address. If not,
+// the first byte has the length, and the text follows. (_LIBCPP_ABI_ALTERNATE_STRING_LAYOUT turns the words round; no
+// build for x86-64 sets it.)
 bool Renderer::LibcxxText(std::span<const uint8_t> bytes) {
   if (bytes.size() != 24) return false;
   if (bytes[0] & 1)
@@ -317,8 +317,8 @@ bool Renderer::LibcxxText(std::span<const uint8_t> bytes) {
   return true;
 }
 
-// clang leaves the definition of libstdc++'s inner classes out where it emits none of their constructors: then the
-// offset is the one that libstdc++ has had since GCC 5.
+// clang leaves out the definition of libstdc++'s inner classes if it emits none of their constructors. Then the offset
+// is the one that libstdc++ has had since GCC 5.
 std::optional<uint64_t> Renderer::MemberWord(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member) {
   const uint64_t offset = MemberOffset(*debug_, type, member.name).value_or(member.usual_offset);
   if (offset > bytes.size() || bytes.size() - offset < 8) return std::nullopt;
@@ -370,7 +370,7 @@ bool Renderer::StandardPointer(Dwarf_Die type, std::span<const uint8_t> bytes, S
   return true;
 }
 
-// The alternatives lie at the start, one over the other; the index of the one that is there, in a byte or two, behind.
+// All alternatives lie at the start. The index of the one that is there follows them, in a byte or two.
 bool Renderer::StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth) {
   const auto offset = MemberOffset(*debug_, type, "_M_index");
   if (!offset || *offset >= bytes.size()) return false;

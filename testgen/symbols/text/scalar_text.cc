@@ -75,7 +75,7 @@ std::string Qualified(DebugInfo& debug, Dwarf_Die& type, const std::string& enum
   return debug.ScopeOf(type) + name + "::" + enumerator;
 }
 
-// "kRead | kWrite" when single-bit enumerators make up the value; "" otherwise.
+// Returns "kRead | kWrite" if single-bit enumerators make up the value; else "".
 std::string FlagsText(DebugInfo& debug, Dwarf_Die& type, const std::vector<Enumerator>& enumerators, uint64_t value) {
   std::string text;
   for (const Enumerator& each : enumerators) {

@@ -22,7 +22,7 @@ ReplayWord MakeWord(const PlacedPiece& piece, const Parameter& parameter, uint64
   return word;
 }
 
-// The parameter's value on entry, pieces in order; nothing when one is not known.
+// Returns the parameter's value at the entry, its pieces in order; nothing if a piece is not known.
 std::optional<std::vector<uint8_t>> EntryValue(ValueReader& values, size_t index, const CodeInfo& code,
                                                const ParameterInfo& info, const PlacedParameter& placed,
                                                ValueReader::Callers callers) {
@@ -77,8 +77,7 @@ std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& functio
 DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& function,
                         std::vector<Parameter>& parameters) {
   DwarfCall call;
-  // Lines only (-g1, -gline-tables-only): functions have names and inlined calls, but neither a line of their own nor
-  // parameters.
+  // With -g1 or -gline-tables-only, functions have names and inlined calls, but no line of their own and no parameters.
   if (function.declared.line == 0 && parameters.empty()) {
     call.why_not = "it has no record, and its debug information has lines only";
     return call;

@@ -18,8 +18,8 @@ constexpr uint8_t kDwarfNumber[] = {5, 4, 1, 2, 8, 9, 10};
 
 std::optional<TargetAddress> ValueReader::RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry,
                                                         uint64_t bias) {
-  // rsp may stand lower at a call than at the label: arguments are pushed for it. The distance to the CFA does not
-  // change, and both are known at the label.
+  // At a call, rsp may be lower than at the label, because arguments are pushed. The record's distance to the CFA does
+  // not change, and both are known at the label.
   if (!entry.operand) return std::nullopt;
   const Operand& operand = *entry.operand;
   if (const auto rule = unwinder_.CfaAt({entry.label + bias});
@@ -29,8 +29,8 @@ std::optional<TargetAddress> ValueReader::RecordAddress(const UnwoundFrame& fram
   return base ? std::optional(TargetAddress{*base + operand.offset}) : std::nullopt;
 }
 
-// Code before the label by its address may still run after the stores. Where the frame is not set up as it is there,
-// it does not.
+// Code at a lower address than the label may still run after the stores. It runs before them if the frame is not set up
+// as it is at the label.
 bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, TargetAddress function, const RecordEntry& entry,
                                  uint64_t bias) {
   const TargetAddress pc = frame.lookup_pc();
@@ -48,7 +48,7 @@ std::optional<std::vector<uint8_t>> ValueReader::Followed(size_t index, const Co
     if (info.described.number != word.parameter || !info.has_die) continue;
     auto bytes = AtPc(index, code, info.die, info.described.type.size, callers);
     if (!bytes || word.source_offset >= bytes->size()) return std::nullopt;
-    // In its register a bool or a short is as wide as here.
+    // The register holds a bool or a short in as many bytes as the word has.
     bytes->erase(bytes->begin(), bytes->begin() + word.source_offset);
     bytes->resize(word.size);
     return bytes;
@@ -122,9 +122,9 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
   return bytes;
 }
 
-// What the recorder saw at the entry is certain. Else what is followed is alive, or dead and stored. A caller's word
-// comes before that only where it is sure: an indirect call may have come here by a tail call, which had other
-// arguments.
+// The snapshot of the entry is certain. Without one, a followed argument is alive, or it is dead and stored. A caller
+// is asked before the record only if its call leads here for certain: an indirect call may have come here by a tail
+// call with other arguments.
 std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
                                                   const abi::MapWord& word, std::optional<TargetAddress> record,
                                                   bool before_stores) {
@@ -142,8 +142,8 @@ std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& 
   return RecordedWord{word, std::move(*bytes), ValueSource::kRegister};
 }
 
-// Copies of fields that are not made at the entry stand beside the pointer that they were read through. Where the
-// stores have not run, the record has something else in its place than debug information says.
+// Copies of fields that are not made at the entry stand beside the pointer that they were read through. If the record
+// has another pointer there than debug information says, the stores have not run.
 bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
                                  std::optional<TargetAddress> record) {
   const abi::MapWord* pointer = nullptr;
@@ -166,7 +166,7 @@ Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveF
   const UnwoundFrame& frame = stack_.frames[index];
   const RecordMap& map = *code.map;
   const uint64_t bias = code.module->bias();
-  // A split-off cold part is reached from the part with the entry, where the record was made.
+  // A split-off cold part is reached from the part with the entry, and that part made the record.
   const uint64_t start = code.entry.value - bias;
   const RecordEntry* entry = map.Find(start, frame.lookup_pc().value - bias, code.hashes);
   if (entry == nullptr) entry = map.FindIn(start, code.range->size, code.hashes);
@@ -207,7 +207,7 @@ std::optional<uint64_t> ValueReader::FrameBase(const CodeInfo& code, uint64_t ad
   const auto location = EvaluateLocation(ops, count, inner);
   if (!location || location->pieces.size() != 1) return std::nullopt;
   const Piece& piece = location->pieces[0];
-  // DW_OP_reg6 means the register's value here; DW_OP_call_frame_cfa leaves an address.
+  // Here DW_OP_reg6 means the value of the register. DW_OP_call_frame_cfa leaves an address.
   if (piece.kind == Piece::Kind::kRegister) return context.registers->Get(piece.number);
   if (piece.kind == Piece::Kind::kMemory) return piece.number;
   return std::nullopt;
@@ -243,7 +243,7 @@ std::optional<Location> ValueReader::LocationAt(size_t index, const CodeInfo& co
   return std::nullopt;
 }
 
-// Code after a call that does not return belongs to another path: locations there say nothing of this one.
+// The code after a call that does not return belongs to another path, so locations there say nothing about this path.
 bool ValueReader::CallReturns(size_t index, const CodeInfo& code) {
   const UnwoundFrame& frame = stack_.frames[index];
   if (frame.exact || frame.is_signal_frame || index == 0 || !code.range) return false;
@@ -270,8 +270,8 @@ std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeIn
   const ExpressionContext context = Context(index, code, callers, 0);
   if (const auto location = LocationAt(index, code, variable, frame.lookup_pc().value - context.bias, callers))
     if (auto bytes = ReadLocation(*location, size, context)) return bytes;
-  // Up to the call the argument was in a register that the call may change; from its return on the compiler knows it
-  // in one that calls preserve, and that is what the unwinder has.
+  // Up to the call the argument may lie in a register that the call changes. From the return on, the compiler has it in
+  // a register that calls preserve, and the unwinder knows those.
   if (!CallReturns(index, code)) return std::nullopt;
   const auto location = LocationAt(index, code, variable, frame.pc.value - context.bias, callers, true);
   return location ? ReadLocation(*location, size, context) : std::nullopt;
@@ -298,7 +298,7 @@ std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, 
   if (!site) return std::nullopt;
   ExpressionContext context = Context(index + 1, code, callers, depth);
   const CodeInfo& callee = code_.At(stack_.frames[index].lookup_pc());
-  // A tail call in between leaves this return address with another function's arguments.
+  // After a tail call in between, the return address stays, but the arguments are those of another function.
   const Leads leads = LeadsTo(*site, callee, context);
   if (leads == Leads::kElsewhere || (leads == Leads::kPerhaps && callers == Callers::kSure)) return std::nullopt;
   auto value = CallSiteValue(*site, ops[0]);

@@ -9,14 +9,14 @@ namespace recrash {
 namespace {
 
 constexpr size_t kWordBytes = 16;
-// Parameters by value; larger than this is damage.
+// No parameter by value is larger; a larger one is damage.
 constexpr size_t kMaxParameter = 1 << 16;
 
 bool IsArgument(const RecordedWord& recorded) {
   return recorded.word.kind == static_cast<uint8_t>(abi::WordKind::kArgument);
 }
 
-// As one number, the highest byte first.
+// Writes the bytes as one number, the highest byte first.
 std::string UntypedText(std::span<const uint8_t> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
@@ -46,7 +46,7 @@ void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter) {
   parameter.bytes.assign(size, 0);
   for (const RecordedWord& recorded : words) {
     if (!IsArgument(recorded) || recorded.word.parameter != parameter.number) continue;
-    // The last eightbyte of a structure of twelve bytes is eight wide in its register.
+    // A structure of twelve bytes has a last eightbyte of four bytes, but its register has eight.
     const size_t offset = recorded.word.source_offset;
     if (offset >= size) continue;
     const size_t count = std::min(recorded.bytes.size(), size - offset);

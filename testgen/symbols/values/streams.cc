@@ -14,8 +14,8 @@ constexpr int kMaxClasses = 256;  // that are looked at: a damaged file's bases 
 constexpr uint64_t kMaxOffset = 1 << 12;
 constexpr uint64_t kNoReads = 4;  // _IO_NO_READS in _flags, the first word of glibc's FILE
 
-// Of libstdc++'s own classes most units have a declaration alone (they are instantiated in the library), so that these
-// are told by name. In each the istream comes first.
+// libstdc++ instantiates its own classes in the library, so most units have only a declaration of them. They are known
+// by their names. Each begins with its istream.
 bool IsStandardIstream(DebugInfo& debug, Dwarf_Die& type) {
   const std::string name = DieName(type);
   for (const char* stream : {"basic_istream<char,", "basic_iostream<char,", "basic_ifstream<char,",
@@ -24,14 +24,14 @@ bool IsStandardIstream(DebugInfo& debug, Dwarf_Die& type) {
   return false;
 }
 
-// Where the std::istream lies in an object of class `type`.
+// Returns where the std::istream lies in an object of class `type`.
 std::optional<uint64_t> IstreamOffset(DebugInfo& debug, Dwarf_Die type, int& classes_left) {
   type = StripType(type);
   if (--classes_left < 0 || KindOf(type) != TypeKind::kClass) return std::nullopt;
   if (IsStandardIstream(debug, type)) return 0;
   type = ResolveType(debug, type);
   for (Dwarf_Die& base : ChildrenWithTag(type, DW_TAG_inheritance)) {
-    // A virtual base is found by the object's vtable only, and its offset here is one into that.
+    // Only the object's vtable tells where a virtual base lies; the offset here is one into the vtable.
     if (AttributeNumber(base, DW_AT_virtuality).value_or(0) != 0) continue;
     const auto offset = AttributeNumber(base, DW_AT_data_member_location);
     const auto of = TypeOf(base);
