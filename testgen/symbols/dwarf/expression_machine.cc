@@ -29,35 +29,20 @@ bool ExpressionMachine::Step(const Dwarf_Op& op, size_t& next) {
   const uint8_t atom = op.atom;
   if (atom >= DW_OP_reg0 && atom <= DW_OP_breg31) return Register(op);
   if (atom >= DW_OP_lit0 && atom <= DW_OP_lit31) return Constant(op);
+  if (atom >= DW_OP_const1u && atom <= DW_OP_consts) return Constant(op);
+  if (atom >= DW_OP_dup && atom <= DW_OP_rot) return Shuffle(op);
   switch (atom) {
     case DW_OP_addr:
     case DW_OP_addrx:
     case DW_OP_GNU_addr_index:
     case DW_OP_constx:
     case DW_OP_GNU_const_index:
-    case DW_OP_const1u:
-    case DW_OP_const1s:
-    case DW_OP_const2u:
-    case DW_OP_const2s:
-    case DW_OP_const4u:
-    case DW_OP_const4s:
-    case DW_OP_const8u:
-    case DW_OP_const8s:
-    case DW_OP_constu:
-    case DW_OP_consts:
       return Constant(op);
     case DW_OP_regx:
     case DW_OP_bregx:
     case DW_OP_fbreg:
     case DW_OP_call_frame_cfa:
       return Register(op);
-    case DW_OP_dup:
-    case DW_OP_drop:
-    case DW_OP_over:
-    case DW_OP_pick:
-    case DW_OP_swap:
-    case DW_OP_rot:
-      return Shuffle(op);
     case DW_OP_deref:
     case DW_OP_deref_size:
     case DW_OP_abs:

@@ -82,6 +82,12 @@ bool HasVtablePointer(DebugInfo& debug, Dwarf_Die type) {
   return false;
 }
 
+// A mere declaration has no file. But default template arguments in its name lie in libc++'s inline namespace.
+bool IsOfLibcxx(Dwarf_Die type) {
+  return DieName(type).find("std::__1::") != std::string::npos ||
+         DebugInfo::DeclaredAt(type).file.find("/c++/v1/") != std::string::npos;
+}
+
 std::optional<Dwarf_Die> TemplateArgument(Dwarf_Die type, size_t number) {
   std::vector<Dwarf_Die> arguments = ChildrenWithTag(type, DW_TAG_template_type_parameter);
   return number < arguments.size() ? TypeOf(arguments[number]) : std::nullopt;

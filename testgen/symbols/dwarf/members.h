@@ -23,6 +23,9 @@ std::optional<uint64_t> MemberOffset(DebugInfo& debug, Dwarf_Die type, std::stri
 // Returns true if the class, or its first base, begins with a pointer to a vtable.
 bool HasVtablePointer(DebugInfo& debug, Dwarf_Die type);
 
+// Returns true if `type`, a class in namespace std, is libc++'s.
+bool IsOfLibcxx(Dwarf_Die type);
+
 std::optional<Dwarf_Die> TemplateArgument(Dwarf_Die type, size_t number);
 
 }  // namespace recrash

@@ -6,7 +6,6 @@
 
 #include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
-#include "testgen/symbols/dwarf/libcxx.h"
 #include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/dwarf/types.h"

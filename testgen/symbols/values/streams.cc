@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "testgen/symbols/dwarf/libcxx.h"
+#include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/types.h"
 
 namespace recrash {
