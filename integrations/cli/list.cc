@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "agent/base/printable_text.h"
+#include "agent/base/text.h"
 #include "agent/report/reader.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"

@@ -8,6 +8,7 @@
 #include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/profile_line.h"
+#include "agent/base/text.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"

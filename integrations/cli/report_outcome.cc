@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "agent/base/printable_text.h"
+#include "agent/base/text.h"
 #include "integrations/cli/json.h"
 #include "integrations/cli/terminal.h"
 #include "integrations/cli/tests.h"

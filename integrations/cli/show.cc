@@ -5,6 +5,7 @@
 
 #include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
+#include "agent/base/text.h"
 #include "agent/report/entry_states.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"

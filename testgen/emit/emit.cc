@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "agent/base/text.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/head.h"
 #include "testgen/emit/literal.h"

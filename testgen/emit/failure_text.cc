@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "agent/base/readable_name.h"
+#include "agent/base/text.h"
 
 namespace recrash {
 namespace {
@@ -73,11 +74,6 @@ std::string Reduced(std::string_view name) {
 }
 
 }  // namespace
-
-std::string BaseName(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
 
 std::string WithoutUnnamedNamespaces(std::string text) {
   for (size_t at; (at = text.find(kAnonymous)) != std::string::npos;) {

@@ -9,8 +9,6 @@
 
 namespace recrash {
 
-std::string BaseName(const std::string& path);  // "greeter.cc"
-
 // "ns::Tree<int>::insert(int) const" as "ns::Tree::insert": no parameters, no template arguments, no unnamed namespace.
 std::string PlainFunction(const std::string& demangled);
 // "(anonymous namespace)::A {b_ = 1}" as "A {b_ = 1}": for text that people read.

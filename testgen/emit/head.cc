@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "agent/base/text.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
 

@@ -10,24 +10,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "agent/base/text.h"
 #include "testgen/symbols/files/eh_frame.h"
 
 namespace recrash {
-namespace {
-
-std::string Hex(const void* bytes, size_t size) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    const uint8_t byte = static_cast<const uint8_t*>(bytes)[i];
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<ElfFile>> ElfFile::Open(const std::string& path) {
   elf_version(EV_CURRENT);
   std::unique_ptr<ElfFile> file(new ElfFile);
@@ -54,7 +40,7 @@ ElfFile::~ElfFile() {
 void ElfFile::ReadHeaders() {
   const void* id = nullptr;
   const ssize_t id_size = dwelf_elf_gnu_build_id(elf_, &id);
-  if (id_size > 0) build_id_ = Hex(id, static_cast<size_t>(id_size));
+  if (id_size > 0) build_id_ = Hex({static_cast<const uint8_t*>(id), static_cast<size_t>(id_size)});
   GElf_Word crc = 0;
   if (const char* link = dwelf_elf_gnu_debuglink(elf_, &crc)) debug_link_ = link;
 

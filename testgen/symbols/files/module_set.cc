@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "agent/base/text.h"
+
 namespace recrash {
 namespace {
 
@@ -24,13 +26,11 @@ std::string Short(const std::string& build_id) {
   return build_id.size() > 12 ? build_id.substr(0, 12) + "…" : build_id;
 }
 
-std::string Name(const std::string& path) { return fs::path(path).filename().string(); }
-
 }  // namespace
 
 bool IsOwnPath(const std::string& path) {
   // No bug of the user's lies in the agent's libraries.
-  if (Name(path).starts_with("librecrash_")) return false;
+  if (BaseName(path).starts_with("librecrash_")) return false;
   for (const char* system : {"/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/usr/lib32/"})
     if (path.starts_with(system)) return false;
   return path.starts_with("/");
@@ -47,7 +47,7 @@ Result<std::unique_ptr<ModuleSet>> ModuleSet::Open(const Report& report, const S
 
   const std::string wanted = options.program.empty() ? program->path : options.program;
   const auto found = ElfFile::Open(wanted);
-  std::string message = "the report needs " + Name(program->path) + ", build-id " +
+  std::string message = "the report needs " + BaseName(program->path) + ", build-id " +
                         (program->build_id.empty() ? "unknown" : Short(program->build_id)) + "; ";
   if (!found)
     message += "found: " + found.error().message;
@@ -64,7 +64,7 @@ std::vector<std::string> ModuleSet::Candidates(const Module& module) const {
   if (module.is_program && !options_.program.empty()) paths.push_back(options_.program);
   paths.push_back(module.path);
   for (const std::string& root : options_.search_paths) {
-    paths.push_back(root + "/" + Name(module.path));
+    paths.push_back(root + "/" + BaseName(module.path));
     paths.push_back(DebugPath(root, module.build_id));
   }
   paths.push_back(DebugPath("/usr/lib/debug", module.build_id));
@@ -82,7 +82,7 @@ LoadedModule* ModuleSet::Load(const Module& module) {
     if (path.empty() || path[0] == '[') continue;
     auto file = ElfFile::Open(path);
     if (!file || !Matches(**file, module)) continue;
-    if (module.build_id.empty()) notes_.push_back(Name(path) + ": has no build-id, taken by its path");
+    if (module.build_id.empty()) notes_.push_back(BaseName(path) + ": has no build-id, taken by its path");
     loaded->files.push_back(std::move(*file));
     break;
   }
@@ -90,11 +90,11 @@ LoadedModule* ModuleSet::Load(const Module& module) {
 
   if (loaded->image == nullptr) {
     if (!module.path.starts_with("["))
-      notes_.push_back(Name(module.path) + ": no file with build-id " + Short(module.build_id) +
+      notes_.push_back(BaseName(module.path) + ": no file with build-id " + Short(module.build_id) +
                        " found; frames in it, and beyond it, may be missing");
     loaded.reset();
   } else if (loaded->own && loaded->dwarf == nullptr) {
-    notes_.push_back(Name(module.path) + ": no debug information found; give --search-path where its unstripped " +
+    notes_.push_back(BaseName(module.path) + ": no debug information found; give --search-path where its unstripped " +
                      "twin lies");
   }
   return (loaded_[&module] = std::move(loaded)).get();

@@ -4,9 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cstring>
-#include <filesystem>
 #include <string>
 
+#include "agent/base/text.h"
 #include "testgen/symbols/files/cursor.h"
 
 namespace recrash {
@@ -150,7 +150,7 @@ const RecordMap& RecordMaps::Of(const LoadedModule& module) {
 
 // The section is not loaded, so some tools strip it with the symbols: then the unstripped twin has it.
 RecordMap RecordMaps::Read(const LoadedModule& module) {
-  const std::string name = std::filesystem::path(module.module->path).filename().string();
+  const std::string name = BaseName(module.module->path);
   for (const auto& file : module.files) {
     const auto section = file->FindSection(abi::kMapSection);
     if (!section) continue;
