@@ -133,7 +133,7 @@ constexpr char kAdaptiveNote[] = "mode=adaptive;";  // how it begins where the a
 constexpr uint64_t kCrashMagic = 0x3148534152434552ull;  // "RECRASH1"
 constexpr uint32_t kCrashVersion = 1;
 
-enum class FailureKind : uint32_t {
+enum class FailureKind : uint8_t {
   kSignal = 1,
   kException = 2,  // uncaught, seen in std::terminate (its SIGABRT follows)
   kReported = 3,   // RECRASH_REPORT; the program goes on
@@ -161,6 +161,7 @@ struct CrashRecord {
   uint32_t version;
   uint32_t size;
   FailureKind kind;
+  uint8_t reserved[3];  // 0
   int32_t pid;
   int32_t tid;
   int32_t depth_option;   // reserved, 0
@@ -174,6 +175,11 @@ struct CrashRecord {
   // The collector answers by writing this with process_vm_writev, so that the client can print it.
   char report_path[1024];
 };
+
+static_assert(sizeof(ThrowRecord) == 1712 && offsetof(ThrowRecord, stack_address) == 152);
+static_assert(sizeof(CrashRecord) == 3704 && offsetof(CrashRecord, pid) == 20 &&
+              offsetof(CrashRecord, context) == 168 && offsetof(CrashRecord, throw_record) == 1648 &&
+              offsetof(CrashRecord, report_path) == 2680);
 
 }  // namespace recrash::abi
 
