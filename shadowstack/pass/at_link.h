@@ -8,8 +8,8 @@
 
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/options.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/options.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 

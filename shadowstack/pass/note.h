@@ -3,7 +3,7 @@
 #define RECRASH_SHADOWSTACK_PASS_NOTE_H_
 
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection/options.h"
 
 namespace recrash::pass {
 

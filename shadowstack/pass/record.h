@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "llvm/IR/Function.h"
-#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection/options.h"
 #include "shadowstack/pass/write_effects.h"
 
 namespace recrash::pass {

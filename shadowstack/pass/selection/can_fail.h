@@ -1,6 +1,6 @@
 // What can end in a failure: memory that may not be there, divisions, calls.
-#ifndef RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
-#define RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_
 
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Function.h"
@@ -15,4 +15,4 @@ bool CanFail(const llvm::Function& function);
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_

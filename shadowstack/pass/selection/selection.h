@@ -1,15 +1,15 @@
 // Which functions get a record, or an entry that can be patched. The source's annotations win over the lists, and these
 // over the defaults; but what cannot have a record has none, whatever is asked.
-#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_H_
-#define RECRASH_SHADOWSTACK_PASS_SELECTION_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_
 
 #include <cstdint>
 #include <string>
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/IR/Function.h"
-#include "shadowstack/pass/options.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/options.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 
@@ -47,4 +47,4 @@ Choice Choose(const llvm::Function& function, const Options& options, const Wish
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_

@@ -1,14 +1,14 @@
 // What became of each function of a module, for -recrash-report: one line a function, its columns parted by tabs.
-#ifndef RECRASH_SHADOWSTACK_PASS_BUILD_REPORT_H_
-#define RECRASH_SHADOWSTACK_PASS_BUILD_REPORT_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_BUILD_REPORT_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_BUILD_REPORT_H_
 
 #include <string>
 
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Error.h"
-#include "shadowstack/pass/options.h"
-#include "shadowstack/pass/selection.h"
+#include "shadowstack/pass/selection/options.h"
+#include "shadowstack/pass/selection/selection.h"
 
 namespace recrash::pass {
 
@@ -31,4 +31,4 @@ class BuildReport {
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_BUILD_REPORT_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_BUILD_REPORT_H_

@@ -1,6 +1,6 @@
 // What a person asked for a function, in the source or in a list. Nothing asked leaves it to the defaults.
-#ifndef RECRASH_SHADOWSTACK_PASS_WISH_H_
-#define RECRASH_SHADOWSTACK_PASS_WISH_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_WISH_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_WISH_H_
 
 #include <optional>
 #include <string>
@@ -27,4 +27,4 @@ constexpr char kWishWords[] = "never, always, depth=0, depth=1 or depth=2";
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_WISH_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_WISH_H_

@@ -1,11 +1,11 @@
 // What the source says of its functions: [[clang::annotate("recrash::never")]] and its like
 // (include/recrash/recrash.h).
-#ifndef RECRASH_SHADOWSTACK_PASS_ANNOTATIONS_H_
-#define RECRASH_SHADOWSTACK_PASS_ANNOTATIONS_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_ANNOTATIONS_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_ANNOTATIONS_H_
 
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 
@@ -18,4 +18,4 @@ Wish AnnotatedWish(const llvm::Function& function);
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_ANNOTATIONS_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_ANNOTATIONS_H_

@@ -7,8 +7,8 @@
 //
 // WISH is never (also when there is none), always or depth=N. Of the lines that match a function the last one decides,
 // for monitored or not and for the depth separately.
-#ifndef RECRASH_SHADOWSTACK_PASS_FUNCTION_LIST_H_
-#define RECRASH_SHADOWSTACK_PASS_FUNCTION_LIST_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_FUNCTION_LIST_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_FUNCTION_LIST_H_
 
 #include <memory>
 #include <string>
@@ -17,7 +17,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SpecialCaseList.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 
@@ -44,4 +44,4 @@ class FunctionList {
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_FUNCTION_LIST_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_FUNCTION_LIST_H_

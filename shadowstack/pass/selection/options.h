@@ -1,6 +1,6 @@
 // What the build asks of the pass, read from the command line (`-mllvm -recrash-…`).
-#ifndef RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
-#define RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_OPTIONS_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_OPTIONS_H_
 
 #include <string>
 #include <vector>
@@ -28,4 +28,4 @@ llvm::Expected<Options> OptionsFromCommandLine();
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_OPTIONS_H_

@@ -1,9 +1,9 @@
-#include "shadowstack/pass/selection.h"
+#include "shadowstack/pass/selection/selection.h"
 
 #include <optional>
 
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/can_fail.h"
+#include "shadowstack/pass/selection/can_fail.h"
 
 namespace recrash::pass {
 namespace {
