@@ -1,15 +1,14 @@
-// What the parts of the client share: its state, fixed at start-up, and the way through a crash.
+// What the parts of the client share: the state that start-up fixes, and the functions that a crash goes through.
 //
-//   start_up.cc    constructor: options, paths, handlers
-//   seal.cc        the state made read-only, and writable again when a crash begins
-//   crash.cc       Breakpad's HandlerCallback, RECRASH_REPORT: fills the CrashRecord
-//   collect.cc     starts the collector and waits for it
-//   raw_writer.cc  the fallback without a collector
-//   threads.cc     a block of ours for each thread: alternate stack, throw record
+//   start_up.cc        the constructor: options, paths, handlers
+//   second_chance.cc   which entries are watched (watch/), and that they are recorded (record/)
+//   seal.cc            makes the state read-only, and writable again when a crash begins
+//   threads.cc         a block for each thread: alternate stack, throw record
+//   exceptions.cc      __cxa_throw, __cxa_begin_catch, std::terminate
 //   caught_in_main.cc  exceptions that only main catches
-//   second_chance.cc   which entries are watched
-//   watch/, record/    entries that are patched, and what is recorded there
-//   exceptions.cc  __cxa_throw, __cxa_begin_catch, std::terminate
+//   crash.cc           Breakpad's HandlerCallback, and RECRASH_REPORT: fills the CrashRecord
+//   collect.cc         starts the collector and waits for it
+//   raw_writer.cc      the report without a collector
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
 
@@ -38,14 +37,13 @@ using BeginCatchFunction = void* (*)(void* exception);
 using TerminateHandler = void (*)();
 using SetTerminateFunction = TerminateHandler (*)(TerminateHandler);
 
-// The client's variables lie in pages of their own (state.ld): first those that start-up fixes, Breakpad's among them,
-// then those that are filled before they are read. The first are sealed, read-only from the end of start-up until a
-// crash begins (seal.cc), so that a program that runs over the end of its own data meets them with a fault, and not the
-// crash path with garbage. A variable of the first kind is marked with this, and begins as zeros.
+// Marks a variable that start-up fixes; it begins as zeros. The client's variables lie in pages of their own
+// (state.ld). Those with this mark, and Breakpad's, are read-only from the end of start-up until a crash begins
+// (seal.cc). So a program that overruns its own data faults at them; otherwise the crash path would find garbage.
 #define RECRASH_SEALED __attribute__((section(".bss.recrash_sealed")))
 
-// What start-up finds out. A replay restores the program's data as recorded, and with it would undo
-// what the client found out in the replaying process, so it is told to leave this alone (__recrash_replay_keep).
+// What start-up finds out. A replay restores the program's data as recorded. It must leave this as the replaying
+// process found it out, and is told so (__recrash_replay_keep).
 struct State {
   Mode mode;
   signal_safe::Options options;

@@ -7,7 +7,7 @@
 
 namespace recrash::pass {
 
-// True when the pass has been here: bitcode of an instrumented compilation that is compiled on (as in
+// True if the pass has run on this module: bitcode of an instrumented compilation that is compiled on (as by
 // -fthinlto-index=).
 bool HasBuildNote(const llvm::Module& module);
 

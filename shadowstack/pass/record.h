@@ -16,7 +16,7 @@ struct Recorded {
   uint32_t bytes = 0;            // of the frame
 };
 
-// `effects` are asked in mode full.
+// `effects` are used in mode full only.
 Recorded AddRecord(llvm::Function& function, const Options& options, WriteEffects* effects);
 
 }  // namespace recrash::pass

@@ -1,4 +1,4 @@
-// What the source says of its functions: [[clang::annotate("recrash::never")]] and its like
+// Reads what the source says of its functions: [[clang::annotate("recrash::never")]] and its like
 // (include/recrash/recrash.h).
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_ANNOTATIONS_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_ANNOTATIONS_H_
@@ -9,11 +9,11 @@
 
 namespace recrash::pass {
 
-// Turns recrash's entries of llvm.global.annotations into attributes of the functions, and takes them out of it. True
-// when there were any. Reports those that it does not understand as errors.
+// Turns recrash's entries of llvm.global.annotations into attributes of the functions, and removes the entries. Returns
+// true if there were any. Reports entries that it does not understand as errors.
 bool TurnAnnotationsIntoAttributes(llvm::Module& module);
 
-// What the function's own attributes say.
+// Returns what the function's own attributes say.
 Wish AnnotatedWish(const llvm::Function& function);
 
 }  // namespace recrash::pass

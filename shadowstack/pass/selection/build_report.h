@@ -1,4 +1,4 @@
-// What became of each function of a module, for -recrash-report: one line a function, its columns parted by tabs.
+// Writes what was decided for each function of a module (-recrash-report): one line each, columns separated by tabs.
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_BUILD_REPORT_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_BUILD_REPORT_H_
 
@@ -12,8 +12,8 @@
 
 namespace recrash::pass {
 
-// The file that `options.report` means for the module: of a folder, which is made, MODULE.recrash.txt in it, so that
-// each object of a build has its own. "-" and "" as they are.
+// Returns the file that `options.report` means for the module. For a folder, which is created, that is
+// MODULE.recrash.txt in it, so that each object of a build has its own. "-" and "" stay.
 llvm::Expected<std::string> ReportPath(const llvm::Module& module, const Options& options);
 
 class BuildReport {

@@ -1,4 +1,4 @@
-// What can end in a failure: memory that may not be there, divisions, calls.
+// Tells what can end in a failure: accesses to memory that may not be mapped, divisions, calls.
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_
 
@@ -7,7 +7,7 @@
 
 namespace recrash::pass {
 
-// True for calls, too: what they call may fail.
+// True for calls, too: the callee may fail.
 bool CanFail(const llvm::Instruction& instruction, const llvm::DataLayout& layout);
 
 // False when no live frame of the function can be part of a failure: it calls nothing and does nothing that faults.

@@ -23,13 +23,13 @@ namespace recrash::pass {
 
 class FunctionList {
  public:
-  // The files one behind another. An error names file and line.
+  // Reads the files in order. An error names file and line.
   static llvm::Expected<FunctionList> Read(const std::vector<std::string>& paths);
 
   Wish WishFor(const llvm::Function& function) const;
 
  private:
-  // A line. A list of its own: LLVM 19 keeps no order among the patterns of one list.
+  // One line, as a list of its own: LLVM 19 keeps no order among the patterns of one list.
   struct Entry {
     std::unique_ptr<llvm::SpecialCaseList> pattern;
     std::string kind;

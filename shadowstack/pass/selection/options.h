@@ -21,7 +21,7 @@ struct Options {
   bool std_functions = false;      // instrument std:: and the C++ runtime's templates as well
   std::vector<std::string> lists;  // files that say which functions
   Step lto = Step::kCompile;       // where records are made under link-time optimisation
-  std::string report;  // where to say which they were: a file, a folder, "-" for standard error; empty: nowhere
+  std::string report;  // where to write what was decided: a file, a folder, "-" for standard error; empty: nowhere
 };
 
 llvm::Expected<Options> OptionsFromCommandLine();

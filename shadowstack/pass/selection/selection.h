@@ -1,5 +1,5 @@
-// Which functions get a record, or an entry that can be patched. The source's annotations win over the lists, and these
-// over the defaults; but what cannot have a record has none, whatever is asked.
+// Decides which functions get a record, or an entry that can be patched. Annotations in the source win over lists,
+// lists over defaults. A function that cannot have a record gets none, whatever is asked.
 #ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_
 #define RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_
 
@@ -42,7 +42,7 @@ struct Choice {
   uint32_t record_bytes = 0;  // set when the record has been made
 };
 
-// The function has a body that goes into this object.
+// Requires that the function has a body that goes into this object.
 Choice Choose(const llvm::Function& function, const Options& options, const Wish& wish);
 
 }  // namespace recrash::pass
