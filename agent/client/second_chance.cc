@@ -92,7 +92,7 @@ void TellUnreadable() {
   if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
 }
 
-// What cannot be patched is a few small functions, and nothing to be said about; that nothing can be is.
+// A few small functions can never be patched; only if none is, that is worth a line.
 void WatchAll() {
   PatchCounts counts;
   PatchAll(&counts);
