@@ -67,6 +67,11 @@ struct State {
 };
 extern State g_state;
 
+// start_up.cc
+RECRASH_SIGNAL_SAFE const char* ProgramName();
+// Absolute, because the program may change its directory before it crashes.
+signal_safe::Text SetAbsolute(char (&out)[1024], const char* path);
+
 // What changes afterwards.
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us

@@ -112,22 +112,14 @@ RECRASH_SIGNAL_SAFE Outcome Collect(int& status) {
 }
 
 RECRASH_SIGNAL_SAFE const char* SignalName(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGTRAP:
-      return "SIGTRAP";
-    default:
-      return "signal";
-  }
+  static const struct {
+    int number;
+    const char* name;
+  } kNames[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},
+                {SIGILL, "SIGILL"},   {SIGBUS, "SIGBUS"},   {SIGTRAP, "SIGTRAP"}};
+  for (const auto& known : kNames)
+    if (known.number == signal) return known.name;
+  return "signal";
 }
 
 RECRASH_SIGNAL_SAFE void SayException(Text& line, const abi::ThrowRecord& thrown) {
@@ -137,8 +129,6 @@ RECRASH_SIGNAL_SAFE void SayException(Text& line, const abi::ThrowRecord& thrown
 }
 
 RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
-  const char* slash = strrchr(g_state.program, '/');
-  const char* name = slash != nullptr ? slash + 1 : g_state.program;
   line << "recrash: ";
   switch (g_record.kind) {
     case abi::FailureKind::kReported:
@@ -153,7 +143,7 @@ RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
         line << " at address 0x", line.Hex(reinterpret_cast<uint64_t>(g_record.siginfo.si_addr));
       break;
   }
-  line << " in " << name << " (process ";
+  line << " in " << ProgramName() << " (process ";
   line.Decimal(static_cast<uint64_t>(g_record.pid)) << "): ";
 }
 

@@ -295,9 +295,8 @@ void MakeDirectories(const char* path) {
 void ReportName(char (&path)[1024], const char* suffix) {
   Text text(path);
   text << g_state.directory << "/";
-  const char* slash = strrchr(g_state.program, '/');
   static char name[128];
-  CopyText(name, slash != nullptr ? slash + 1 : g_state.program);
+  CopyText(name, ProgramName());
   for (char* c = name; *c != 0; ++c) {
     const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ||
                        *c == '+' || *c == '-' || (*c == '.' && c != name);

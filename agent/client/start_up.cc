@@ -27,6 +27,18 @@ using signal_safe::Text;
 
 RECRASH_SEALED State g_state;
 
+const char* ProgramName() {
+  const char* slash = strrchr(g_state.program, '/');
+  return slash != nullptr ? slash + 1 : g_state.program;
+}
+
+Text SetAbsolute(char (&out)[1024], const char* path) {
+  Text text(out);
+  char directory[1024];
+  if (path[0] != '/' && getcwd(directory, sizeof directory) != nullptr) text << directory << "/";
+  return text << path;
+}
+
 namespace {
 
 bool Executable(const char* path) { return path[0] == '/' && access(path, X_OK) == 0; }
@@ -40,19 +52,11 @@ void TellNotUnderstood(const char* option) {
   if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
 }
 
-// Absolute, because the program may change its directory before it crashes.
-void SetAbsolute(char (&out)[1024], const char* path) {
-  Text text(out);
-  if (path[0] != '/') {
-    char directory[1024];
-    if (getcwd(directory, sizeof directory) != nullptr) text << directory << "/";
-  }
-  text << path;
-}
-
 void FindReportDirectory() {
-  if (const char* directory = getenv("RECRASH_DIR"); directory != nullptr && *directory != 0)
-    return SetAbsolute(g_state.directory, directory);
+  if (const char* directory = getenv("RECRASH_DIR"); directory != nullptr && *directory != 0) {
+    SetAbsolute(g_state.directory, directory);
+    return;
+  }
   Text text(g_state.directory);
   if (const char* state = getenv("XDG_STATE_HOME"); state != nullptr && *state == '/')
     text << state << "/recrash";

@@ -139,30 +139,21 @@ bool WriteHead(const StubPlace& place, Stub* stub) {
 }  // namespace
 
 const char* RefusalText(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kNoEntry:
-      return "no function begins there";
-    case Refusal::kNoPrefix:
-      return "not compiled with -recrash-mode=second-chance";
-    case Refusal::kUnknownInstruction:
-      return "begins with an unknown instruction";
-    case Refusal::kLeavesAtOnce:
-      return "jumps, calls or returns at once";
-    case Refusal::kBranchInside:
-      return "branches into its first instructions";
-    case Refusal::kTooFar:
-      return "reaches too far from its stub";
-    case Refusal::kOtherThreads:
-      return "other threads are running";
-    case Refusal::kNoFile:
-      return "the file of its module has gone";
-    case Refusal::kNoMemory:
-      return "no room near the module";
-    case Refusal::kForbidden:
-      return "the system does not let code be changed";
-    default:
-      return "";
-  }
+  static const char* const kTexts[] = {
+      "",
+      "no function begins there",
+      "not compiled with -recrash-mode=second-chance",
+      "begins with an unknown instruction",
+      "jumps, calls or returns at once",
+      "branches into its first instructions",
+      "reaches too far from its stub",
+      "other threads are running",
+      "the file of its module has gone",
+      "no room near the module",
+      "the system does not let code be changed",
+  };
+  static_assert(sizeof kTexts / sizeof *kTexts == static_cast<size_t>(Refusal::kCount));
+  return refusal < Refusal::kCount ? kTexts[static_cast<size_t>(refusal)] : "";
 }
 
 Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub) {
