@@ -72,7 +72,7 @@ RECRASH_SIGNAL_SAFE const char* ProgramName();
 // Absolute, because the program may change its directory before it crashes.
 signal_safe::Text SetAbsolute(char (&out)[1024], const char* path);
 
-// What changes afterwards.
+// What changes after start-up.
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
   int dumpable_before;
@@ -84,10 +84,10 @@ struct Progress {
 };
 extern Progress g_progress;
 
-// Its address is what the collector is told.
+// The collector is told its address.
 extern abi::CrashRecord g_record;
 
-// One for each thread, below the alternate stack's top; made before the thread starts.
+// One for each thread, at the end of its alternate stack; made before the thread starts.
 struct ThreadBlock {
   abi::ThrowRecord thrown;
   uint64_t stack_low;  // of the thread's own stack, 0 when not known; its size, until the thread runs
@@ -108,8 +108,8 @@ void InstallMainThread();
 
 // exceptions.cc
 void InstallExceptionHooks();
-// The recorded memory should show the program as it would be without us: its own terminate handler is put back before
-// the memory is read, and ours again when the program goes on.
+// The report must show the program's memory as it would be without recrash: the program's terminate handler is put back
+// before the memory is read, and the client's again when the program goes on.
 RECRASH_SIGNAL_SAFE void HideTerminateHook();
 RECRASH_SIGNAL_SAFE void ShowTerminateHook();
 
@@ -129,17 +129,13 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
 void ReportIfCaughtInMain(ThreadBlock& block, void* unwind_exception, void* return_address);
 
 // collect.cc
-// Lets the collector write a report of g_record and prints the line that says so; the raw fallback where it cannot.
+// Lets the collector write a report of g_record, or writes the raw report if that fails, and prints a line about it.
 RECRASH_SIGNAL_SAFE void MakeReport();
 RECRASH_SIGNAL_SAFE uint64_t MonotonicNs();
 
 // raw_writer.cc
-// Writes NAME.rcraw into the report folder; true when the file is whole. `path` gets its name.
+// Writes NAME.rcraw into the report folder, and its path into `path`. Returns true if the file is whole.
 RECRASH_SIGNAL_SAFE bool WriteRawReport(char (&path)[1024]);
-// Makes the report folder and what leads to it, mode 0700.
-RECRASH_SIGNAL_SAFE void MakeDirectories(const char* path);
-// NAME's beginning: program, UTC time, pid, no suffix. Only letters, digits, `-`, `_`, `.`, `+` of the program survive.
-RECRASH_SIGNAL_SAFE void ReportName(char (&path)[1024], const char* suffix);
 
 }  // namespace recrash::client
 

@@ -278,9 +278,8 @@ RECRASH_SIGNAL_SAFE void PutUtc(Text& text, int64_t seconds) {
   text.Decimal(time / 3600, 2).Decimal(time / 60 % 60, 2).Decimal(time % 60, 2);
 }
 
-}  // namespace
-
-void MakeDirectories(const char* path) {
+// Makes the report folder and what leads to it, mode 0700.
+RECRASH_SIGNAL_SAFE void MakeDirectories(const char* path) {
   static char part[1024];
   CopyText(part, path);
   for (char* at = part + 1; *at != 0; ++at) {
@@ -292,7 +291,8 @@ void MakeDirectories(const char* path) {
   mkdir(part, 0700);
 }
 
-void ReportName(char (&path)[1024], const char* suffix) {
+// Program, UTC time, pid. Of the program's name only letters, digits, `-`, `_`, `.`, `+` stay.
+RECRASH_SIGNAL_SAFE void ReportName(char (&path)[1024], const char* suffix) {
   Text text(path);
   text << g_state.directory << "/";
   static char name[128];
@@ -309,6 +309,8 @@ void ReportName(char (&path)[1024], const char* suffix) {
   text << "-";
   text.Decimal(static_cast<uint64_t>(g_record.pid)) << suffix;
 }
+
+}  // namespace
 
 bool WriteRawReport(char (&path)[1024]) {
   MakeDirectories(g_state.directory);

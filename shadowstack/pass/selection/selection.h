@@ -6,15 +6,11 @@
 #include <cstdint>
 #include <string>
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/IR/Function.h"
 #include "shadowstack/pass/selection/options.h"
 #include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
-
-// True for `std::`, `__gnu_cxx::` and `__cxxabiv1::` functions and what is local to them, by their mangled name.
-bool IsStandardLibrary(llvm::StringRef linkage_name);
 
 enum class Reason {
   kCanFail,          // monitored by default
