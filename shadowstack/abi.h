@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-// Functions that the crash path may enter: no locks, no allocation, nothing initialised on first use. Clang 20 checks
-// it; elsewhere it is the reader's marker, and a test of the undefined symbols does the checking.
+// Marks functions that the crash path may enter: no locks, no allocation, nothing initialised on first use. Clang 20
+// and later check it. Elsewhere it marks them for readers; agent.UndefinedSymbols checks the symbols they need.
 #if defined(__clang__) && defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::nonblocking) && __clang_major__ >= 20
 #define RECRASH_SIGNAL_SAFE [[clang::nonblocking]]
@@ -31,7 +31,7 @@ namespace recrash::abi {
 // Not loaded: the tools read it from the file.
 constexpr char kMapSection[] = ".recrash_map";
 constexpr uint8_t kMapVersion = 2;
-// What builds before version 2 have, loaded and with other entries; their arguments come from debug information.
+// Builds before version 2 have this section, loaded and with other entries. Their arguments are read from DWARF.
 constexpr char kOldMapSection[] = "recrash_map";
 
 // Where the callee finds a word at its first instruction.
@@ -56,14 +56,18 @@ enum class WordKind : uint8_t {
   kDeepField = 3,
 };
 
-// One descriptor. It is followed by word_count MapWords, then by the record's place as the assembler prints a memory
-// operand (`8(%rsp)`, `-56(%rbp)`, `(%rbx)`; nothing where no word is stored), NUL-terminated, then by zero bytes up to
-// the next multiple of four. %rsp is meant as it was at the label: the CFA less the CFA's offset there. A function may
-// have several descriptors: a copy wherever the stores stand, and at each of these the words alone and, once the fields
-// are copied, words and fields. The one with the last label not behind the pc counts. The words of one argument stand
-// together, its fields directly behind them.
+// One descriptor. Behind it come, in this order:
+//  - word_count MapWords;
+//  - the record's place as the assembler prints a memory operand (`8(%rsp)`, `-56(%rbp)`, `(%rbx)`), NUL-terminated;
+//    empty where no word is stored;
+//  - zero bytes up to the next multiple of four.
+// %rsp stands for its value at the label: the CFA less the CFA's offset there.
+//
+// A function may have several descriptors: one wherever stores stand, with the words alone, and one where the fields
+// are copied, with words and fields. The reader uses the descriptor with the greatest label <= pc. The words of one
+// argument stand together, its fields directly behind them.
 struct MapEntry {
-  uint64_t label;          // address in the file of the instruction after the stores
+  uint64_t label;          // file address of the instruction after the stores
   uint64_t function_hash;  // HashLinkageName of the function that the record was made for: after link-time inlining a
                            // label may lie in another function, and then its record is not that function's
   uint16_t size;           // of the whole entry with its words, text and padding
@@ -85,8 +89,8 @@ struct MapWord {
 enum WordFlags : uint8_t {
   kIndirect = 1,  // a class passed by value through a pointer (non-trivial): the word is the address of the object
   kByVal = 2,     // bytes of an aggregate passed in memory: the words lie in the argument area itself
-  // The parameter's variable is never assigned, and debug information has it wherever the argument is still in use. It
-  // is to be asked first: the stores need not have run where they are not in the function's first block.
+  // The parameter's variable is never assigned, and DWARF has its value wherever the argument is still in use. The
+  // reader asks DWARF first: stores outside the function's first block need not have run.
   kFollowed = 4,
 };
 
@@ -133,7 +137,7 @@ constexpr char kAdaptiveNote[] = "mode=adaptive;";  // how it begins where the a
 constexpr uint64_t kCrashMagic = 0x3148534152434552ull;  // "RECRASH1"
 constexpr uint32_t kCrashVersion = 1;
 
-enum class FailureKind : uint32_t {
+enum class FailureKind : uint8_t {
   kSignal = 1,
   kException = 2,  // uncaught, seen in std::terminate (its SIGABRT follows)
   kReported = 3,   // RECRASH_REPORT; the program goes on
@@ -161,6 +165,7 @@ struct CrashRecord {
   uint32_t version;
   uint32_t size;
   FailureKind kind;
+  uint8_t reserved[3];  // 0
   int32_t pid;
   int32_t tid;
   int32_t depth_option;   // reserved, 0
@@ -174,6 +179,11 @@ struct CrashRecord {
   // The collector answers by writing this with process_vm_writev, so that the client can print it.
   char report_path[1024];
 };
+
+static_assert(sizeof(ThrowRecord) == 1712 && offsetof(ThrowRecord, stack_address) == 152);
+static_assert(sizeof(CrashRecord) == 3704 && offsetof(CrashRecord, pid) == 20 &&
+              offsetof(CrashRecord, context) == 168 && offsetof(CrashRecord, throw_record) == 1648 &&
+              offsetof(CrashRecord, report_path) == 2680);
 
 }  // namespace recrash::abi
 

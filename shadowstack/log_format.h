@@ -1,17 +1,17 @@
 // The version log: what the recorder keeps in the program's memory, and the collector reads out of it after a crash.
 //
-// A snapshot is taken at a function's entry. Its number orders all of them. The log has one LogPage for each page that
-// was ever written, and behind it a chain of LogVersions, the newest first: version n is the page's content from
-// snapshot n on, up to the next version's. So a page at snapshot k is its newest version whose number is at most k; a
-// page without one had not been touched. A version may say `absent`: nothing was there (unmapped, or given back to the
-// kernel), which reads as zeros.
+// A snapshot is taken at a function's entry; snapshots are numbered in order. The log has one LogPage for each page
+// that was ever written, and for it a chain of LogVersions, the newest first. Version n is the page's content from
+// snapshot n on, up to the next version. So a page at snapshot k is its newest version with a number <= k; a page
+// without such a version had not been written. A version may be `absent`: nothing was mapped there, or the page was
+// given back to the kernel; it reads as zeros.
 //
-// Where the kernel tracks no writes (`copy_depth` is not 0) there are no such pages. Versions are pages of copies then:
-// each frame leads to a chain of its own, by LogVersion::older, and their contents, one behind the other, are
-// LogCopies, each with the bytes behind it (entry_copies.h).
+// Where the kernel tracks no writes (`copy_depth` is not 0), versions hold copies instead of pages. Each frame has a
+// chain of versions, by LogVersion::older. Their contents, joined, are LogCopies, each followed by its bytes
+// (entry_copies.h).
 //
-// Lies in one mapping of its own, which is no part of a report's memory. All positions in it are offsets from its
-// start. Whoever reads it from outside checks everything: the program may have written over it.
+// The log lies in one mapping of its own, which is no part of a report's memory. All positions are offsets from its
+// start. The collector checks everything that it reads: the program may have written over it.
 #ifndef RECRASH_SHADOWSTACK_LOG_FORMAT_H_
 #define RECRASH_SHADOWSTACK_LOG_FORMAT_H_
 
@@ -26,7 +26,7 @@ constexpr uint64_t kLogMagic = 0x31474f4c50414e53ull;  // "SNAPLOG1"
 constexpr uint32_t kLogVersion = 4;
 constexpr uint64_t kPage = 4096;
 
-// What nobody can measure while it happens, in nanoseconds; estimates, by which the budget is kept.
+// Estimated costs in nanoseconds, by which the budget is kept: measuring each would cost more than it.
 constexpr uint64_t kStubCost = 4;     // an entry that is only counted
 constexpr uint64_t kReachCost = 500;  // one that comes to the recorder
 constexpr uint64_t kFaultCost = 900;  // a write to a protected page
@@ -56,7 +56,7 @@ enum class Stop : uint32_t {
 // What recording came to; shown with the report.
 struct LogFigures {
   uint64_t taken;
-  uint64_t skipped_rate;    // its function had one not long before
+  uint64_t skipped_rate;    // the function had one not long before
   uint64_t skipped_budget;  // snapshot_cpu was spent
   uint64_t skipped_memory;  // snapshot_memory was full
   uint64_t skipped_pause;   // broken off at the longest pause; the next one goes on with what is left
@@ -86,7 +86,7 @@ struct LogHeader {
   uint32_t page_slots;        // a power of two
   uint32_t version_capacity;  // versions are numbered from 1
   uint32_t path_count;
-  uint32_t unsure;  // a frame returned while another thread took a snapshot: which ones are left is not known
+  uint32_t unsure;  // a frame returned while another thread took a snapshot: it is unknown which frames are left
   uint32_t function_count;
   uint32_t function_capacity;
   uint32_t reserved;
@@ -94,7 +94,8 @@ struct LogHeader {
   LogFigures figures;
 };
 
-// A snapshot whose frame has not returned, as far as the recorder can tell; in the order of their numbers.
+// A snapshot of a frame that has not returned, as far as the recorder can tell. Frames are in the order of their
+// numbers.
 struct LogFrame {
   uint64_t number;
   uint64_t return_address;  // the word at the stack pointer
@@ -102,13 +103,13 @@ struct LogFrame {
   uint64_t brk_end;
   uint32_t map_list;
   uint32_t file_list;
-  uint32_t others_ran;  // there were other threads, which may have written while it was taken
-  uint32_t copies_cut;  // not all that was within reach was copied
+  uint32_t others_ran;  // other threads existed: they may have written while the snapshot was taken
+  uint32_t copies_cut;  // a limit cut the copies short
   uint32_t copies;      // its first version; 0 where there are none
   uint32_t copy_bytes;
   uint32_t function;  // index of a LogFunction
   uint32_t reserved;
-  uint64_t unseen;  // entries of it, so far, that were counted alone
+  uint64_t unseen;  // earlier entries of its function that the stub counted without calling the recorder
   EntryRegisters registers;
 };
 
@@ -119,22 +120,22 @@ enum class Place : uint8_t {
   kProbation = 2,  // to its stub again: if it comes too often, it goes back at once
 };
 
-// A function that was entered: in the order in which they came first.
+// A function that was entered. Functions are in the order of their first entries.
 struct LogFunction {
   uint64_t entry;
   uint64_t counter;  // address of what its stub counts down; 0: it has none
-  uint64_t entries;  // when it came to the recorder last; those since are `skip` less the counter
-  uint64_t reached;  // of these, those that came to the recorder
+  uint64_t entries;  // up to its last call of the recorder; entries since then are `skip` less the counter
+  uint64_t reached;  // those of `entries` that called the recorder
   uint64_t snapshots;
   uint64_t cpu_ns;         // of its snapshots
   uint64_t inclusive_ns;   // from entry to return, a recent mean; 0: not known
   uint64_t last_ns;        // when it came last
-  uint64_t rest_until_ns;  // until then it is not asked
+  uint64_t rest_until_ns;  // until then the function gets no snapshot
   uint64_t swept;          // entries at the last sweep
   int32_t skip;            // what the counter was set to
-  uint8_t quick;           // policy.cc's: came soon again, so often in a row
-  uint8_t brief;           // was over before two snapshots could have been taken, so often in a row
-  uint8_t back_off;        // how often it was left alone for longer than before
+  uint8_t quick;           // policy.cc: how often in a row it came again too soon
+  uint8_t brief;           // how often in a row it ended before two snapshots could have been taken
+  uint8_t back_off;        // how often its rest was doubled
   Place place;
 };
 

@@ -1,5 +1,5 @@
-// The raw fallback, NAME.rcraw: what the client writes by itself, with plain system calls, when no collector could be
-// started or none answered.
+// The raw report, NAME.rcraw: the client writes it with plain system calls when no collector could be started, or none
+// answered.
 //
 // A file is one RawHeader and then blocks, back to back, without padding: a RawBlock, then `length` bytes whose meaning
 // is given by its kind. All numbers are little-endian. The writer does not know lengths in advance (it copies
@@ -7,15 +7,14 @@
 // order of the file. Blocks of a kind that the reader does not know are skipped. The last block is kEnd, length 0; a
 // file without it was cut (full disk, time limit) and holds what it holds.
 //
-// The other threads run on while it is written, so memory is not of one moment, and registers are those of the failing
-// thread alone.
+// The other threads run on while the client writes, so the memory is not of one moment. The file has the registers of
+// the failing thread only.
 //
 //   kRecord       abi::CrashRecord, whole: its fields magic, version and size are checked by the reader. Registers of
 //                 the failing thread are in context.uc_mcontext.gregs; report_path is not meaningful.
 //   kProcess      RawProcess
-//   kThrow        abi::ThrowRecord of an uncaught exception, then the stack_size bytes of the copy, none when the
-//   record
-//                 is not armed
+//   kThrow        abi::ThrowRecord of an uncaught exception, then the stack_size bytes of the copy (none when the
+//                 record is not armed)
 //   kExecutable   path of the program (/proc/self/exe), no NUL
 //   kDirectory    working directory, no NUL
 //   kCommandLine  /proc/self/cmdline: arguments, each ended by a NUL
@@ -24,9 +23,10 @@
 //   kAbortMessage glibc's __abort_msg, no NUL
 //   kThread       RawThread
 //   kFile         RawFile, then the path that /proc/self/fd gives, no NUL
-//   kModuleHead   RawMemory, then the first bytes (at most one page) of a file mapping with offset 0 that begins with
+//   kModuleHead   RawMemory, then the first bytes, at most one page, of a file mapping with offset 0 that begins with
 //   an
-//                 ELF header, or of the vdso: program headers and, as linkers lay files out, the build-id note
+//                 ELF header, or of the vdso. They hold the program headers and, as linkers lay files out, the build-id
+//                 note
 //   kMemory       RawMemory, then bytes: present pages of private writable mappings. Ascending, not overlapping, runs
 //                 of at most 1 MiB. The pages of the client's own that hold this file's buffers are among them.
 #ifndef RECRASH_SHADOWSTACK_RAW_FORMAT_H_

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,19 @@ TEST(Options, AreIgnoredWhereNobodyUnderstandsThem) {
       ElementsAre("memory=many,xmemory=1,memorys=2,files=some,timeout,=3,memory=",
                   "xmemory=1,memorys=2,files=some,timeout,=3,memory=", "memorys=2,files=some,timeout,=3,memory=",
                   "files=some,timeout,=3,memory=", "timeout,=3,memory=", "=3,memory=", "memory="));
+}
+
+// Users read of the options in the guide.
+TEST(Options, AreInTheGuide) {
+  std::ifstream file(RECRASH_TEST_SOURCE_DIRECTORY "/docs/guides/shipping.md");
+  const std::string guide(std::istreambuf_iterator<char>(file), {});
+  for (const OptionRow& row : kOptions) {
+    const size_t begin = guide.find("| `" + std::string(row.name) + "` |");
+    ASSERT_NE(begin, std::string::npos) << row.name;
+    if (row.words[0] != nullptr || row.initial == kAsBuilt) continue;
+    const std::string line = guide.substr(begin, guide.find('\n', begin) - begin);
+    EXPECT_TRUE(line.ends_with("| " + std::to_string(row.initial) + " |")) << line;
+  }
 }
 
 }  // namespace

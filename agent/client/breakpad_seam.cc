@@ -1,5 +1,5 @@
-// What Breakpad's exception_handler.cc wants of the rest of Breakpad and of libstdc++, as far as a client that never
-// writes a dump in its own process must give it.
+// Gives Breakpad's exception_handler.cc what it needs of the rest of Breakpad and of libstdc++, in a client that never
+// writes a dump in its own process.
 //
 // The handler is constructed with a CrashGenerationClient whose requests fail. That is Breakpad's own way of saying
 // "not handled" without cloning a writer into the dying process: HandleSignal then restores the program's earlier
@@ -55,7 +55,7 @@ bool WriteMicrodump(pid_t, const void*, size_t, const MappingList&, bool, uintpt
 
 }  // namespace google_breakpad
 
-// Names for dump files, asked for only when a dump is written in the process.
+// Names for dump files; needed only if a dump were written in the process.
 bool CreateGUID(GUID*) { return false; }
 bool GUIDToString(const GUID*, char*, int) { return false; }
 

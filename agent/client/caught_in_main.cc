@@ -1,10 +1,9 @@
-// RECRASH_OPTIONS=exceptions=main: an exception that nothing but main catches is a failure too. Many programs catch
-// everything in main, print it and exit; nothing calls std::terminate then.
+// RECRASH_OPTIONS=exceptions=main: an exception that nothing but main catches is a failure, too. Many programs catch
+// everything in main, print it and exit; std::terminate is not called then.
 //
-// Asked at each catch of the main thread, in normal context: the frames from the handler outwards are counted with the
-// runtime's own unwinder, about 1 µs each. From main there are three more on glibc 2.34 and later
-// (__libc_start_call_main, __libc_start_main, _start), fewer before. By then the stack is unwound, and the throw's copy
-// is what there is of it.
+// Runs at each catch of the main thread, in normal context. It counts the frames outside the handler with the runtime's
+// own unwinder, about 1 µs each. Outside main there are three on glibc 2.34 and later (__libc_start_call_main,
+// __libc_start_main, _start), fewer before. The stack is unwound by then: only the copy made at the throw is left.
 #include <errno.h>
 #include <string.h>
 
@@ -47,7 +46,7 @@ bool IsInMain(void* return_address) {
   return count.seen && count.outside <= kFramesAroundMain;
 }
 
-// In DWARF's order: what the unwinder needs to go on from here. The others are dead across calls.
+// In DWARF's order: the registers that the unwinder needs. The others are dead across calls.
 __attribute__((always_inline)) inline void CaptureRegisters(uint64_t (&registers)[abi::kRegisterCount]) {
   memset(registers, 0, sizeof registers);
   asm volatile(

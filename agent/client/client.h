@@ -1,15 +1,14 @@
-// What the parts of the client share: its state, fixed at start-up, and the way through a crash.
+// What the parts of the client share: the state that start-up fixes, and the functions that a crash goes through.
 //
-//   start_up.cc    constructor: options, paths, handlers
-//   seal.cc        the state made read-only, and writable again when a crash begins
-//   crash.cc       Breakpad's HandlerCallback, RECRASH_REPORT: fills the CrashRecord
-//   collect.cc     starts the collector and waits for it
-//   raw_writer.cc  the fallback without a collector
-//   threads.cc     a block of ours for each thread: alternate stack, throw record
+//   start_up.cc        the constructor: options, paths, handlers
+//   second_chance.cc   which entries are watched (watch/), and that they are recorded (record/)
+//   seal.cc            makes the state read-only, and writable again when a crash begins
+//   threads.cc         a block for each thread: alternate stack, throw record
+//   exceptions.cc      __cxa_throw, __cxa_begin_catch, std::terminate
 //   caught_in_main.cc  exceptions that only main catches
-//   second_chance.cc   which entries are watched
-//   watch/, record/    entries that are patched, and what is recorded there
-//   exceptions.cc  __cxa_throw, __cxa_begin_catch, std::terminate
+//   crash.cc           Breakpad's HandlerCallback, and RECRASH_REPORT: fills the CrashRecord
+//   collect.cc         starts the collector and waits for it
+//   raw_writer.cc      the report without a collector
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
 
@@ -38,14 +37,13 @@ using BeginCatchFunction = void* (*)(void* exception);
 using TerminateHandler = void (*)();
 using SetTerminateFunction = TerminateHandler (*)(TerminateHandler);
 
-// The client's variables lie in pages of their own (state.ld): first those that start-up fixes, Breakpad's among them,
-// then those that are filled before they are read. The first are sealed, read-only from the end of start-up until a
-// crash begins (seal.cc), so that a program that runs over the end of its own data meets them with a fault, and not the
-// crash path with garbage. A variable of the first kind is marked with this, and begins as zeros.
+// Marks a variable that start-up fixes; it begins as zeros. The client's variables lie in pages of their own
+// (state.ld). Those with this mark, and Breakpad's, are read-only from the end of start-up until a crash begins
+// (seal.cc). So a program that overruns its own data faults at them; otherwise the crash path would find garbage.
 #define RECRASH_SEALED __attribute__((section(".bss.recrash_sealed")))
 
-// What start-up finds out. A replay restores the program's data as recorded, and with it would undo
-// what the client found out in the replaying process, so it is told to leave this alone (__recrash_replay_keep).
+// What start-up finds out. A replay restores the program's data as recorded. It must leave this as the replaying
+// process found it out, and is told so (__recrash_replay_keep).
 struct State {
   Mode mode;
   signal_safe::Options options;
@@ -69,7 +67,12 @@ struct State {
 };
 extern State g_state;
 
-// What changes afterwards.
+// start_up.cc
+RECRASH_SIGNAL_SAFE const char* ProgramName();
+// Absolute, because the program may change its directory before it crashes.
+signal_safe::Text SetAbsolute(char (&out)[1024], const char* path);
+
+// What changes after start-up.
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
   int dumpable_before;
@@ -81,10 +84,10 @@ struct Progress {
 };
 extern Progress g_progress;
 
-// Its address is what the collector is told.
+// The collector is told its address.
 extern abi::CrashRecord g_record;
 
-// One for each thread, below the alternate stack's top; made before the thread starts.
+// One for each thread, at the end of its alternate stack; made before the thread starts.
 struct ThreadBlock {
   abi::ThrowRecord thrown;
   uint64_t stack_low;  // of the thread's own stack, 0 when not known; its size, until the thread runs
@@ -105,8 +108,8 @@ void InstallMainThread();
 
 // exceptions.cc
 void InstallExceptionHooks();
-// The recorded memory should show the program as it would be without us: its own terminate handler is put back before
-// the memory is read, and ours again when the program goes on.
+// The report must show the program's memory as it would be without recrash: the program's terminate handler is put back
+// before the memory is read, and the client's again when the program goes on.
 RECRASH_SIGNAL_SAFE void HideTerminateHook();
 RECRASH_SIGNAL_SAFE void ShowTerminateHook();
 
@@ -126,17 +129,13 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
 void ReportIfCaughtInMain(ThreadBlock& block, void* unwind_exception, void* return_address);
 
 // collect.cc
-// Lets the collector write a report of g_record and prints the line that says so; the raw fallback where it cannot.
+// Lets the collector write a report of g_record, or writes the raw report if that fails, and prints a line about it.
 RECRASH_SIGNAL_SAFE void MakeReport();
 RECRASH_SIGNAL_SAFE uint64_t MonotonicNs();
 
 // raw_writer.cc
-// Writes NAME.rcraw into the report folder; true when the file is whole. `path` gets its name.
+// Writes NAME.rcraw into the report folder, and its path into `path`. Returns true if the file is whole.
 RECRASH_SIGNAL_SAFE bool WriteRawReport(char (&path)[1024]);
-// Makes the report folder and what leads to it, mode 0700.
-RECRASH_SIGNAL_SAFE void MakeDirectories(const char* path);
-// NAME's beginning: program, UTC time, pid, no suffix. Only letters, digits, `-`, `_`, `.`, `+` of the program survive.
-RECRASH_SIGNAL_SAFE void ReportName(char (&path)[1024], const char* suffix);
 
 }  // namespace recrash::client
 

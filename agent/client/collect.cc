@@ -1,12 +1,12 @@
 // Starts the collector on this process and waits for it.
 //
-// Signal-safe: clone and execve with everything prepared, system calls otherwise. clone with CLONE_VFORK and a stack of
-// the child's own does what vfork does; vfork itself is intercepted by AddressSanitizer, which then cleans the shadow
-// of what it takes for this thread's stack and crashes on an alternate one.
+// Signal-safe: clone and execve with everything prepared, system calls otherwise. It uses clone with CLONE_VFORK and a
+// stack for the child instead of vfork. AddressSanitizer intercepts vfork, clears the shadow of what it takes for this
+// thread's stack, and crashes if that is an alternate one.
 //
-// The time limit is kept twice. While the collector holds this process by ptrace the waiting thread stands still, so
-// the collector has an alarm of its own, set before execve and inherited: when it rings the collector dies
-// and the kernel lets the process go. A collector that never attaches meets the waiting thread's clock instead.
+// Two clocks keep the time limit. While the collector holds this process by ptrace, the waiting thread stands still; so
+// the collector has an alarm, set before execve and inherited. When it rings, the collector dies and the kernel lets
+// the process go. A collector that never attaches is ended by the waiting thread's clock.
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -38,8 +38,7 @@ namespace {
 
 enum class Outcome { kWritten, kMissing, kFailed, kTimedOut };
 
-// In the child, which runs in this process's memory until execve: no change to anything but its own signal
-// state and clock.
+// Runs in the child, in this process's memory until execve: it must change nothing but its own signal state and clock.
 RECRASH_SIGNAL_SAFE int BecomeCollector(void* arguments) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
@@ -81,8 +80,8 @@ RECRASH_SIGNAL_SAFE void Pause() {
   nanosleep(&pause, nullptr);
 }
 
-// The program may reap the collector before this thread does (a wait for any child in another one): then only the
-// collector's answer in the record tells.
+// Another thread of the program may reap the collector first, by waiting for any child. Then only the collector's
+// answer in the record tells.
 RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
   const uint64_t limit = MonotonicNs() + g_state.options.timeout_seconds * 1000000000ull;
   for (;;) {
@@ -90,7 +89,7 @@ RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
     if (ended == child || (ended < 0 && errno == ECHILD)) break;
     if (MonotonicNs() > limit) {
       kill(child, SIGKILL);
-      // A process in the kernel's hands (a disk that does not answer) does not even end by that.
+      // A process that waits in the kernel (for a disk that does not answer) does not end by that.
       for (int i = 0; i < 200 && waitpid(child, &status, WNOHANG) == 0; ++i) Pause();
       return Outcome::kTimedOut;
     }
@@ -113,22 +112,14 @@ RECRASH_SIGNAL_SAFE Outcome Collect(int& status) {
 }
 
 RECRASH_SIGNAL_SAFE const char* SignalName(int signal) {
-  switch (signal) {
-    case SIGSEGV:
-      return "SIGSEGV";
-    case SIGABRT:
-      return "SIGABRT";
-    case SIGFPE:
-      return "SIGFPE";
-    case SIGILL:
-      return "SIGILL";
-    case SIGBUS:
-      return "SIGBUS";
-    case SIGTRAP:
-      return "SIGTRAP";
-    default:
-      return "signal";
-  }
+  static const struct {
+    int number;
+    const char* name;
+  } kNames[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},
+                {SIGILL, "SIGILL"},   {SIGBUS, "SIGBUS"},   {SIGTRAP, "SIGTRAP"}};
+  for (const auto& known : kNames)
+    if (known.number == signal) return known.name;
+  return "signal";
 }
 
 RECRASH_SIGNAL_SAFE void SayException(Text& line, const abi::ThrowRecord& thrown) {
@@ -138,8 +129,6 @@ RECRASH_SIGNAL_SAFE void SayException(Text& line, const abi::ThrowRecord& thrown
 }
 
 RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
-  const char* slash = strrchr(g_state.program, '/');
-  const char* name = slash != nullptr ? slash + 1 : g_state.program;
   line << "recrash: ";
   switch (g_record.kind) {
     case abi::FailureKind::kReported:
@@ -154,7 +143,7 @@ RECRASH_SIGNAL_SAFE void SayWhatHappened(Text& line) {
         line << " at address 0x", line.Hex(reinterpret_cast<uint64_t>(g_record.siginfo.si_addr));
       break;
   }
-  line << " in " << name << " (process ";
+  line << " in " << ProgramName() << " (process ";
   line.Decimal(static_cast<uint64_t>(g_record.pid)) << "): ";
 }
 
@@ -177,8 +166,8 @@ RECRASH_SIGNAL_SAFE bool StartsWith(const char* text, const char* prefix) {
   return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-// GoogleTest keeps what a death test says on stderr in a file of such a name, and tests may ask for all of it ("boom$",
-// Eq("boom\n")): with our line in it they would fail. The report is written as ever.
+// GoogleTest redirects stderr of a death test to a file of such a name, and tests may compare all of it ("boom$",
+// Eq("boom\n")): recrash's line would make them fail. The report is written as always.
 RECRASH_SIGNAL_SAFE bool IsTestedText(int descriptor) {
   char link[64];
   (Text(link) << "/proc/self/fd/").Decimal(static_cast<uint64_t>(descriptor));
@@ -190,7 +179,7 @@ RECRASH_SIGNAL_SAFE bool IsTestedText(int descriptor) {
   return slash != nullptr && (StartsWith(slash, "/gtest_captured_stream.") || StartsWith(slash, "/captured_stream."));
 }
 
-// A pipe that nobody reads any more, a terminal that was stopped: the line is not worth waiting for.
+// Does not wait for long: nobody may read the pipe any more, or the terminal may be stopped.
 RECRASH_SIGNAL_SAFE void Say(const Text& line) {
   if (g_state.options.quiet != 0 || IsTestedText(STDERR_FILENO)) return;
   pollfd out = {STDERR_FILENO, POLLOUT, 0};

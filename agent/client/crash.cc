@@ -1,4 +1,4 @@
-// From a fatal signal, or RECRASH_REPORT, to a filled CrashRecord.
+// Fills the CrashRecord at a fatal signal or RECRASH_REPORT.
 //
 // Signal-safe: no locks, no allocation, nothing initialised on first use. Breakpad's handler calls OnCrash on the
 // failing thread with all six signals blocked, so a fault in here ends the process at once instead of coming back.
@@ -57,8 +57,8 @@ RECRASH_SIGNAL_SAFE uint64_t WaitingLimit() {
   return MonotonicNs() + (g_state.options.timeout_seconds + 5ull) * 1000000000ull;
 }
 
-// Only one report at a time; false when the other one does not end within the time that it has. It has ended when its
-// thread is gone (in a child of fork), or has failed itself while it made the report and is this one.
+// Waits until no other thread makes a report; returns false if one takes longer than it may. A report has also ended if
+// its thread is gone (in a child of fork), or is this one, which failed while it made the report.
 RECRASH_SIGNAL_SAFE bool BecomeReporter() {
   const int32_t thread = ThisThread();
   const uint64_t limit = WaitingLimit();
@@ -91,8 +91,8 @@ RECRASH_SIGNAL_SAFE bool RememberDumpable(void*) {
   return true;
 }
 
-// Whether the instruction fails again when the handlers return to it, as Breakpad expects where nobody sent the signal.
-// A breakpoint does not when the thread goes on behind it, and our state is not sealed any more. Then the signal is
+// Does the instruction fail again when the handlers return to it? Breakpad expects so of a signal that nobody sent. Two
+// do not: the thread goes on behind a breakpoint, and the client's state is not sealed any more. Then the signal is
 // queued as it came, and delivered when the handler returns.
 RECRASH_SIGNAL_SAFE bool ComesAgain(const siginfo_t& info) {
   if (info.si_code <= 0 || info.si_signo == SIGABRT) return true;  // Breakpad sends it
@@ -103,7 +103,7 @@ RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash
   ClearRecord(abi::FailureKind::kSignal, entered);
   g_record.siginfo = crash.siginfo;
   g_record.context = crash.context;
-  // It may have failed in a displaced instruction, or on its way to the recorder.
+  // The thread may have failed in a displaced instruction, or on its way to the recorder.
   greg_t* const registers = g_record.context.uc_mcontext.gregs;
   const CodePlace place =
       CompiledPlace({static_cast<uint64_t>(registers[REG_RIP]), static_cast<uint64_t>(registers[REG_RSP])});
@@ -135,17 +135,17 @@ RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
 }
 
 // A child of vfork that failed has left its thread's number in this process's memory. It returned from Breakpad's
-// handler before it died, so nothing is held. In a child of fork a foreign number means another thing: a thread of the
-// parent was in the handler when the memory was copied.
+// handler before it died, so it holds no lock. In a child of fork, a foreign number means that a thread of the parent
+// was in the handler when the memory was copied.
 RECRASH_SIGNAL_SAFE bool WasInVforkChild() {
   const int32_t process = __atomic_load_n(&g_progress.failing_in, __ATOMIC_ACQUIRE);
   return process != 0 && process != g_state.process && syscall(SYS_getpid) == g_state.process;
 }
 
-// True for the one thread that goes on to Breakpad's handler. That takes a mutex, which a thread that left the handler
-// by a jump out of it, or in the parent of a fork, still holds: so no other thread comes near it. The report of another
-// thread would be of a process that is ending; it gives the first one time to die of its own signal, whose status
-// counts.
+// Returns true for the one thread that goes on to Breakpad's handler. The handler takes a mutex. A thread that jumped
+// out of the handler still holds it, and so does a thread of a fork's parent; so no second thread may enter. A second
+// thread would also report a process that is ending. It gives the first time to die of its own signal, which is the
+// exit status.
 RECRASH_SIGNAL_SAFE bool IsFirstToFail() {
   const int32_t thread = ThisThread();
   int32_t first = 0;
@@ -176,9 +176,8 @@ RECRASH_SIGNAL_SAFE void LetTheSignalEndIt(int number, const siginfo_t& info, bo
     syscall(SYS_tgkill, syscall(SYS_getpid), ThisThread(), number);
 }
 
-// A handler of the program that runs on the way to the end, here or just before the instruction fails again, could jump
-// away, and a program that has crashed would go on. Where something else handled failures before us it is to decide,
-// and finds the thread as it was.
+// Holds back signals that the program handles: a handler that runs from here on could jump away, and a crashed program
+// would go on. If the program handled failures itself before recrash, it decides, and finds the thread as it was.
 RECRASH_SIGNAL_SAFE void HoldBackHandledSignals(ucontext_t& interrupted) {
   sigset_t handled;
   sigemptyset(&handled);
@@ -187,7 +186,7 @@ RECRASH_SIGNAL_SAFE void HoldBackHandledSignals(ucontext_t& interrupted) {
   if (g_state.earlier_handlers == 0) AddHandled(interrupted.uc_sigmask);
 }
 
-// Breakpad asks this first, before it touches anything of its own. True: dealt with.
+// Breakpad calls this before it touches its own state. True: the signal is dealt with.
 RECRASH_SIGNAL_SAFE bool BeginCrash(int number, siginfo_t* info, void* context) {
   const int saved_errno = errno;
   HoldBackHandledSignals(*static_cast<ucontext_t*>(context));
@@ -210,8 +209,8 @@ void InstallCrashHandler() {
     if (!IsFailure(number) || sigaction(number, nullptr, &before) != 0) continue;
     if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) g_state.earlier_handlers = 1;
   }
-  // The descriptor names a place for dumps in the process, of which there are none; nor is the last argument a server:
-  // any number that is not negative makes Breakpad ask breakpad_seam.cc.
+  // The descriptor names a folder for dumps, but none are written. The last argument is no server: any number that is
+  // not negative makes Breakpad call breakpad_seam.cc.
   auto* handler =
       new (g_handler) ExceptionHandler(MinidumpDescriptor(STDERR_FILENO), RememberDumpable, nullptr, nullptr,
                                        /*install_handler=*/true, /*server_fd=*/0);
@@ -244,7 +243,7 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
 
 // Called by the assembly below with the registers of the caller of __recrash_report.
 extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* reason, const uint64_t* registers) {
-  // Looked up each time: the replay has put back this program's data, and what start-up found may be gone with it.
+  // Looked up each time: a replay has restored this program's data, and may have overwritten what start-up found.
   using Reported = void (*)(const char*);
   if (auto replay = reinterpret_cast<Reported>(LookUp(RTLD_DEFAULT, "__recrash_replay_reported")))
     return replay(reason);
@@ -257,8 +256,8 @@ extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* rea
 
 }  // namespace recrash::client
 
-// void __recrash_report(const char* reason). The registers are the caller's, as they are just after the call; in C the
-// compiler's own use of them would show.
+// void __recrash_report(const char* reason). It stores the caller's registers as they are just after the call. In C++
+// the compiler would have changed them.
 asm(R"(
   .pushsection .text.__recrash_report,"ax",@progbits
   .globl __recrash_report

@@ -1,13 +1,12 @@
 // Remembers the last throw of each thread, for the case that nobody catches it.
 //
-// With no handler found the stack is whole in std::terminate and holds every frame up to the throw. But `noexcept`
-// unwinds up to itself first, so the throw keeps a bounded copy of the stack from its caller upwards. Type and stack
-// are kept at the throw; what() is asked for only in std::terminate, because it is the program's code and may do
-// anything.
+// If no handler is found, std::terminate runs on the whole stack, which has every frame up to the throw. But `noexcept`
+// unwinds up to itself first. So each throw keeps a bounded copy of the stack from its caller upwards, and the type.
+// what() is called in std::terminate only: it is the program's code and may do anything.
 //
-// Nothing of libstdc++ is linked: its functions are found by weak references or in the dynamic symbol table, so that
-// the same archive goes into C programs. Whoever throws, libstdc++.so included, comes here first: the definition in the
-// program (or in a preloaded library) is the one that all its libraries see.
+// libstdc++ is not linked. Its functions are found by weak references or in the dynamic symbol table, so that the same
+// archive serves C programs. All throws, also those of libstdc++.so, come here first: all libraries see the definition
+// in the program, or in a preloaded library.
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -33,8 +32,8 @@ namespace {
 
 using signal_safe::CopyText;
 
-// The function behind a hook of ours: as start-up found it, or looked up each time where there was none yet (a hook
-// that runs before start-up, a C program that loads C++ later).
+// Returns the function behind a hook: the one that start-up found, or else looks it up, for a hook that runs before
+// start-up, or a C program that loads C++ later.
 template <typename Function>
 Function Real(Function known, Function linked, const char* name) {
   if (known != nullptr) return known;
@@ -51,8 +50,8 @@ SetTerminateFunction RealSetTerminate() {
   return Real(g_state.real_set_terminate, &__real__ZSt13set_terminatePFvvE, "_ZSt13set_terminatePFvvE");
 }
 
-// A copy of `size` bytes at most, less where the stack ends before. On a stack that is not the thread's own (a
-// coroutine's) nobody knows the end: the kernel copies and stops there.
+// Copies the stack from the thrower upwards, up to the end of the stack. If the stack is not the thread's own (a
+// coroutine's), its end is not known: the kernel copies, and stops there.
 void CopyStack(ThreadBlock& block) {
   abi::ThrowRecord& record = block.thrown;
   uint64_t size = g_state.options.throw_stack;
@@ -82,9 +81,9 @@ uint64_t WordAt(uint64_t address) {
   return word;
 }
 
-// The header of the newest caught exception, or 0 where there is none or it is not one of C++. Such a one (what
-// pthread_cancel and pthread_exit unwind with, another language's) has nothing of ours before it, and libstdc++ would
-// take whatever lies there for its type.
+// Returns the header of the newest caught exception, or 0 if there is none or it is not C++'s. pthread_cancel,
+// pthread_exit and other languages unwind with exceptions that have no such header; libstdc++ would take whatever lies
+// there for a type.
 uint64_t CaughtHeader() {
   if (&__cxa_get_globals == nullptr) return 0;
   const uint64_t header = *static_cast<const uint64_t*>(__cxa_get_globals());
@@ -95,9 +94,9 @@ uint64_t CaughtHeader() {
   return is_gnu || is_clang ? header : 0;
 }
 
-// The exception that std::terminate was called for. Of libstdc++'s the header lies 112 bytes before the object; one
-// that came through std::exception_ptr has a header of its own whose first word is the object. Of libc++abi's (its
-// header has 128 bytes) it is only known that it lies before the object of this thread's last throw, if it is that.
+// Returns the exception that std::terminate was called for. libstdc++'s header lies 112 bytes before the object. One
+// that came through std::exception_ptr has a header of its own, whose first word is the object. libc++abi's header (128
+// bytes) is recognised only if it belongs to this thread's last throw.
 uint64_t CurrentObject(uint64_t header, uint64_t last_thrown) {
   const uint64_t exception_class = WordAt(header + 80);
   if (exception_class == kGnuClass) return header + 112;
@@ -105,8 +104,8 @@ uint64_t CurrentObject(uint64_t header, uint64_t last_thrown) {
   return last_thrown > header && last_thrown - header <= 160 ? last_thrown : 0;
 }
 
-// Makes the record that of the current exception, so that the SIGABRT that follows finds it. When this thread has
-// thrown another one since, or another thread threw it, its stack is gone; type and what() are not.
+// Makes the record that of the current exception, for the SIGABRT that follows. If this thread has thrown another one
+// since, or another thread threw this one, the stack copy is gone; type and what() are not.
 void NoteTermination(ThreadBlock& block, uint64_t header, const void* type) {
   abi::ThrowRecord& record = block.thrown;
   const uint64_t object = CurrentObject(header, record.object);
@@ -202,8 +201,8 @@ extern "C" __attribute__((visibility("default"), weak)) void* __cxa_begin_catch(
   return (real != nullptr ? real : RealBeginCatch())(exception);
 }
 
-// std::set_terminate of the program acts on the handler behind ours. std::get_terminate is left alone: libstdc++ asks
-// it for the handler that a throw shall end in, and that must be ours.
+// The program's std::set_terminate sets the handler behind the client's. std::get_terminate stays: libstdc++ asks it
+// for the handler that a throw ends in, which must be the client's.
 extern "C" __attribute__((visibility("default"), weak)) recrash::client::TerminateHandler recrash_set_terminate(
     recrash::client::TerminateHandler handler) noexcept __asm__("_ZSt13set_terminatePFvvE");
 recrash::client::TerminateHandler recrash_set_terminate(recrash::client::TerminateHandler handler) noexcept {
@@ -212,8 +211,8 @@ recrash::client::TerminateHandler recrash_set_terminate(recrash::client::Termina
   return __atomic_exchange_n(&g_progress.previous_terminate, handler, __ATOMIC_ACQ_REL);
 }
 
-// void __cxa_throw(void* object, std::type_info* type, void (*destructor)(void*)). Ends in a jump, so that the real one
-// finds the stack as the thrower left it and the unwinder never meets a frame of ours.
+// void __cxa_throw(void* object, std::type_info* type, void (*destructor)(void*)). It ends in a jump, so that the real
+// one finds the stack as the thrower left it, and the unwinder meets no frame of the client's.
 asm(R"(
   .pushsection .text.__cxa_throw,"ax",@progbits
   .weak __cxa_throw

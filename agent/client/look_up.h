@@ -8,8 +8,8 @@
 
 namespace recrash::client {
 
-// dlsym keeps the text of a miss for the next dlerror(), which would be the program's, after a call that went well. The
-// first dlerror() gives the text, the second frees it.
+// dlsym keeps the message of a miss for the next dlerror(), and the program would get it after a call that went well.
+// The first dlerror() returns the message, the second frees it.
 inline void* LookUp(void* where, const char* name) {
   void* found = dlsym(where, name);
   if (found == nullptr) {

@@ -1,4 +1,4 @@
-// The raw fallback: the process writes what it can read of itself, in the layout of raw_format.h.
+// Writes the raw report: the process writes what it can read of itself, in the layout of raw_format.h.
 //
 // Signal-safe: system calls and static buffers. Memory is copied by process_vm_readv on the process itself, which stops
 // at what cannot be read where a plain copy would fault.
@@ -75,7 +75,7 @@ RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* pa
   if (size > 0) PutBlock(out, kind, nullptr, 0, g_buffer, static_cast<uint64_t>(size));
 }
 
-// Bytes at `address` that could be read, into g_buffer.
+// Reads from `address` into g_buffer; returns how many bytes could be read.
 RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
   const iovec to = {g_buffer, size < sizeof g_buffer ? size : sizeof g_buffer};
   const iovec from = {reinterpret_cast<void*>(address), to.iov_len};
@@ -94,10 +94,11 @@ RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
   }
 }
 
-// Without the scan: pagemap is read page by page, and what is larger than this is left out.
+// Where PAGEMAP_SCAN is missing, pagemap is read page by page, and larger mappings are left out.
 constexpr uint64_t kMostRead = uint64_t{1} << 34;
 
-// Gives runs of pages that are there, at most one buffer long each. A file's pages count as present where nobody knows.
+// Finds runs of present pages, each at most one buffer long. Where the kernel does not say, a file's pages count as
+// present.
 class PresentPages {
  public:
   RECRASH_SIGNAL_SAFE PresentPages() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
@@ -105,7 +106,7 @@ class PresentPages {
     if (fd_ >= 0) close(fd_);
   }
 
-  // The first run in [at, end); false when there is none.
+  // Finds the first run in [at, end); returns false if there is none.
   RECRASH_SIGNAL_SAFE bool Next(uint64_t at, uint64_t end, bool whole, uint64_t& run, uint64_t& run_end) const {
     run = at;
     run_end = end;
@@ -172,7 +173,8 @@ RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, const PresentPa
   }
 }
 
-// Program and library data and the failing stack always; the rest, lowest address (the heap) first, to the limit.
+// Writes program and library data and the failing stack, then the rest up to the limit, lowest address (the heap)
+// first.
 RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   const uint64_t sp = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RSP]);
   uint64_t budget = uint64_t{g_state.options.memory_mib} << 20;
@@ -181,7 +183,7 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   for (Map map; lines.Next(map);) {
     if (!map.readable || !map.writable || map.shared) continue;
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
-    // A file of more than the limit is data that was mapped, not a library's.
+    // A mapping larger than the limit is no library's, but data.
     const bool library = map.file && map.end - map.start <= (uint64_t{g_state.options.memory_mib} << 20);
     PutMap(out, map, pages, budget, library, library || failing_stack);
   }
@@ -276,9 +278,8 @@ RECRASH_SIGNAL_SAFE void PutUtc(Text& text, int64_t seconds) {
   text.Decimal(time / 3600, 2).Decimal(time / 60 % 60, 2).Decimal(time % 60, 2);
 }
 
-}  // namespace
-
-void MakeDirectories(const char* path) {
+// Makes the report folder and what leads to it, mode 0700.
+RECRASH_SIGNAL_SAFE void MakeDirectories(const char* path) {
   static char part[1024];
   CopyText(part, path);
   for (char* at = part + 1; *at != 0; ++at) {
@@ -290,12 +291,12 @@ void MakeDirectories(const char* path) {
   mkdir(part, 0700);
 }
 
-void ReportName(char (&path)[1024], const char* suffix) {
+// Program, UTC time, pid. Of the program's name only letters, digits, `-`, `_`, `.`, `+` stay.
+RECRASH_SIGNAL_SAFE void ReportName(char (&path)[1024], const char* suffix) {
   Text text(path);
   text << g_state.directory << "/";
-  const char* slash = strrchr(g_state.program, '/');
   static char name[128];
-  CopyText(name, slash != nullptr ? slash + 1 : g_state.program);
+  CopyText(name, ProgramName());
   for (char* c = name; *c != 0; ++c) {
     const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '_' ||
                        *c == '+' || *c == '-' || (*c == '.' && c != name);
@@ -308,6 +309,8 @@ void ReportName(char (&path)[1024], const char* suffix) {
   text << "-";
   text.Decimal(static_cast<uint64_t>(g_record.pid)) << suffix;
 }
+
+}  // namespace
 
 bool WriteRawReport(char (&path)[1024]) {
   MakeDirectories(g_state.directory);

@@ -1,6 +1,6 @@
-// The registers of a function's caller, stored in the order of abi.h (DWARF's, then rip), as the first thing that the
-// function does. Text of an asm block, since the compiler's own use of the registers would show in C++; afterwards they
-// lie at %rsp, and `addq $136, %rsp` takes them off again.
+// Stores the registers of a function's caller, in the order of abi.h (DWARF's, then rip), as the first thing that the
+// function does. It is the text of an asm block, since C++ code would have changed the registers. Afterwards they lie
+// at %rsp; `addq $136, %rsp` removes them.
 #ifndef RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
 #define RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
 

@@ -1,12 +1,12 @@
-// Keeps what the client knows out of reach of the program's memory errors.
+// Protects the client's state from the program's memory errors.
 //
-// A program that overruns a static array of its own writes over whatever the linker put behind it, and the client is
-// linked last. Seen in swig 4.1.0: Breakpad's mutex was garbage, and the crash, instead of an end, a wait for ever. So
-// the pages of what start-up fixed are read-only from then on. The overrun faults at the first of them: a crash like
-// another, reported where it happens, as a program without us dies at the end of its data.
+// A program that overruns a static array overwrites what the linker put behind it, and the client is linked last. Seen
+// in swig 4.1.0: Breakpad's mutex was overwritten, and the crash waited for ever. So the pages of what start-up fixed
+// are read-only afterwards. An overrun faults at the first of them and is reported where it happens; without recrash
+// the program would die at the end of its data.
 //
-// One mprotect at start-up, one when a crash begins, none else: what changes in between lies behind the sealed pages.
-// state.ld, which joins the client, lays out both and gives the addresses.
+// There is one mprotect at start-up and one when a crash begins. Variables that change in between lie behind the sealed
+// pages. state.ld lays out both when it joins the client, and defines the addresses.
 #include <sys/mman.h>
 
 #include "agent/client/client.h"

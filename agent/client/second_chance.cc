@@ -17,8 +17,6 @@ namespace {
 
 using namespace signal_safe;
 using namespace watch;
-using Path = char[1024];
-
 bool IsFolder(const char* path) {
   const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder >= 0) close(folder);
@@ -27,53 +25,33 @@ bool IsFolder(const char* path) {
 
 // Absolute: the program may change its directory before a crash updates the profile.
 void SetProfile(const char* path) {
-  Text text(g_progress.profile);
-  if (path[0] != '/') {
-    Path directory;
-    if (getcwd(directory, sizeof directory) != nullptr) text << directory << "/";
-  }
-  text << path;
-  if (IsFolder(g_progress.profile)) {
-    const char* slash = strrchr(g_state.program, '/');
-    text << "/" << (slash != nullptr ? slash + 1 : g_state.program) << kProfileSuffix;
-  }
+  Text text = SetAbsolute(g_progress.profile, path);
+  if (IsFolder(g_progress.profile)) text << "/" << ProgramName() << kProfileSuffix;
   if (text.full()) g_progress.profile[0] = 0;
 }
 
-class Message {
- public:
-  explicit Message(const PatchCounts& counts) : text_(line_) {
-    text_ << "recrash: profile " << g_progress.profile << ": ";
-    text_.Decimal(counts.wanted) << " functions, ";
-    text_.Decimal(counts.patched) << " entries watched";
-  }
+void Say(Text& line) {
+  line << "\n";
+  if (g_state.options.quiet == 0 && write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
+}
 
-  void Add(uint32_t count, const char* what) {
-    if (count == 0) return;
-    (text_ << "; ").Decimal(count) << " " << what;
-    worth_saying_ = true;
-  }
-
-  void Say() {
-    if (!worth_saying_ || g_state.options.quiet != 0) return;
-    text_ << "\n";
-    if (write(STDERR_FILENO, text_.c_str(), text_.size()) < 0) return;
-  }
-
- private:
-  char line_[1536];
-  Text text_;
-  bool worth_saying_ = false;
-};
-
+// Only if something is not watched.
 void Tell(const PatchCounts& counts) {
-  Message message(counts);
+  char line[1536];
+  Text text(line);
+  text << "recrash: profile " << g_progress.profile << ": ";
+  text.Decimal(counts.wanted) << " functions, ";
+  text.Decimal(counts.patched) << " entries watched";
+  const size_t all = text.size();
+  const auto add = [&](uint32_t count, const char* what) {
+    if (count != 0) (text << "; ").Decimal(count) << " " << what;
+  };
   for (size_t i = 0; i < static_cast<size_t>(Refusal::kCount); ++i)
-    message.Add(counts.refused[i], RefusalText(static_cast<Refusal>(i)));
-  message.Add(counts.damaged, "lines not understood");
-  message.Add(counts.missing, "not in this build, or in a library that is loaded later");
-  message.Add(counts.without_symbols, "of another build, and this one has no symbol table to find them by name");
-  message.Say();
+    add(counts.refused[i], RefusalText(static_cast<Refusal>(i)));
+  add(counts.damaged, "lines not understood");
+  add(counts.missing, "not in this build, or in a library that is loaded later");
+  add(counts.without_symbols, "of another build, and this one has no symbol table to find them by name");
+  if (text.size() != all) Say(text);
 }
 
 Refusal MostFrequent(const PatchCounts& counts) {
@@ -84,25 +62,22 @@ Refusal MostFrequent(const PatchCounts& counts) {
 }
 
 void TellUnreadable() {
-  if (g_state.options.quiet != 0) return;
   char line[1280];
   Text text(line);
-  text << "recrash: profile " << g_progress.profile
-       << ": not a readable file of at most 16 MiB; no function is watched\n";
-  if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
+  Say(text << "recrash: profile " << g_progress.profile
+           << ": not a readable file of at most 16 MiB; no function is watched");
 }
 
-// What cannot be patched is a few small functions, and nothing to be said about; that nothing can be is.
+// A few small functions can never be patched; only if none is, that is worth a line.
 void WatchAll() {
   PatchCounts counts;
   PatchAll(&counts);
-  if (counts.patched != 0 || g_state.options.quiet != 0) return;
+  if (counts.patched != 0) return;
   char line[256];
   Text text(line);
-  text << "recrash: adaptive: no entry is watched: "
-       << (counts.wanted == 0 ? "none was built for that (-recrash-mode=adaptive)" : RefusalText(MostFrequent(counts)))
-       << "\n";
-  if (write(STDERR_FILENO, text.c_str(), text.size()) < 0) return;
+  Say(text << "recrash: adaptive: no entry is watched: "
+           << (counts.wanted == 0 ? "none was built for that (-recrash-mode=adaptive)"
+                                  : RefusalText(MostFrequent(counts))));
 }
 
 void Apply() {

@@ -1,12 +1,12 @@
-// Second chance at start-up: where the profile lies, what is patched by it, what is said about it. First chance
-// (adaptive): everything is patched.
+// Decides at start-up which entries are watched: those of a profile (second chance), or all (adaptive). Says on stderr
+// what could not be.
 #ifndef RECRASH_AGENT_CLIENT_SECOND_CHANCE_H_
 #define RECRASH_AGENT_CLIENT_SECOND_CHANCE_H_
 
 namespace recrash::client {
 
-// Once the client is live. The profile is $RECRASH_PROFILE, a file or a folder that holds PROGRAM.recrash-profile; else
-// PROGRAM.recrash-profile beside the program. Set to nothing, RECRASH_PROFILE switches profiles off.
+// Requires that the client is live. The profile is $RECRASH_PROFILE, a file or a folder that holds
+// PROGRAM.recrash-profile; else PROGRAM.recrash-profile beside the program. An empty RECRASH_PROFILE disables profiles.
 void StartSecondChance();
 
 }  // namespace recrash::client

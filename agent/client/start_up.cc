@@ -1,8 +1,8 @@
-// What runs before main: decides whether the client works at all, fixes everything that a crash must not look for
-// (options, paths, the real functions behind the hooks) and installs the handlers.
+// Runs before main: decides whether the client works at all, finds everything that a crash must not look for (options,
+// paths, the real functions behind the hooks), and installs the handlers.
 //
-// Runs as the earliest constructor of the program, so that static initialisers are watched too. Allocates nothing on
-// the program's heap (in a C program: nothing that stays), and leaves no message for its dlerror().
+// It is the earliest constructor of the program, so that static initialisers are watched, too. It allocates nothing on
+// the program's heap (in a C program: nothing that stays), and leaves no message for the program's dlerror().
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
@@ -27,6 +27,18 @@ using signal_safe::Text;
 
 RECRASH_SEALED State g_state;
 
+const char* ProgramName() {
+  const char* slash = strrchr(g_state.program, '/');
+  return slash != nullptr ? slash + 1 : g_state.program;
+}
+
+Text SetAbsolute(char (&out)[1024], const char* path) {
+  Text text(out);
+  char directory[1024];
+  if (path[0] != '/' && getcwd(directory, sizeof directory) != nullptr) text << directory << "/";
+  return text << path;
+}
+
 namespace {
 
 bool Executable(const char* path) { return path[0] == '/' && access(path, X_OK) == 0; }
@@ -40,19 +52,11 @@ void TellNotUnderstood(const char* option) {
   if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
 }
 
-// Absolute, because the program may change its directory before it crashes.
-void SetAbsolute(char (&out)[1024], const char* path) {
-  Text text(out);
-  if (path[0] != '/') {
-    char directory[1024];
-    if (getcwd(directory, sizeof directory) != nullptr) text << directory << "/";
-  }
-  text << path;
-}
-
 void FindReportDirectory() {
-  if (const char* directory = getenv("RECRASH_DIR"); directory != nullptr && *directory != 0)
-    return SetAbsolute(g_state.directory, directory);
+  if (const char* directory = getenv("RECRASH_DIR"); directory != nullptr && *directory != 0) {
+    SetAbsolute(g_state.directory, directory);
+    return;
+  }
   Text text(g_state.directory);
   if (const char* state = getenv("XDG_STATE_HOME"); state != nullptr && *state == '/')
     text << state << "/recrash";
@@ -92,8 +96,8 @@ void FindCollector() {
   out[0] = 0;
 }
 
-// The replay library, when it is there, is told which memory it must leave as this process made it, and what it must
-// seal when the memory is as recorded.
+// Tells the replay library, if it is there, which memory it must leave as this process made it, and what it must seal
+// once the memory is as recorded.
 void JoinReplay() {
   using Told = void (*)(void* start, size_t size);
   if (auto keep = reinterpret_cast<Told>(LookUp(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
@@ -104,13 +108,13 @@ void JoinReplay() {
 #ifdef RECRASH_PRELOAD
 bool PreloadedClientIsThere() { return false; }  // there: it is this one
 #else
-// Told by its file's name: to look for a symbol that is almost never there would allocate on the program's heap.
+// Recognises the library by its file name: looking for a symbol that is almost never there would allocate on the heap.
 int IsPreloadedClient(dl_phdr_info* module, size_t, void*) {
   const char* slash = strrchr(module->dlpi_name, '/');
   return strcmp(slash != nullptr ? slash + 1 : module->dlpi_name, "librecrash_preload.so") == 0;
 }
 
-// True when this is the archive in a program that also runs with the preloaded client, which came first.
+// True if this is the archive in a program that also runs with the preloaded client, which came first.
 bool PreloadedClientIsThere() {
   if (dl_iterate_phdr(IsPreloadedClient, nullptr) == 0) return false;
   using Reported = void (*)(const char*);
@@ -144,7 +148,7 @@ void Prepare() {
   StartSecondChance();
 }
 
-// A replay writes the recorded data over ours; it seals the state itself.
+// A replay restores the recorded data over the client's; it seals the state itself.
 __attribute__((constructor(101))) void StartUp() {
   Prepare();
   if (g_state.mode != Mode::kReplay) SealState();

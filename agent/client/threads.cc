@@ -1,10 +1,10 @@
-// A block of ours for every thread: an alternate signal stack, so that the overflow of any thread's stack is caught,
-// and the record of its last throw.
+// Gives each thread a block: an alternate signal stack, so that the overflow of any thread's stack is caught, and the
+// record of the thread's last throw.
 //
-// One mapping a thread: guard page, 64 KiB of alternate stack, the block, room for the throw's copy of the stack. Made
-// by the parent in pthread_create (mmap, 3 µs), so that a thread that runs has one; freed by the destructor of a
-// pthread key, which also runs on pthread_exit and cancellation. Of malloc nothing is used: the program's heap looks as
-// it would without us.
+// A block is one mapping: guard page, 64 KiB of alternate stack, ThreadBlock, room for the throw's copy of the stack.
+// The parent makes it in pthread_create (mmap, 3 µs), so that a running thread always has one. The destructor of a
+// pthread key frees it, also on pthread_exit and cancellation. malloc is not used: the program's heap is as it would be
+// without recrash.
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,8 +28,8 @@ namespace recrash::client {
 namespace {
 
 constexpr size_t kPage = 4096;
-// Ours and Breakpad's frames take 3 KiB, the kernel's signal frame 1 to 11 KiB (AVX-512, AMX), earlier handlers of the
-// program the rest.
+// The frames of client and Breakpad take 3 KiB, the kernel's signal frame 1 to 11 KiB (AVX-512, AMX). The rest is for
+// earlier handlers of the program.
 constexpr size_t kAlternateStack = 64 << 10;
 
 // initial-exec: the default TLS model calls __tls_get_addr, which may allocate on a thread's first access, fatal when
@@ -106,7 +106,7 @@ size_t StackSize(const pthread_attr_t* attributes) {
   return size;
 }
 
-// A sanitizer's interceptor, which keeps its own list of threads; libc's in a static link (--wrap); or the next one.
+// A sanitizer's interceptor, which lists threads itself; in a static link (--wrap) libc's; or the next definition.
 CreateFunction RealCreate() {
   if (g_state.real_create != nullptr) return g_state.real_create;
   if (&__interceptor_pthread_create != nullptr) return __interceptor_pthread_create;
@@ -135,7 +135,7 @@ void InstallMainThread() {
   ThreadBlock* block = CurrentThreadBlock();
   if (block == nullptr) return;
   stack_t current = {};
-  // Breakpad would take one from the program's heap if there were none; one that is there stays.
+  // Without one Breakpad would allocate it on the program's heap. One that is there stays.
   if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) UseAlternateStack(*block);
   block->is_main = 1;
   rlimit limit;
@@ -146,7 +146,7 @@ void InstallMainThread() {
 
 }  // namespace recrash::client
 
-// Interposes libc's: the definition in the program, or in a preloaded library, comes first for all its libraries.
+// Interposes libc's: all libraries see the definition in the program, or in a preloaded library, first.
 extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* __restrict thread,
                                                                      const pthread_attr_t* __restrict attributes,
                                                                      void* (*start)(void*),

@@ -5,10 +5,10 @@
 
 namespace recrash::client {
 
-// Mangled, as type_info::name() gives it.
+// Returns the mangled name, as type_info::name() does.
 const char* TypeName(const void* type);
 
-// what() of the object when its type derives publicly from std::exception, else null. Calls the program's code.
+// Returns what() of the object if its type derives publicly from std::exception, else null. Calls the program's code.
 const char* WhatOf(const void* type, void* object);
 
 }  // namespace recrash::client

@@ -8,25 +8,15 @@ namespace {
 using signal_safe::ReadNumber;
 using signal_safe::Text;
 
-RECRASH_SIGNAL_SAFE const char* Scalar(const char* mangled) {
-  switch (mangled[0]) {
-    case 'i':
-      return "int";
-    case 'j':
-      return "unsigned int";
-    case 'l':
-      return "long";
-    case 'm':
-      return "unsigned long";
-    case 'c':
-      return "char";
-    case 'b':
-      return "bool";
-    case 'd':
-      return "double";
-    default:
-      return nullptr;
-  }
+RECRASH_SIGNAL_SAFE const char* Scalar(char mangled) {
+  static const struct {
+    char mangled;
+    const char* name;
+  } kScalars[] = {{'i', "int"},  {'j', "unsigned int"}, {'l', "long"},  {'m', "unsigned long"},
+                  {'c', "char"}, {'b', "bool"},         {'d', "double"}};
+  for (const auto& scalar : kScalars)
+    if (scalar.mangled == mangled) return scalar.name;
+  return nullptr;
 }
 
 // Length and name, as in 13runtime_error, of at most 255 characters; false when something else comes.
@@ -60,8 +50,8 @@ RECRASH_SIGNAL_SAFE bool ForEachPart(const char* text, Use use) {
 }  // namespace
 
 void PutTypeName(Text& out, const char* mangled) {
-  if (mangled[0] != 0 && mangled[1] == 0 && Scalar(mangled) != nullptr) {
-    out << Scalar(mangled);
+  if (mangled[0] != 0 && mangled[1] == 0 && Scalar(mangled[0]) != nullptr) {
+    out << Scalar(mangled[0]);
     return;
   }
   if (!ForEachPart(mangled, [](const char*) {})) {

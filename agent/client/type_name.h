@@ -6,8 +6,8 @@
 
 namespace recrash::client {
 
-// Plain classes, nested or not, and the commonest scalars; anything else (templates, local classes) stays mangled. The
-// runtime's demangler allocates, which the crash path must not.
+// Knows plain classes, nested or not, and the commonest scalars; anything else (templates, local classes) stays
+// mangled. The runtime's demangler allocates, which the crash path must not.
 RECRASH_SIGNAL_SAFE void PutTypeName(signal_safe::Text& out, const char* mangled);
 
 }  // namespace recrash::client

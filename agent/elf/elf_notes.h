@@ -25,7 +25,7 @@ struct ElfLoad {
 
 // One note of `.note.recrash`, which the pass leaves in what it has compiled.
 struct BuildNote {
-  std::string mode;     // references, full, second-chance, references+second-chance
+  std::string mode;     // as shadowstack/modes.h names it
   std::string version;  // as -recrash-version= gave it; may be empty
 };
 

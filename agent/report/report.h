@@ -39,7 +39,7 @@ struct Registers {
   uint64_t pc() const { return dwarf[16]; }
 };
 
-enum class FailureKind : uint8_t { kSignal = 1, kException = 2, kReported = 3 };
+using abi::FailureKind;
 
 struct Failure {
   FailureKind kind = FailureKind::kSignal;

@@ -1,16 +1,16 @@
-/* For programs that notice a failure themselves: writes a report as a crash would, and the program goes on.
+/* For programs that notice a failure themselves. RECRASH_REPORT writes a report as a crash would; the program goes on.
  *
  *   if (total != sum_of_parts) RECRASH_REPORT("totals disagree");
  *
- * And which functions are monitored, before their first declaration (it wins over a list, which wins over the
- * defaults):
+ * These say which functions are monitored. They stand before the first declaration, and win over a list, which wins
+ * over the defaults:
  *
  *   RECRASH_NEVER int Innermost(int* p);    not monitored
  *   RECRASH_ALWAYS int Sum(int a, int b);   monitored although it would be left out
  *   RECRASH_DEPTH(0) void Push(Node* n);    how far the copies of mode full go: 0, 1 or 2
  *
- * C and C++. In a program without recrash's client a report compiles to a test of a weak address and links with
- * nothing; where the compiler does not know them, the words for functions stand for nothing. */
+ * For C and C++. Without recrash's client in the program, RECRASH_REPORT tests a weak address and needs nothing to
+ * link. Compilers that do not know the attributes ignore them. */
 #ifndef RECRASH_RECRASH_H_
 #define RECRASH_RECRASH_H_
 
@@ -21,8 +21,9 @@ extern "C" {
 /* Takes the registers of its caller, so the report shows the function that calls it. Returns at once in a replay. */
 __attribute__((weak)) void __recrash_report(const char* why);
 
-/* In a build of -recrash-mode=second-chance: watches, from now on, the functions that FOLDER/PROGRAM.recrash-profile
- * names (one that an updater has brought, say), and has a crash update that file. Null: nothing is watched any more. */
+/* In a build with patchable entries (-recrash-mode=second-chance, references+second-chance or adaptive): watches, from
+ * now on, the functions that FOLDER/PROGRAM.recrash-profile names, and lets a crash update that file. An updater may
+ * have brought the profile, say. Null: nothing is watched any more. */
 __attribute__((weak)) void __recrash_profiles(const char* folder);
 
 #ifdef __cplusplus

@@ -21,8 +21,8 @@ struct Piece {
 
 using Pieces = std::vector<Piece>;
 
-// One entry an argument, in order. An argument that is passed in no way known here has one piece of location kUnknown;
-// so have all those after it whose place depends on its own.
+// Returns one entry for each argument, in order. An argument that is passed in a way unknown here has one piece with
+// location kUnknown; so do later ones whose place depends on it.
 std::vector<Pieces> AssignArgumentLocations(const llvm::Function& function);
 
 }  // namespace recrash::pass

@@ -8,12 +8,12 @@
 
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/options.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/options.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 
-// What the compile step leaves to the link step.
+// What the compile step hands to the link step.
 struct Deferred {
   Options options;
   Wish wish;
@@ -21,11 +21,12 @@ struct Deferred {
 
 void Defer(llvm::Function& function, const Deferred& deferred);
 
-// And takes it from the function; nothing where it was compiled without the pass, or has its record already.
+// Takes it from the function again. Returns nothing for a function that was compiled without the pass, or already has
+// its record.
 std::optional<Deferred> TakeDeferred(llvm::Function& function);
 
-// A reference to a symbol that nothing defines, and that says by its name what to do. The link step takes it out again;
-// where the linker has not loaded the pass it complains, lest a program is without records and nobody knows.
+// Adds a reference to an undefined symbol whose name says what to do. The link step removes it. A linker that has not
+// loaded the pass reports it: otherwise the program would silently have no records.
 void RequirePassAtLink(llvm::Module& module);
 void DropRequirement(llvm::Module& module);
 

@@ -10,7 +10,7 @@
 
 namespace recrash::pass {
 
-// Inline assembly of no instructions; its one operand, $0, is the record, where there is one.
+// Returns inline assembly without instructions; its operand $0 is the record, if there is one.
 std::string DescriptorAssembly(llvm::StringRef linkage_name, llvm::ArrayRef<abi::MapWord> words, bool has_record);
 
 }  // namespace recrash::pass

@@ -11,8 +11,8 @@ void InstrumentAtCompile(llvm::Module& module);
 // Before the optimiser runs, in the compile step: only there the command line and the sources are known.
 void DeferToLink(llvm::Module& module);
 
-// What was deferred. The module may have functions of many objects, each compiled with options of its own, or without
-// the pass.
+// Does in the link step what the compile step has deferred. The module may have functions of many objects, each
+// compiled with its own options, or without the pass.
 void InstrumentAtLink(llvm::Module& module);
 
 }  // namespace recrash::pass

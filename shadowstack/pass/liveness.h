@@ -1,4 +1,4 @@
-// Where an argument that is never changed is certainly still in a register or a stack slot of the frame.
+// Finds where an argument that never changes is certainly still in a register or a stack slot of the frame.
 #ifndef RECRASH_SHADOWSTACK_PASS_LIVENESS_H_
 #define RECRASH_SHADOWSTACK_PASS_LIVENESS_H_
 
@@ -15,7 +15,7 @@ class Liveness {
   Liveness(const llvm::Argument& argument, const llvm::LoopInfo& loops);
 
   bool IsLiveOut(const llvm::BasicBlock& block) const { return live_out_.contains(&block); }
-  // The instruction itself needs it, so it is at hand when that faults.
+  // The instruction itself needs the argument, so it is at hand when the instruction faults.
   bool IsUsedBy(const llvm::Instruction& instruction) const { return uses_.contains(&instruction); }
 
  private:

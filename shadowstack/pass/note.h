@@ -3,11 +3,11 @@
 #define RECRASH_SHADOWSTACK_PASS_NOTE_H_
 
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection/options.h"
 
 namespace recrash::pass {
 
-// True when the pass has been here: bitcode of an instrumented compilation that is compiled on (as in
+// True if the pass has run on this module: bitcode of an instrumented compilation that is compiled on (as by
 // -fthinlto-index=).
 bool HasBuildNote(const llvm::Module& module);
 

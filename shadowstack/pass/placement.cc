@@ -27,8 +27,8 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/can_fail.h"
 #include "shadowstack/pass/liveness.h"
+#include "shadowstack/pass/selection/can_fail.h"
 
 namespace recrash::pass {
 namespace {

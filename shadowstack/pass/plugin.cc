@@ -11,9 +11,9 @@
 #else
 #include "llvm/Passes/PassPlugin.h"
 #endif
-#include "shadowstack/pass/annotations.h"
 #include "shadowstack/pass/instrument.h"
-#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection/annotations.h"
+#include "shadowstack/pass/selection/options.h"
 
 namespace recrash::pass {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "llvm/IR/Function.h"
-#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection/options.h"
 #include "shadowstack/pass/write_effects.h"
 
 namespace recrash::pass {
@@ -16,7 +16,7 @@ struct Recorded {
   uint32_t bytes = 0;            // of the frame
 };
 
-// `effects` are asked in mode full.
+// `effects` are used in mode full only.
 Recorded AddRecord(llvm::Function& function, const Options& options, WriteEffects* effects);
 
 }  // namespace recrash::pass

@@ -1,4 +1,4 @@
-// Which parameter of the source an IR argument, or a piece of one, came from.
+// Finds the source parameter that an IR argument, or a piece of one, came from.
 #ifndef RECRASH_SHADOWSTACK_PASS_SOURCE_PARAMETERS_H_
 #define RECRASH_SHADOWSTACK_PASS_SOURCE_PARAMETERS_H_
 
@@ -17,7 +17,7 @@ struct SourceParameter {
   const llvm::DIType* type = nullptr;  // of the parameter, when there is debug information
 };
 
-// One entry an argument, in order.
+// Returns one entry for each argument, in order.
 std::vector<SourceParameter> MapToSource(const llvm::Function& function);
 
 // True when the parameter is a pointer or reference to const, as written in the source.

@@ -1,5 +1,5 @@
-// The fields that a function uses through a pointer argument, for copying into the record (depth 1), and those that it
-// uses through such a field (depth 2).
+// Finds the fields that a function uses through a pointer argument (depth 1), and those that it uses through such a
+// field (depth 2), to copy them into the record.
 #ifndef RECRASH_SHADOWSTACK_PASS_USED_FIELDS_H_
 #define RECRASH_SHADOWSTACK_PASS_USED_FIELDS_H_
 
@@ -18,14 +18,14 @@ struct Field {
   uint32_t offset = 0;                        // in what the argument, or the pointer at `via`, points to
   uint32_t size = 0;                          // 1, 2, 4, 8 or 16
   const llvm::Instruction* access = nullptr;  // the function's own, for the copy's place in the source
-  // The function's own load of the field, which runs for certain and before anything is written: it may as well run at
-  // the copy's place, or give the copy its value.
+  // The function's own load of the field, if it certainly runs before anything is written: then it can move to the
+  // copy's place, or give the copy its value.
   llvm::LoadInst* load = nullptr;
   std::optional<uint32_t> via = std::nullopt;  // depth 2: where the pointer lies; it is among the fields, too
 };
 
-// Empty where a copy is not needed (neither the function nor what it calls writes the bytes: they are read at the
-// crash) or not safe.
+// Empty if a copy is not safe, or not needed: neither the function nor its callees write the bytes, so they can be read
+// at the crash.
 std::vector<Field> FindUsedFields(llvm::Argument& argument, const SourceParameter& parameter, int depth,
                                   WriteEffects& effects);
 

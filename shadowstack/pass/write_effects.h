@@ -1,4 +1,4 @@
-// What a function may write, itself or in what it calls, as far as the module shows it.
+// Finds what a function may write, itself or in its callees, as far as the module shows.
 #ifndef RECRASH_SHADOWSTACK_PASS_WRITE_EFFECTS_H_
 #define RECRASH_SHADOWSTACK_PASS_WRITE_EFFECTS_H_
 
@@ -20,12 +20,12 @@ class WriteEffects {
  public:
   explicit WriteEffects(llvm::Module& module);
 
-  // Whether the function, or the instruction, may write what `access` loads or stores.
+  // May the function, or the instruction, write what `access` loads or stores?
   bool MayWrite(const llvm::Function& function, const llvm::Instruction& access);
   bool MayWrite(const llvm::Instruction& writer, const llvm::Instruction& access);
 
  private:
-  // All of a function's writes, one of each type.
+  // All writes of a function, one of each type.
   struct Effects {
     bool anything = false;
     std::vector<llvm::MemoryLocation> writes;

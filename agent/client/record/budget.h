@@ -1,9 +1,9 @@
-// How much of the program's CPU time snapshots may take, with all that they bring about: writes to pages that are
-// protected again, entries that are counted. Which functions get it is policy.h's.
+// How much of the program's CPU time snapshots may take. It includes what they cause: faults on pages that were
+// protected again, and counting of entries. policy.h decides which functions get it.
 //
 // All together draw from a bucket that fills with the CPU time that the program uses; what it can hold at most is the
-// budget of one second, so that a program that has just begun has some, and a short one enough. It may be overdrawn, by
-// three times as much at most: then what costs is not the snapshots, and to wait for longer would not make it cheaper.
+// budget of one second, so that a program that has just begun has some, and a short one enough. Debt is capped at three
+// times that: beyond it, faults dominate the cost and waiting does not help.
 //
 // Signal-safe; plain arithmetic on times that the caller brings.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_BUDGET_H_
@@ -20,7 +20,7 @@ constexpr uint64_t kMillisecond = 1000000;
 
 class CpuBudget {
  public:
-  // `used`: CPU time of the program so far. Returns what that gives.
+  // `used`: CPU time of the program so far. Returns the income since the last call.
   RECRASH_SIGNAL_SAFE uint64_t Fill(uint64_t used, uint32_t percent) {
     cap_ = static_cast<int64_t>(kSecond / 100 * percent);
     if (!begun_) level_ = cap_;
@@ -31,14 +31,14 @@ class CpuBudget {
     if (level_ > cap_) level_ = cap_;
     return income;
   }
-  // More than half of what it can hold, as of the last time that somebody asked; that may be another thread, just now.
+  // Holds more than half of the cap, by the last Fill; another thread may fill it meanwhile.
   RECRASH_SIGNAL_SAFE bool IsHalfFull() const { return level() > cap_ / 2; }
   RECRASH_SIGNAL_SAFE void Spend(uint64_t cost) {
     const int64_t left = level_ - static_cast<int64_t>(cost);
     __atomic_store_n(&level_, left < -3 * cap_ ? -3 * cap_ : left, __ATOMIC_RELAXED);
   }
   RECRASH_SIGNAL_SAFE int64_t level() const { return __atomic_load_n(&level_, __ATOMIC_RELAXED); }
-  // What is spent whether it is there or not, and no reason to overdraw.
+  // Spends `cost`, but never below zero, or below the debt that there is.
   RECRASH_SIGNAL_SAFE void SpendUpTo(uint64_t cost) {
     const int64_t left = level_ - static_cast<int64_t>(cost), least = level_ < 0 ? level_ : 0;
     __atomic_store_n(&level_, left < least ? least : left, __ATOMIC_RELAXED);

@@ -1,6 +1,6 @@
-// A chunk of glibc's begins 16 bytes before the block: the size of the chunk before it, if that one is free, and its
-// own size, a multiple of 16 with three flags below. The block reaches over the first word of the next chunk, whose
-// flag says that this one is in use (as it says of one in a thread's cache).
+// A chunk of glibc's malloc begins 16 bytes before the block. It holds the size of the previous chunk, if that is free,
+// and its own size: a multiple of 16, with three flags in the low bits. The block extends over the first word of the
+// next chunk, whose flag says that this one is in use (also if it is in a thread's cache).
 #include "agent/client/record/chunk.h"
 
 #include "agent/client/record/own_memory.h"
@@ -17,7 +17,7 @@ constexpr uint64_t kFlags = 7;
 constexpr uint64_t kPreviousInUse = 1;
 constexpr uint64_t kMapped = 2;
 
-// The chunk that begins at `chunk`, by its two words; its block, if that can be one.
+// Returns the block of the chunk that begins at `chunk`, by its two words, if there can be one.
 Block BlockOf(uint64_t chunk, uint64_t before, uint64_t size_word, uint64_t high) {
   const uint64_t size = size_word & ~kFlags;
   const uint64_t start = chunk + 16;

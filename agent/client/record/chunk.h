@@ -1,5 +1,5 @@
-// The block of glibc's malloc around an address, told by what lies in memory: the allocator itself is not asked, for it
-// may be in the middle of something.
+// Finds the block of glibc's malloc around an address from the bytes in memory. The allocator itself cannot be asked:
+// it may be in the middle of a change.
 //
 // Signal-safe.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_CHUNK_H_
@@ -16,9 +16,9 @@ struct Block {
   uint64_t size = 0;  // 0: there is none
 };
 
-// In [low, high), which is mapped. Found is a block that begins at most 256 bytes before `address`: an object with
-// several bases, or one of make_shared, is seldom pointed to at its beginning. A mistake does no harm: it is memory to
-// copy, no more.
+// Looks in [low, high), which must be mapped, for a block that begins at most 256 bytes before `address`: pointers to
+// objects with several bases, or of make_shared, seldom point to the beginning. A wrong block does no harm: it is
+// copied, nothing else.
 RECRASH_SIGNAL_SAFE Block FindChunk(uint64_t address, uint64_t low, uint64_t high);
 
 }  // namespace recrash::record

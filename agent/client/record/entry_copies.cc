@@ -10,11 +10,11 @@ namespace {
 
 // The return address, and arguments beyond the sixth behind it.
 constexpr uint64_t kArgumentArea = 128;
-// What no allocator tells the size of.
+// Copied around a pointer if no allocator knows its size.
 constexpr uint64_t kGranule = 256;
 constexpr uint64_t kLargestBlock = 64 << 10;
 constexpr uint32_t kBetweenClocks = 16;  // blocks, or pointers, of a few system calls each
-// One frame's part of the memory for all.
+// One frame may take this part of the memory for all.
 constexpr uint32_t kFramesAtLeast = 16;
 
 uint64_t Smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
@@ -67,7 +67,7 @@ void EntryCopies::Add(const Block& block) {
   if (IsNew(block.start)) blocks_[block_count_++] = block;
 }
 
-// Aligned pieces, so that many pointers into one object do not copy it many times.
+// Copies aligned pieces, so that many pointers into one object do not copy it many times.
 void EntryCopies::FollowGranules(uint64_t word, uint64_t low, uint64_t high) {
   const uint64_t first = word & ~(kGranule - 1);
   for (uint64_t granule = first; granule < high && granule <= first + kGranule; granule += kGranule) {
@@ -79,7 +79,7 @@ void EntryCopies::FollowGranules(uint64_t word, uint64_t low, uint64_t high) {
 void EntryCopies::Follow(uint64_t word) {
   const LogRange* const range = FindRange(word);
   if (range == nullptr || (!LeftOut("late") && IsLate())) return;
-  // Below the stack pointer there is nothing of the program's, and we ourselves run there.
+  // Below the stack pointer the program has nothing; the recorder runs there.
   const bool is_stack = range->start <= sp_ && sp_ < range->end;
   const uint64_t low = is_stack ? sp_ : range->start;
   if (word < low) return;
@@ -102,7 +102,7 @@ uint64_t& EntryCopies::At(uint64_t offset) const {
   return *reinterpret_cast<uint64_t*>(page + offset % kPage);
 }
 
-// Pages for as much behind what there is. False: the log has none left.
+// Takes pages for `size` more bytes. Returns false if the log has none left.
 bool EntryCopies::Reserve(uint64_t size) {
   while (page_count_ * kPage < size_ + size) {
     const uint32_t page = log_->TakePage(number_);
@@ -113,7 +113,7 @@ bool EntryCopies::Reserve(uint64_t size) {
   return true;
 }
 
-// Its words are followed as they were copied: the memory itself may be other by now.
+// Follows the words of the copy: the memory itself may have changed meanwhile.
 Outcome EntryCopies::Copy(Block block, bool follow) {
   const uint64_t room = most_pages_ * kPage - size_;
   if (room < sizeof(LogCopy) + block.size) {
@@ -142,13 +142,13 @@ Outcome EntryCopies::Copy(Block block, bool follow) {
   return Outcome::kTaken;
 }
 
-// Past the deadline all that is left is left out.
+// Past the deadline the rest is left out.
 bool EntryCopies::IsLate() {
   if (is_late_ == 0 && ++looks_ % kBetweenClocks == 0 && ThreadTime() > deadline_) is_late_ = cut_ = 1;
   return is_late_ != 0;
 }
 
-// The argument area is the first block, and the registers' follow: what they point to is depth 1.
+// The argument area is the first block; blocks of the registers follow. What they point to has depth 1.
 Outcome EntryCopies::CopyLevels() {
   uint32_t next = 0;
   for (uint32_t level = 0; level <= log_->header().copy_depth; ++level) {

@@ -1,13 +1,13 @@
-// Where the kernel tracks no writes: copies of what the arguments of a function reach at its entry, to depth n.
+// Copies what the arguments of a function reach at its entry, to depth n. Used where the kernel tracks no writes.
 //
-// Nobody says what an argument is, so it is told conservatively: each aligned word that points into private memory that
-// the program can write is followed, from the six registers and the stack's argument area, through the copied bytes
-// themselves. What is copied is the allocator's block around the pointer (chunk.h), else the 256 bytes that the pointer
-// lies in and those after them. Nearest first: what a bound cuts off lies deepest.
+// The types of arguments are not known here. So each aligned word that points into private writable memory is followed:
+// in the six registers, in the stack's argument area, and in the copied bytes. For each pointer the allocator's block
+// around it is copied (chunk.h), else the 256 bytes that it points into and the 256 after them. The nearest come first,
+// so that a limit cuts off the deepest.
 //
-// The copies go into pages of the version log, as a chain for each frame: frames that have returned give theirs back.
+// The copies go into pages of the version log, a chain for each frame. Frames that have returned give theirs back.
 //
-// Signal-safe. Nothing is read but by the kernel (own_memory.h): wild pointers do no harm.
+// Signal-safe. All reads are by the kernel (own_memory.h): wild pointers do no harm.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_ENTRY_COPIES_H_
 #define RECRASH_AGENT_CLIENT_RECORD_ENTRY_COPIES_H_
 
@@ -16,12 +16,12 @@
 
 namespace recrash::record {
 
-// Write tracking is refused (`log.stop`): let there be copies to `depth` instead, if memory can be read.
+// Write tracking was refused (`log.stop`): records copies to `depth` instead, if memory can be read.
 RECRASH_SIGNAL_SAFE void FallBackToCopies(LogHeader& log, uint32_t depth);
 
 class EntryCopies {
  public:
-  // To `frame`, of the entry `at`; kNoRoom: none of it. `deadline` by ThreadTime().
+  // Copies for `frame`, entered at `at`; on kNoRoom it has none. `deadline` by ThreadTime().
   RECRASH_SIGNAL_SAFE Outcome Take(VersionLog& log, const LogMapList& mappings, const EntryRegisters& at,
                                    uint64_t deadline, LogFrame& frame);
 

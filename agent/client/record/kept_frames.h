@@ -1,7 +1,9 @@
-// Has a kept frame returned? An entry of its function in its thread, at its place on the stack or above, says so, also
-// when that entry gets no snapshot: the frame that then lies there is another one, with the same return address.
+// Tells at an entry whether a kept frame has returned: it has if its function is entered again in the same thread, at
+// or above its place on the stack. That counts even if this entry gets no snapshot, since another frame with the same
+// return address lies there then.
 //
-// One look into a table an entry; functions that fall on one place share it, and then ask once too often. Signal-safe.
+// Each entry costs one look into a table. Functions with the same hash share a place, which costs a needless check.
+// Signal-safe.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_KEPT_FRAMES_H_
 #define RECRASH_AGENT_CLIENT_RECORD_KEPT_FRAMES_H_
 
@@ -19,7 +21,7 @@ class KeptFrames {
     return lowest != 0 && sp >= lowest;
   }
 
-  // After frames were added or dropped: what is kept at the function's place now.
+  // Updates the function's place after frames were added or dropped.
   RECRASH_SIGNAL_SAFE void Update(uint64_t entry, uint64_t thread, const LogFrame* frames, uint32_t count) {
     const uint32_t place = Place(entry, thread);
     uint64_t lowest = 0;

@@ -17,7 +17,7 @@ using signal_safe::Call;
 // Descriptors from here on are left out: each number costs a system call.
 constexpr int kHighest = 256;
 
-// How many there are (Linux 6.2; before that 0).
+// Returns how many descriptors there are (Linux 6.2; before that 0).
 uint64_t CountDescriptors() {
   struct stat status = {};
   Call(SYS_newfstatat, AT_FDCWD, "/proc/self/fd", &status, 0);
@@ -31,7 +31,7 @@ void ReadPath(int descriptor, LogPath& path) {
   path.text[size > 0 ? size : 0] = 0;
 }
 
-// A file keeps its place in the table: most snapshots meet no new one.
+// Returns the file's place in the table. It keeps it: most snapshots meet no new file.
 uint32_t PathOf(VersionLog& log, int descriptor, const struct stat& status) {
   LogHeader& header = log.header();
   for (uint32_t i = 0; i < header.path_count; ++i) {

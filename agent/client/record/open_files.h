@@ -1,4 +1,4 @@
-// The program's descriptors with their offsets, and its mappings, as lists that snapshots share while nothing changes.
+// Lists the program's open descriptors with their offsets. Snapshots share a list while nothing changes.
 //
 // Signal-safe, by system_call.h alone.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_OPEN_FILES_H_
@@ -8,7 +8,7 @@
 
 namespace recrash::record {
 
-// All but `own`, as far as there is room.
+// Lists all descriptors but `own`, as far as there is room.
 RECRASH_SIGNAL_SAFE void ListOpenFiles(VersionLog& log, const int (&own)[3], LogFileList& list);
 
 }  // namespace recrash::record

@@ -1,5 +1,5 @@
-// Memory of this process that may not be there: read by the kernel, which stops where a plain load would be a crash of
-// ours. Another thread may unmap it meanwhile, and what looks like a pointer may be none.
+// Reads memory of this process that may not be mapped: another thread may unmap it meanwhile, or the address was no
+// pointer at all. The kernel reads it, and fails where a plain load would crash.
 //
 // Signal-safe, by system_call.h alone.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_OWN_MEMORY_H_
@@ -12,7 +12,7 @@
 
 namespace recrash::record {
 
-// How many bytes could be read from `address` on, into `to`; or a negative errno.
+// Reads `size` bytes from `address` on into `to`. Returns how many could be read, or a negative errno.
 RECRASH_SIGNAL_SAFE inline long ReadOwn(uint64_t address, uint64_t size, const iovec* to, uint32_t count) {
   const iovec from = {reinterpret_cast<void*>(address), size};
   return signal_safe::Call(SYS_process_vm_readv, signal_safe::Call(SYS_getpid), to, count, &from, 1, 0);

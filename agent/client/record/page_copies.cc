@@ -12,7 +12,7 @@ namespace {
 
 using signal_safe::Call;
 
-// By the kernel, which stops at what another thread has unmapped since, where a plain copy would be a crash of ours.
+// The kernel copies: it stops at what another thread has unmapped since, where a plain copy would crash.
 bool Copy(const iovec* from, uint64_t count, void* to, uint64_t size) {
   const iovec local = {to, size};
   return Call(SYS_process_vm_readv, Call(SYS_getpid), &local, 1, from, count, 0) == static_cast<long>(size);
@@ -31,7 +31,7 @@ uint64_t ThreadTime() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// At most kBatch pages, as many as were asked for.
+// Copies the pages of the regions, at most kBatch.
 Outcome PageCopies::CopyRegions(VersionLog& log, uint32_t count, uint64_t number) {
   iovec from[kBatch];
   uint64_t size = 0;
@@ -62,7 +62,8 @@ Outcome PageCopies::CopyRange(VersionLog& log, const WriteTracking& tracking, co
     const auto scan = tracking.Written(range, at, room < kBatch ? room : kBatch, regions_, kBatch, count);
     if (scan == WriteTracking::Scan::kFailed) return Outcome::kStopped;
     if (scan == WriteTracking::Scan::kNotRegistered) {
-      // It was mapped, or moved, since the last snapshot. Gone again by now, by another thread: not there.
+      // The range was mapped or moved since the last snapshot. If another thread has unmapped it already, it is
+      // skipped.
       if ((number > 1 && LeftOut("new_mappings")) || !tracking.Register(range)) return Outcome::kTaken;
       continue;
     }
@@ -96,7 +97,7 @@ Outcome PageCopies::FindPresent(const WriteTracking& tracking, const LogMapList&
   return Outcome::kTaken;
 }
 
-// What was there and is not any more: unmapped, or given back to the kernel (MADV_DONTNEED).
+// Marks pages that were there and are gone: unmapped, or given back to the kernel (MADV_DONTNEED).
 Outcome PageCopies::MarkAbsent(VersionLog& log, const Runs& now, uint64_t number) {
   const Runs& before = runs_[last_];
   Outcome outcome = Outcome::kTaken;
@@ -139,7 +140,7 @@ Outcome PageCopies::Take(VersionLog& log, const WriteTracking& tracking, const L
   recheck_ = !LeftOut("recheck");
   copied_ = 0;
   for (uint32_t i = 0; i < list.count; ++i) {
-    // At least one batch each time, or it would never come to an end.
+    // At least one batch each time, or the copy would never end.
     if (copied_ >= kBatch && ThreadTime() > deadline) return Outcome::kPause;
     const Outcome outcome = CopyRange(log, tracking, list.ranges[i], number, deadline);
     if (outcome != Outcome::kTaken) return outcome;

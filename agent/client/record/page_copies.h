@@ -1,8 +1,8 @@
-// The memory of one snapshot: what was written goes into the log, what is not there any more is marked so.
+// Takes the memory of one snapshot: copies pages that were written into the log, and marks pages that are gone.
 //
-// Signal-safe. A page is protected again only when there is room for its content, so a snapshot that is broken off, at
-// the longest pause or where the log is full, loses nothing: what was copied counts for the next one, and what was not
-// still counts as written.
+// Signal-safe. A page is protected again only if there is room for its content. So a snapshot that is broken off, at
+// the longest pause or because the log is full, loses nothing: its copies count for the next snapshot, and the pages
+// that it did not reach still count as written.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_PAGE_COPIES_H_
 #define RECRASH_AGENT_CLIENT_RECORD_PAGE_COPIES_H_
 
@@ -13,13 +13,13 @@ namespace recrash::record {
 
 enum class Outcome { kTaken, kPause, kNoRoom, kStopped };
 
-// This thread's CPU time. A pause is counted by it: what the scheduler gives to others meanwhile is not of our making,
-// and by a clock on the wall a busy machine would break off every snapshot.
+// This thread's CPU time, by which pauses are measured. By wall-clock time a busy machine, where the scheduler runs
+// others meanwhile, would break off every snapshot.
 RECRASH_SIGNAL_SAFE uint64_t ThreadTime();
 
 class PageCopies {
  public:
-  // Copies what was written in `list` since the last time; `deadline` by ThreadTime().
+  // Copies what was written in the mappings of `list` since the last call; `deadline` by ThreadTime().
   RECRASH_SIGNAL_SAFE Outcome Take(VersionLog& log, const WriteTracking& tracking, const LogMapList& list,
                                    uint64_t number, uint64_t deadline);
 
@@ -45,9 +45,9 @@ class PageCopies {
   ScanRegion regions_[kBatch];
   alignas(kPage) uint8_t contents_[kBatch][kPage];
   Runs runs_[2];
-  uint32_t last_;     // of runs_: those of the last snapshot that was complete
+  uint32_t last_;     // index into runs_ of the last complete snapshot's
   uint32_t copied_;   // pages, by this snapshot
-  uint32_t recheck_;  // one was broken off since: runs_ does not say what the log holds
+  uint32_t recheck_;  // a snapshot was broken off since: runs_ does not match the log
 };
 
 }  // namespace recrash::record

@@ -36,7 +36,7 @@ Interval Policy::Reach(LogFunction& function, int32_t left, uint64_t now) {
   return {entries, length != 0 ? length : 1};
 }
 
-// Shorter calls count for more: a call is seen to have ended only when something else is entered.
+// Shorter times weigh more: the end of a call is noticed late, only when something else is entered.
 void Policy::Learn(LogFunction& function, uint64_t inclusive) {
   const uint64_t known = function.inclusive_ns;
   if (inclusive == 0) inclusive = 1;
@@ -52,8 +52,8 @@ void Policy::Rest(LogFunction& function, uint64_t now) {
   function.brief = 0;
 }
 
-// The first time it may come eight times in a row, later four times; of calls within a call of its own more count as
-// one.
+// A function may come again soon eight times in a row the first time, later four times. Calls within a call of the same
+// function count less: kNested of them count as one.
 bool Policy::ComesTooOften(LogFunction& function, const Interval& interval, bool nested) const {
   if (interval.entries * kSecond < interval.length * most_rate()) {
     function.quick = 0;
@@ -79,7 +79,7 @@ bool Policy::WorthIt(LogFunction& function, const Interval& interval, bool neste
   return purse.level > purse.cap * NeededPermille(function.inclusive_ns, purse) / 1000;
 }
 
-// A function that was over before two snapshots of its price, eight times in a row, is asked half as often.
+// A function that ended before two snapshots could be taken, eight times in a row, rests twice as long.
 void Policy::Delay(LogFunction& function, uint64_t now, uint64_t cost, uint32_t percent) {
   if (percent >= 100) return;
   const bool brief = function.inclusive_ns != 0 && function.inclusive_ns < 2 * cost;
@@ -101,7 +101,7 @@ int32_t Policy::Skipped(const LogFunction& function, const Interval& interval, u
     const uint64_t expected = entries * (remaining / 64) / (interval.length / 64 + 1);
     return expected < most ? static_cast<int32_t>(expected) : kMostSkipped;
   }
-  // Not resting yet, but on its way there: half as many come each time.
+  // Before it rests: each time half as many entries come to the recorder.
   const int quick = function.quick / kNested;
   return quick <= kQuick / 2 ? 0 : 1 << (quick - kQuick / 2 - 1);
 }

@@ -1,21 +1,23 @@
 // Which entries of a watched function are worth a snapshot, and which functions are left alone for a while.
 //
-// A function that comes too often, or ends before two snapshots could be taken, rests: its stub counts entries down
-// and calls nobody. It is armed again after a time that doubles, or when the count is through.
+// A function rests if it comes too often, or ends before two snapshots could be taken: its stub counts entries down
+// without calling the recorder. It is armed again after a time that doubles, or when the count is used up.
 //
-// - Second chance: functions of a profile. Each gets its next snapshot after a time in which it alone would spend half
-//   of the budget.
-// - First chance (adaptive): any function, so by benefit. What is likely to be live at a random moment is what lives
-//   long: a snapshot is taken where the budget's bucket stands above cap * (1 - log30(inclusive time / cost of a
-//   snapshot)), so that a function which lives for 30 snapshots or longer may take the last of it and, the longer it
-//   lives, overdraw; of which nothing is known, above 60 % of the cap.
+// - Second chance: the functions of a profile. After a snapshot a function waits until it alone would spend half of the
+//   budget.
+// - First chance (adaptive): all functions, by benefit. The longer calls of a function last, the likelier one is live
+// at
+//   a random moment. A snapshot is taken if the budget's level is above
+//     cap * (1 - log30(inclusive time of the function / cost of a snapshot)),
+//   or above 60 % of the cap if nothing is known of the function. So a function that lasts for 30 snapshots may take
+//   the last of the budget; one that lasts longer may overdraw it.
 //
-// Measured by a prototype on 27 crashes of cppcheck, at 1 % of CPU: fixed counts (the first K entries) go blind in long
-// runs, plain buckets spend themselves on short functions; by benefit each crash had a live snapshot in the failing
-// file, and 95 % of random moments.
+// Measured by a prototype on 27 crashes of cppcheck, at 1 % of CPU: fixed counts (the first K entries) miss everything
+// late in long runs, plain buckets are spent on short functions. By benefit each crash had a live snapshot in the
+// failing file, and so had 95 % of random moments.
 //
-// Signal-safe; plain arithmetic on times that the caller brings, in nanoseconds. Several threads may come at once: they
-// may lose a count, and nothing else.
+// Signal-safe; plain arithmetic on times in nanoseconds that the caller passes. Several threads may call at once: they
+// may lose a count, nothing else.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_POLICY_H_
 #define RECRASH_AGENT_CLIENT_RECORD_POLICY_H_
 
@@ -27,18 +29,18 @@
 
 namespace recrash::record {
 
-// Since the function reached the recorder last.
+// The time since the function called the recorder last.
 struct Interval {
   uint64_t entries;  // this one included
   uint64_t length;
 };
 
-// What the bucket holds, and what a snapshot costs now.
+// The state of the budget, and the recent cost of a snapshot.
 struct Purse {
   int64_t level;
   int64_t cap;
   uint64_t cost;
-  bool unfinished;  // the last one was broken off: what it has copied is soon written again, and would be lost
+  bool unfinished;  // the last snapshot was broken off: what it copied will soon be written again, and be wasted
 };
 
 class Policy {
@@ -46,34 +48,35 @@ class Policy {
   static constexpr uint32_t kMostRate = 300;  // entries a second
   static constexpr uint64_t kFirstRest = 250 * kMillisecond;
   static constexpr uint8_t kMostBackOff = 8;  // 64 s
-  // Nobody else may come by who could arm it again: so many entries are 65 us of stubs, and then it looks itself.
+  // A function that nobody arms again calls the recorder itself after so many entries, 65 us of stubs.
   static constexpr int32_t kMostSkipped = 1 << 16;
 
-  // Notes an entry that has come to the recorder; `left` is the stub's counter.
+  // Counts an entry that has reached the recorder; `left` is the stub's counter.
   RECRASH_SIGNAL_SAFE static Interval Reach(LogFunction& function, int32_t left, uint64_t now);
 
-  // How long a call of it took, at most.
+  // Learns from a call that took `inclusive` at most.
   RECRASH_SIGNAL_SAFE static void Learn(LogFunction& function, uint64_t inclusive);
-  // So many, one after the other, took no longer than the interval.
+  // Learns from the entries of an interval: their calls, one after the other, took no longer than it.
   RECRASH_SIGNAL_SAFE static void Learn(LogFunction& function, const Interval& interval) {
     const uint64_t each = interval.length / interval.entries;
     if (each < function.inclusive_ns) Learn(function, each);
   }
 
-  // First chance. `nested`: a call of it is live, so that coming again soon says nothing.
+  // First chance: is this entry worth a snapshot? `nested`: another call of it is live, so that coming again soon says
+  // nothing.
   RECRASH_SIGNAL_SAFE bool WorthIt(LogFunction& function, const Interval& interval, bool nested, const Purse& purse,
                                    uint64_t now);
 
-  // Second chance.
+  // Second chance: is the function due for a snapshot? Delay moves that on after one that took `cost`.
   RECRASH_SIGNAL_SAFE static bool IsDue(const LogFunction& function, uint64_t now) {
     return now >= function.rest_until_ns;
   }
   RECRASH_SIGNAL_SAFE static void Delay(LogFunction& function, uint64_t now, uint64_t cost, uint32_t percent);
 
-  // What the counter is to be set to.
+  // Returns what to set the stub's counter to: so many entries are counted without calling the recorder.
   RECRASH_SIGNAL_SAFE static int32_t Skipped(const LogFunction& function, const Interval& interval, uint64_t now);
 
-  // The entries themselves took `cost` while the budget gave `income`: more than half of it, and fewer may come.
+  // Lets fewer entries through if they alone took more than half of the income.
   RECRASH_SIGNAL_SAFE void Adjust(uint64_t cost, uint64_t income);
   uint32_t most_rate() const { return kMostRate >> strictness_; }
 
@@ -88,7 +91,7 @@ class Policy {
   uint32_t strictness_;
 };
 
-// Where the bucket has to stand, in 1/1000 of its cap.
+// The level that the budget needs for a snapshot, in 1/1000 of its cap.
 RECRASH_SIGNAL_SAFE int64_t NeededPermille(uint64_t inclusive, const Purse& purse);
 
 }  // namespace recrash::record

@@ -1,8 +1,8 @@
-// recrash_on_entry: what a patched function calls first.
+// Defines recrash_on_entry, which a patched function calls first.
 //
-// Runs in the middle of the program, on its stack, in any thread, in signal handlers, in children of fork: no lock that
-// is waited for, no allocation, no libc call that could be a cancellation point or set errno. Its memory is one
-// mapping that children do not get; a page that the kernel wipes at fork tells them that nothing is recorded there.
+// It runs in the middle of the program, on its stack, in any thread, in signal handlers, in children of fork. So it
+// waits for no lock, does not allocate, and calls nothing of libc that could be a cancellation point or set errno. Its
+// memory is one mapping that children of fork do not get; a page that the kernel wipes at fork tells them so.
 #include "agent/client/record/recorder.h"
 
 #include <signal.h>
@@ -56,7 +56,7 @@ struct Recorder {
   bool unfinished;         // the last snapshot was broken off at the longest pause
 };
 
-// In a page that a child of fork finds as zeros.
+// Lies in a page that a child of fork finds zeroed.
 struct Alive {
   uint32_t has_log;
   uint32_t recording;
@@ -107,14 +107,14 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
 
 RECRASH_SIGNAL_SAFE bool MayRecord() { return g_settings->cpu_percent != 0 && g_settings->memory_mib != 0; }
 
-// At the first entry. False: not in this process, or another thread is at it.
+// Called at the first entry. Returns false if this process cannot record, or another thread is about to begin.
 RECRASH_SIGNAL_SAFE bool Begin() {
   if (__atomic_exchange_n(&g_beginning, 1, __ATOMIC_ACQ_REL) != 0) return false;
   return MapRecorder();
 }
 
-// A handler that came in the middle of a snapshot, and jumped out of it, would leave the recorder busy for ever.
-// Failures of the thread itself stay as they are: held back, they would end the program without a report.
+// Holds signals back during a snapshot: a handler that jumped out of it would leave the recorder busy for ever.
+// Failures of the thread itself are let through: held back, they would end the program without a report.
 class SignalsHeldBack {
  public:
   RECRASH_SIGNAL_SAFE SignalsHeldBack() {
@@ -127,7 +127,7 @@ class SignalsHeldBack {
   }
   RECRASH_SIGNAL_SAFE ~SignalsHeldBack() { Call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
 
-  // In a handler the signal itself is held back, but where SA_NODEFER says otherwise.
+  // In a handler the signal itself is held back, unless it was installed with SA_NODEFER.
   bool none_before() const { return before_ == 0; }
 
  private:
@@ -140,7 +140,7 @@ RECRASH_SIGNAL_SAFE uint64_t ThreadPointer() {
   return pointer;
 }
 
-// The place of a list like `list` among `lists`: that of the last snapshot while nothing has changed, or a free one.
+// Finds a place in `lists` for `list`: that of the last snapshot if nothing has changed, or a free one.
 template <typename List, typename Element>
 RECRASH_SIGNAL_SAFE bool Share(const List& list, const Element* elements, List* lists, uint32_t most, uint32_t& last,
                                Element* (*elements_of)(List&)) {
@@ -163,7 +163,7 @@ RECRASH_SIGNAL_SAFE bool ShareLists(Recorder& recorder) {
                                      recorder.file_list, [](LogFileList& list) { return list.files; });
 }
 
-// What an entry brings about.
+// What has to be done at an entry.
 struct Due {
   bool snapshot;
   bool ended_frames;
@@ -242,7 +242,8 @@ RECRASH_SIGNAL_SAFE void Count(LogFigures& figures, Outcome outcome) {
   }
 }
 
-// Writes to pages that this one protects will cost a fault each. Of the first, pages were not protected before.
+// Each write to a page that this snapshot protects will cost a fault. Before the first snapshot pages were not
+// protected.
 RECRASH_SIGNAL_SAFE uint64_t FaultCost(const LogFigures& figures, uint64_t pages_before) {
   return figures.taken <= 1 ? 0 : (figures.pages_copied - pages_before) * kFaultCost;
 }
@@ -262,7 +263,7 @@ RECRASH_SIGNAL_SAFE Purse PurseOf(const Recorder& recorder, int64_t level) {
   return {level, recorder.budget.cap(), recorder.snapshot_cost, recorder.unfinished};
 }
 
-// An overdrawn bucket is no reason where all of the CPU time may be taken.
+// If all of the CPU time may be taken, an overdrawn budget does not matter.
 RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
   const uint32_t percent = g_settings->cpu_percent;
   recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), percent);
@@ -294,11 +295,11 @@ RECRASH_SIGNAL_SAFE void Enter(Recorder& recorder, Entry& entry) {
   }
   const uint64_t cost = ThreadTime() - begun;
   Pay(recorder, entry.function, cost, FaultCost(figures, pages));
-  // What was broken off goes on at the function's next entry.
+  // A snapshot that was broken off goes on at the function's next entry.
   if (outcome != Outcome::kPause && !g_settings->adaptive) Policy::Delay(entry.function, entry.now, cost, percent);
 }
 
-// `alone`: no signal handler has interrupted anybody, as far as can be told.
+// `alone`: as far as can be told, no signal handler has interrupted anything.
 RECRASH_SIGNAL_SAFE void SweepFunctions(Recorder& recorder, uint64_t now, bool alone) {
   LogHeader& log = recorder.log.header();
   const uint64_t cost =
@@ -308,13 +309,13 @@ RECRASH_SIGNAL_SAFE void SweepFunctions(Recorder& recorder, uint64_t now, bool a
   recorder.policy.Adjust(cost, recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), g_settings->cpu_percent));
 }
 
-// The place on the stack may be that of a frame that is kept, and whoever is busy moves frames about.
+// Another thread is busy and may move frames about. If a kept frame may have ended here, that is noted as unsure.
 RECRASH_SIGNAL_SAFE void GoWithout(Recorder& recorder, bool may_end_frames) {
   ++recorder.log.header().figures.skipped_busy;
   if (may_end_frames) __atomic_store_n(&recorder.log.header().unsure, 1, __ATOMIC_RELEASE);
 }
 
-// One thread at a time; a second one, or a handler, goes without.
+// Only one thread at a time takes a snapshot; a second one, or a handler, goes without.
 RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, Entry& entry, const Due& due) {
   const SignalsHeldBack held_back;
   if (__atomic_exchange_n(&recorder.busy, 1, __ATOMIC_ACQUIRE) != 0 && !LeftOut("busy"))
@@ -328,12 +329,12 @@ RECRASH_SIGNAL_SAFE void EnterAlone(Recorder& recorder, Entry& entry, const Due&
   __atomic_store_n(&recorder.busy, 0, __ATOMIC_RELEASE);
 }
 
-// The function's entries are counted from now on, and nobody is called.
+// From now on the function's entries are only counted.
 RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
   if (counter != nullptr) *counter = INT32_MAX;
 }
 
-// Without the clock of the process, which costs more than all the rest: what the bucket held a while ago.
+// Uses the level that the budget had a while ago: the process clock costs more than all the rest.
 RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
   if (g_settings->cpu_percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;
@@ -350,7 +351,7 @@ RECRASH_SIGNAL_SAFE void Visit(Recorder& recorder, Entry& entry) {
   recorder.visits.Begin(entry.stack, ReturnAddress(entry.at), &entry.function, entry.now);
 }
 
-// While there is plenty, every entry of a profile's functions gets a snapshot.
+// While the budget is half full, every entry of a profile's functions gets a snapshot.
 RECRASH_SIGNAL_SAFE bool MaySkip(const Recorder& recorder) {
   if (g_settings->cpu_percent >= 100) return false;
   return g_settings->adaptive || !recorder.budget.IsHalfFull();
@@ -377,7 +378,7 @@ RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, En
 RECRASH_SIGNAL_SAFE void OnEntry(const EntryRegisters& at, EntryCounter* counter) {
   if (!MayRecord()) return Silence(counter);
   if (__atomic_load_n(&g_alive, __ATOMIC_ACQUIRE) == nullptr && !Begin()) return;
-  // Stopped, or a child of fork, which has nothing of the recorder.
+  // Recording has stopped, or this is a child of fork, which does not have the recorder.
   if (__atomic_load_n(&g_alive->recording, __ATOMIC_ACQUIRE) == 0) return Silence(counter);
   LogFunction* const function = g_recorder->log.FunctionAt(at.entry);
   if (function == nullptr) return Silence(counter);

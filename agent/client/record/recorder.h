@@ -1,5 +1,6 @@
-// Exact entry state: at the entry of a patched function (entry_hook.h) the pages that were written since the last one
-// go into the version log, so that the memory of each live frame's entry can be put together after a crash.
+// Records entry states: at the entry of a patched function (entry_hook.h) it copies the pages that were written since
+// the last snapshot into the version log. After a crash the collector rebuilds the memory of each live frame's entry
+// from it.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_RECORDER_H_
 #define RECRASH_AGENT_CLIENT_RECORD_RECORDER_H_
 
@@ -21,7 +22,7 @@ struct Settings {
 // each entry.
 void StartRecording(const Settings* settings);
 
-// Where the log lies that the collector is to read; 0: nothing was recorded in this process.
+// Returns the address of the log for the collector; 0 if nothing was recorded in this process.
 RECRASH_SIGNAL_SAFE uint64_t SnapshotLogAddress();
 
 }  // namespace recrash::record

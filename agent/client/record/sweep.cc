@@ -4,12 +4,12 @@ namespace recrash::record {
 namespace {
 
 constexpr uint64_t kHot = 5000;            // entries a second, from where a function may go back to its own entry
-constexpr uint64_t kUnbearable = 5000000;  // it does, even if nobody is left who could bring it back
+constexpr uint64_t kUnbearable = 5000000;  // then it goes back even if no other function is left to bring it in again
 constexpr uint8_t kShortestOut = 5;        // doublings of Policy::kFirstRest: 8 s, or changing its page pays not
 
 int32_t* CounterOf(const LogFunction& function) { return reinterpret_cast<int32_t*>(function.counter); }
 
-// Those that were counted alone are among its entries from now on; the next one comes to the recorder after `skipped`.
+// Adds entries that were only counted to its entries; after `skipped` more the next one calls the recorder.
 void SetCounter(LogFunction& function, int32_t skipped) {
   int32_t* const counter = CounterOf(function);
   function.entries += static_cast<uint64_t>(int64_t{function.skip} - *counter);
@@ -40,7 +40,7 @@ void Sweep::Look(LogFunction& function, uint64_t now, uint64_t hot) {
   const uint64_t entries = EntriesOf(function), fresh = entries - function.swept;
   function.swept = entries;
   entries_ += fresh;
-  // One of a profile is due again before anybody looks: it counts by its rate alone.
+  // A function of a profile may have rested already when the sweep looks: its rate alone counts.
   const bool too_often = fresh >= (rested ? 4 * hot : hot) || (!rested && function.place == Place::kProbation);
   if (too_often && out_.count < kMost)
     out_.Add(&function);
@@ -49,7 +49,7 @@ void Sweep::Look(LogFunction& function, uint64_t now, uint64_t hot) {
   if (rested && function.skip > 0) SetCounter(function, 0);
 }
 
-// What its frames' memory was is not known any more once its entries are not counted: one that nobody saw is noted.
+// Once its entries are not counted, frames of it may be other than the recorded ones: an unseen entry is noted.
 void Sweep::TakeOut(uint64_t now, SwitchEntries switch_entries) {
   uint64_t counters[kMost];
   for (size_t i = 0; i < out_.count; ++i) counters[i] = out_.at[i]->counter;
@@ -64,7 +64,7 @@ void Sweep::TakeOut(uint64_t now, SwitchEntries switch_entries) {
   }
 }
 
-// What cannot be led to its stub now is asked again.
+// A function that cannot be switched to its stub now is tried again later.
 void Sweep::PutIn(uint64_t now, bool alone, SwitchEntries switch_entries) {
   uint64_t counters[kMost];
   for (size_t i = 0; i < in_.count; ++i) {
@@ -101,7 +101,7 @@ uint64_t Sweep::Run(VersionLog& log, uint64_t now, uint32_t percent, bool alone,
   const bool too_many = hurry_ != 0 || entries_ * kStubCost > length / 800 * percent;
   const bool has_clock = others_ != 0 || out_.count > 1 || entries_ * (kSecond / 1000) > kUnbearable * (length / 1000);
   if (too_many && has_clock && percent < 100) {
-    if (others_ == 0 && out_.count > 1) --out_.count;  // the recorder needs somebody who comes by
+    if (others_ == 0 && out_.count > 1) --out_.count;  // the recorder needs an entry to run at
     TakeOut(now, switch_entries);
   }
   if (in_.count != 0) PutIn(now, alone, switch_entries);

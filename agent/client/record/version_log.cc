@@ -24,7 +24,7 @@ uint32_t PlacesFor(uint32_t functions) {
   return places;
 }
 
-// Of the table that leads from entries to functions.
+// Slots of the table that leads from entries to functions.
 uint32_t FirstPlace(uint64_t entry, uint32_t mask) {
   return static_cast<uint32_t>((entry * 0x9e3779b97f4a7c15ull) >> 32) & mask;
 }
@@ -88,7 +88,7 @@ void VersionLog::DropReturned(const StackAbove& stack) {
 }
 
 void VersionLog::KeepFew(const LogFrame& frame) {
-  constexpr uint32_t kYoungest = 1;  // beside the one that is to come
+  constexpr uint32_t kYoungest = 1;  // beside the one that will be added
   uint32_t younger = 0, last = 0;
   for (uint32_t i = header().frame_count; i-- > 0;) {
     const LogFrame& other = frames()[i];
@@ -101,7 +101,7 @@ void VersionLog::KeepFew(const LogFrame& frame) {
 
 // ---- Functions -----------------------------------------------------------------------------------------------------
 
-// Places are taken and never given back; one that another thread is about to fill is that of its function.
+// Places are taken and never given back. A place that another thread is filling belongs to that thread's function.
 LogFunction* VersionLog::FunctionAt(uint64_t entry) {
   LogHeader& log = header();
   const uint32_t mask = PlacesFor(log.function_capacity) - 1;
@@ -117,7 +117,7 @@ LogFunction* VersionLog::FunctionAt(uint64_t entry) {
       functions()[number].entry = entry;
       if (__atomic_compare_exchange_n(&places[slot], &place, number + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return &functions()[number];
-      functions()[number].entry = 0;  // another one came first: a place that stays empty
+      functions()[number].entry = 0;  // another thread was first: this place stays empty
     }
     if (functions()[place - 1].entry == entry) return &functions()[place - 1];
   }
@@ -229,12 +229,12 @@ bool VersionLog::Save(uint64_t page, uint64_t number, const void* content) {
   if (slot == nullptr) return false;
   const uint32_t last = slot->newest;
   LogVersion* const newest = last != 0 ? &versions()[last] : nullptr;
-  if (newest == nullptr && content == nullptr) return true;  // as one that was never touched
+  if (newest == nullptr && content == nullptr) return true;  // the same as a page that was never written
   if (newest != nullptr && (newest->absent != 0) == (content == nullptr) &&
       (content == nullptr || memcmp(Content(last), content, kPage) == 0))
     return true;
-  // Of a version that is younger than all frames nobody needs the old content. It changes its number first: if it is
-  // read just then it belongs to a snapshot that is not complete.
+  // No frame needs the old content of a version that is younger than all frames. Its number changes first: a reader in
+  // between takes it for that of an incomplete snapshot.
   const uint32_t frame_count = header().frame_count;
   const bool reuse = newest != nullptr && (frame_count == 0 || frames()[frame_count - 1].number < newest->number);
   const uint32_t version = reuse ? last : Allocate();

@@ -1,8 +1,8 @@
 // Writes the version log (log_format.h): which content each page had at which snapshot, within a fixed number of
-// versions. Knows nothing of where pages come from; a test gives invented ones.
+// versions. It does not know where pages come from; tests pass invented ones.
 //
-// Signal-safe. One thread at a time; a collector may read it between any two stores, so a version is whole before its
-// page leads to it.
+// Signal-safe. One thread at a time. A collector may read the log between any two stores, so a version is complete
+// before its page points to it.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_
 #define RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_
 
@@ -14,34 +14,34 @@ namespace recrash::record {
 
 class VersionLog {
  public:
-  // Bytes that a log needs which holds `memory` bytes of pages, and counts `functions`.
+  // The size of a log that holds `memory` bytes of pages and counts `functions`.
   static uint64_t SizeFor(uint64_t memory, uint32_t functions = 0);
 
-  // `at`: as many zero bytes.
+  // Requires SizeFor(memory, functions) zero bytes at `at`.
   void Begin(void* at, uint64_t memory, uint32_t functions = 0);
   bool begun() const { return at_ != 0; }
 
   LogHeader& header() const { return *At<LogHeader>(0); }
 
-  // Frames of the thread that have returned.
+  // Drops the frames of the thread that have returned.
   RECRASH_SIGNAL_SAFE void DropReturned(const StackAbove& stack);
   RECRASH_SIGNAL_SAFE void DropAllFrames();
 
-  // Of a recursion the oldest frame and the two youngest, which is `frame`'s function and thread: one is where a replay
-  // may begin, the others are near to what fails.
+  // Thins out the recursion that `frame` belongs to (its function and thread): the oldest frame stays, where a replay
+  // may begin, and the two youngest, which are near the failure.
   RECRASH_SIGNAL_SAFE void KeepFew(const LogFrame& frame);
 
-  // The function's place; null: there is no more room. Any thread, at any time.
+  // Returns the function's entry, or null if there is no more room. Any thread may call it at any time.
   RECRASH_SIGNAL_SAFE LogFunction* FunctionAt(uint64_t entry);
 
-  // Pages that can be saved; looks for versions that nobody needs when there are fewer than `wanted`.
+  // Returns how many pages there is room for; if fewer than `wanted`, frees versions that no frame needs first.
   RECRASH_SIGNAL_SAFE uint32_t Room(uint32_t wanted);
 
-  // What `page` holds at snapshot `number`; null: nothing is there. Room for it must be known. False when the table of
-  // pages is full.
+  // Saves what `page` holds at snapshot `number`; null: nothing is there. Requires room for it (above). Returns false
+  // if the table of pages is full.
   RECRASH_SIGNAL_SAFE bool Save(uint64_t page, uint64_t number, const void* content);
 
-  // All pages that have content, for those that a scan does not find any more.
+  // Visits all pages that have content, to find those that a scan does not find any more.
   template <typename Function>
   RECRASH_SIGNAL_SAFE void ForEachPresent(Function function) const {
     for (uint32_t slot = 0; slot < header().page_slots; ++slot) {
@@ -50,15 +50,15 @@ class VersionLog {
     }
   }
 
-  // A page of copies for snapshot `number`; 0: none is left.
+  // Takes a page for copies of snapshot `number`; 0 if none is left.
   RECRASH_SIGNAL_SAFE uint32_t TakePage(uint64_t number);
-  // Those of a chain, back.
+  // Gives back the pages of a chain.
   RECRASH_SIGNAL_SAFE void GivePages(uint32_t first);
   void* Content(uint32_t version) const { return At<void>(header().contents + uint64_t{version} * kPage); }
   LogVersion* versions() const { return At<LogVersion>(header().versions); }
 
   bool has_room_for_frame() const { return header().frame_count < kMostFrames; }
-  // The newest frame: its snapshot is complete.
+  // Adds the newest frame, once its snapshot is complete.
   RECRASH_SIGNAL_SAFE void Add(const LogFrame& frame);
 
   LogFrame* frames() const { return At<LogFrame>(header().frames); }

@@ -1,8 +1,8 @@
-// How long calls take: who was entered, and is not there any more when somebody else is entered.
+// Measures how long calls take: notes calls at their entries, and notices at later entries that they have ended.
 //
-// A few of the calls that each thread is in, as far as they came to the recorder. One has ended when a new one begins
-// at or above its place on the stack, or when its return address is gone. That is noticed late, so times are upper
-// bounds. A signal handler that comes in the middle may leave a wrong one; positions are bounded whatever happens.
+// Holds up to 64 live calls of each of 16 threads, of those that reached the recorder. A call has ended when another
+// begins at or above its place on the stack, or when its return address is gone. This is noticed late, so times are
+// upper bounds. A signal handler in the middle may leave a wrong entry; positions stay within bounds whatever happens.
 //
 // Signal-safe.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_VISITS_H_
@@ -19,7 +19,7 @@ namespace recrash::record {
 
 class Visits {
  public:
-  // Of the calls of the thread that have ended.
+  // Learns the times of the thread's calls that have ended, and forgets these.
   RECRASH_SIGNAL_SAFE void LearnEnded(const StackAbove& stack, uint64_t now) {
     Thread& thread = Of(stack.thread);
     uint32_t depth = thread.depth < kDepth ? thread.depth : kDepth;
@@ -39,7 +39,7 @@ class Visits {
     return false;
   }
 
-  // What is deeper than there is room for teaches nothing.
+  // Notes a call. Calls deeper than there is room for are not measured.
   RECRASH_SIGNAL_SAFE void Begin(const StackAbove& stack, uint64_t return_address, LogFunction* function,
                                  uint64_t now) {
     Thread& thread = Of(stack.thread);
@@ -65,7 +65,7 @@ class Visits {
     Visit visits[kDepth];
   };
 
-  // Threads that fall on one place take it from each other.
+  // Threads with the same hash take the place from each other.
   RECRASH_SIGNAL_SAFE Thread& Of(uint64_t thread) {
     Thread& place = threads_[(thread * 0x9e3779b97f4a7c15ull) >> 60];
     if (place.thread != thread) {

@@ -29,7 +29,7 @@ constexpr int kUserModeOnly = 1;
 constexpr uint64_t kScanAndProtect = 1;  // PM_SCAN_WP_MATCHING
 constexpr uint64_t kFailUnwatched = 2;   // PM_SCAN_CHECK_WPASYNC
 constexpr int kPopulateRead = 22;        // MADV_POPULATE_READ
-// Data of a module. A file of more than this is input that was mapped: its pages are kept once they are written.
+// The most that a module's data takes. Larger mapped files are input: their pages are kept once they are written.
 constexpr uint64_t kLargestData = 16 << 20;
 
 // PROCMAP_QUERY, Linux 6.11: a mapping without the text, 1 us instead of 5.
@@ -42,7 +42,7 @@ static_assert(sizeof(MapQuery) == 104);
 constexpr unsigned long kMapQuery = _IOWR('f', 17, MapQuery);
 constexpr uint64_t kQueryWritable = 2, kQueryNext = 16, kQueriedShared = 8;
 
-// Out of the way of the program: open() gives it the lowest number that is free, as it would without us.
+// Moves the descriptor out of the program's way: its open() gets the lowest free number, as it would without recrash.
 int MoveUp(int descriptor) {
   if (descriptor < 0) return descriptor;
   rlimit limit = {};
@@ -58,7 +58,7 @@ int OpenHigh(const char* path) {
   return MoveUp(static_cast<int>(Call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC)));
 }
 
-// Appends; a mapping that touches the last one and is of the same kind is part of it.
+// Appends a mapping, or extends the last one if they touch and are of the same kind.
 bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
   if (range.start < log.start + log.size && log.start < range.end) return true;
   if (watch::IsEntryCounters(range.start)) return true;
@@ -85,7 +85,7 @@ Stop WriteTracking::Open(int& error) {
   return error != 0 ? Stop::kNoWriteTracking : Stop::kNone;
 }
 
-// False where the kernel does not know the query.
+// Returns false if the kernel does not know the query.
 bool WriteTracking::QueryMappings(const LogHeader& log, LogMapList& list, Stop& stop) const {
   list.count = 0;
   MapQuery query = {};
@@ -126,7 +126,7 @@ WriteTracking::Scan WriteTracking::Written(const LogRange& range, uint64_t& at, 
   scan.regions = reinterpret_cast<uint64_t>(regions);
   scan.region_count = most;
   scan.max_pages = pages;
-  // Pages that nobody has touched count as written: they are asked for with kPagePresent.
+  // Untouched pages count as written: kPagePresent excludes them.
   scan.all_of = kPageWritten;
   scan.any_of = kPagePresent | kPageSwapped;
   scan.returned = kPageWritten;
@@ -155,7 +155,7 @@ WriteTracking::Scan WriteTracking::Present(const LogRange& range, uint64_t& at, 
 }
 
 bool WriteTracking::Register(const LogRange& range) const {
-  // Until it is written a page of a file is not there, and nobody could say later what was in it.
+  // A page of a file is not present until it is written, and then its earlier content is gone; so all are read in now.
   if (range.of_file != 0 && !LeftOut("populate") && range.end - range.start <= kLargestData)
     Call(SYS_madvise, range.start, range.end - range.start, kPopulateRead);
   uffdio_register watch = {};

@@ -5,8 +5,8 @@
 namespace recrash::watch {
 namespace {
 
-// What the short jump overwrote: copied to the stub as it was (a displacement is never among the first two bytes), or
-// the opcode of a call behind a push.
+// Returns the bytes that the short jump overwrote. The stub has them unchanged (a displacement is never in the first
+// two bytes), or they include the opcode of a call behind a push.
 void CompiledEntry(const Stub& stub, uint8_t (&out)[kShortJumpSize]) {
   out[0] = stub.code[0];
   out[1] = stub.copied >= kShortJumpSize ? stub.code[1] : 0xe8;

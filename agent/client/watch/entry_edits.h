@@ -1,6 +1,6 @@
-// Entries led to their stubs, and back, by pages.
+// Switches entries to their stubs and back, by pages.
 //
-// By text_writer.h and system_call.h alone: the recorder may come here in the middle of the program.
+// Signal-safe, by text_writer.h and system_call.h alone: the recorder calls it in the middle of the program.
 #ifndef RECRASH_AGENT_CLIENT_WATCH_ENTRY_EDITS_H_
 #define RECRASH_AGENT_CLIENT_WATCH_ENTRY_EDITS_H_
 
@@ -12,11 +12,12 @@
 
 namespace recrash::watch {
 
-// Prefix and entry of one function, as they are with its stub or, but for the prefix, as they were compiled.
+// Puts prefix and entry of one function into `copy`: leading to its stub, or (but for the prefix) as compiled.
 RECRASH_SIGNAL_SAFE void PutEntry(const Stub& stub, bool patched, TextCopy* copy);
 
-// `stub_at(i)`, i < count: stubs of functions of the module, whose file is open, ascending. Pages that lie near each
-// other are changed together, at 1 us each and in one mapping; alone a page costs 8 us. Returns how many were changed.
+// `stub_at(i)`, i < count: stubs of the module's functions, ascending. Requires that the module's file is open. Pages
+// near each other are changed together, for 1 us each and in one mapping; alone a page costs 8 us. Returns how many
+// entries were changed.
 template <typename StubAt>
 RECRASH_SIGNAL_SAFE size_t WriteEntries(const LoadedModule& module, size_t count, bool patched, StubAt stub_at) {
   constexpr uint64_t kNear = 16 << 10, kMostTogether = 1 << 20;

@@ -1,7 +1,7 @@
-// The length of one x86-64 instruction, and what stands in the way of running it elsewhere.
+// Finds the length of one x86-64 instruction, and what prevents running it at another address.
 //
-// For what compilers emit at function entries and in function bodies. What it does not know has no size: a patcher then
-// leaves the function alone. Checked against a disassembler over a whole program by `snapshot.InstructionSizes`.
+// It knows what compilers emit. An unknown instruction has size 0, and the patcher leaves the function alone. A test
+// compares it with a disassembler over a whole program (instruction_test.cc).
 #ifndef RECRASH_AGENT_CLIENT_WATCH_INSTRUCTION_H_
 #define RECRASH_AGENT_CLIENT_WATCH_INSTRUCTION_H_
 

@@ -1,5 +1,5 @@
-// The ELF files of this process, as far as patching needs them: where their code lies, their build-ids, where their
-// functions begin, and the file itself.
+// Lists the ELF files of this process with what patching needs: where their code lies, their build-ids, where their
+// functions begin, and the files.
 //
 // Normal context: start-up, or a call of the program's. OpenFile and CloseFile go by system_call.h alone.
 #ifndef RECRASH_AGENT_CLIENT_WATCH_LOADED_MODULES_H_
@@ -25,8 +25,8 @@ struct LoadedModule {
   const uint8_t* build_id = nullptr;  // in memory; null when it has none
   size_t build_id_size = 0;
   uint64_t build_id_file_offset = 0;
-  bool instrumented = false;  // the pass has left its note
-  bool adaptive = false;      // which says that all of its entries are to be watched
+  bool instrumented = false;  // it has the note of the pass
+  bool adaptive = false;      // the note asks to watch all entries
   const uint8_t* frame_table = nullptr;
   size_t frame_table_size = 0;
   CodeSegment code[kMostCodeSegments];
@@ -39,13 +39,13 @@ struct LoadedModule {
   }
 };
 
-// Their count; more than `room` are left out.
+// Fills `modules`, and returns how many there are; those beyond `room` are left out.
 size_t ListModules(LoadedModule* modules, size_t room);
 
 // Was the program itself built with -recrash-mode=adaptive?
 bool ProgramIsAdaptive();
 
-// Opens the module's file for its segments; false when it is not the one that is mapped.
+// Opens the module's file for its segments. Returns false if it is not the file that is mapped.
 bool OpenFile(LoadedModule* module);
 void CloseFile(LoadedModule* module);
 

@@ -1,5 +1,5 @@
-// In three steps, so that whatever refuses does so before the program has changed: the profile's lines become entries
-// (profiled_entries.cc), the entries stubs, and only when the stubs are executable does the code lead to them.
+// Patches in three steps, so that all refusals come before the program has changed: the profile's lines become entries
+// (profiled_entries.cc), the entries get stubs, and only once the stubs are executable the code leads to them.
 #include "agent/client/watch/patcher.h"
 
 #include <string.h>
@@ -22,12 +22,12 @@ using signal_safe::Call;
 
 constexpr size_t kMostAreas = 64;
 
-// Stubs, and the module whose entries lead to them. What the crash path asks is numbers only, so that a program that
-// overwrites them gets a wrong place and nothing worse.
+// Stubs, and the module whose entries lead to them. The crash path reads only numbers from it: if the program
+// overwrites them, it gets a wrong place and nothing worse.
 struct Area {
   StubArea stubs;
-  // A LoadedModule whose file is closed. As bytes: it has no constant initialiser, and a constructor of ours would run
-  // after start-up, which comes first of all, and undo what that did.
+  // A LoadedModule with its file closed, as bytes: it has no constant initialiser, and its constructor would run after
+  // start-up, which comes first of all, and undo it.
   alignas(LoadedModule) uint8_t module[sizeof(LoadedModule)];
 };
 struct Areas {
@@ -39,7 +39,7 @@ uint32_t g_writing;  // one at a time: an edit made beside another one would be 
 
 class Writing {
  public:
-  // `wait`: normal context; the recorder comes back another time.
+  // `wait`: in normal context. The recorder does not wait, but tries another time.
   RECRASH_SIGNAL_SAFE explicit Writing(bool wait) {
     while (!(mine_ = __atomic_exchange_n(&g_writing, 1, __ATOMIC_ACQUIRE) == 0) && wait) Call(SYS_sched_yield);
   }
@@ -63,7 +63,7 @@ Stub* StubHolding(uint64_t address) {
   return nullptr;
 }
 
-// The stub that the prefix of an entry leads to already.
+// Returns the stub that the prefix of an entry leads to already, or null.
 Stub* ExistingStub(uint64_t entry) {
   uint8_t prefix[kJumpSize];
   memcpy(prefix, reinterpret_cast<const void*>(entry - abi::kEntryPrefixSize), sizeof prefix);
@@ -110,14 +110,14 @@ class ModulePatch {
     __atomic_store_n(&g_areas.count, g_areas.count + 1, __ATOMIC_RELEASE);
   }
 
-  // With room for prefix and entry around it.
+  // Is the entry in code, with room for its prefix?
   bool InCode(uint64_t entry) const {
     return module_->SegmentOf(entry - abi::kEntryPrefixSize, abi::kEntryPrefixSize + 2) != nullptr;
   }
 
   Stub* Existing(uint64_t entry) const { return InCode(entry) ? ExistingStub(entry) : nullptr; }
 
-  // Those that were patched before and taken back have their stubs.
+  // Patches entries that have their stubs already: they were patched before and taken back.
   void PatchAgain() {
     for (size_t i = 0; i < count_; ++i) {
       const Stub* stub = Existing(entries_[i]);
@@ -218,7 +218,7 @@ const Area* AreaOfCounter(uint64_t counter) {
   return nullptr;
 }
 
-// Does the prefix still lead to the stub? The module may have been unloaded; the kernel says so instead of a signal.
+// Does the prefix still lead to the stub? If the module was unloaded, the kernel says so; a plain read would crash.
 bool IsThere(const Stub& stub) {
   uint8_t expected[kJumpSize], found[kJumpSize];
   PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub), expected);

@@ -31,7 +31,7 @@ bool Pages::Allocate(size_t size) {
 }
 
 bool Pages::MapFile(const char* path, size_t most, bool* exists) {
-  // Not to be stopped by a fifo that somebody has put there.
+  // O_NONBLOCK: a fifo of that name must not stop the program.
   const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   *exists = file >= 0 || (errno != ENOENT && errno != ENOTDIR);
   if (file < 0) return false;
@@ -86,8 +86,8 @@ ProfileRead ProfiledEntries::Read(const char* profile, PatchCounts* counts) {
   return ProfileRead::kRead;
 }
 
-// Their count, and they into `entries`. Where nothing says what is patchable the table of unwinders says
-// where functions begin, and what lies before one the rest: 10 ns a function, and its page read.
+// Puts the patchable entries into `entries` and returns their count. The unwinders' table says where functions begin,
+// the prefix before each whether it is patchable: 10 ns a function, and its page is read.
 size_t ProfiledEntries::Patchable(const LoadedModule& module, uint64_t* entries) {
   const FrameTable functions = module.functions();
   size_t count = 0;
@@ -122,7 +122,7 @@ void ProfiledEntries::ReadLines(const char* begin, const char* end, PatchCounts*
   }
 }
 
-// By offset in the build that the line is of, by name in all others.
+// Finds the entry by offset in the build that the line is of, by name in others.
 void ProfiledEntries::TakeLine(const ProfileLine& line, PatchCounts* counts) {
   ++counts->wanted;
   for (size_t i = 0; line.has_offset && i < module_count_; ++i) {
@@ -144,7 +144,7 @@ void ProfiledEntries::TakeLine(const ProfileLine& line, PatchCounts* counts) {
   name->hash = hash;
 }
 
-// Its slot, or the free one where it belongs. Twice as many slots as lines: there is always a free one.
+// Returns the name's slot, or the free one for it. There are twice as many slots as lines, so one is always free.
 ProfiledEntries::Name* ProfiledEntries::FindName(uint64_t hash) {
   size_t slot = hash & (name_slots_ - 1);
   while (names_[slot].hash != 0 && names_[slot].hash != hash) slot = (slot + 1) & (name_slots_ - 1);

@@ -1,4 +1,4 @@
-// From a profile and the modules of this process to the entries that it names, or to all, sorted by address.
+// Finds the entries that a profile names in the modules of this process, or all, sorted by address.
 #ifndef RECRASH_AGENT_CLIENT_WATCH_PROFILED_ENTRIES_H_
 #define RECRASH_AGENT_CLIENT_WATCH_PROFILED_ENTRIES_H_
 
@@ -10,7 +10,7 @@
 
 namespace recrash::watch {
 
-// Pages of its own, zeroed, gone with it.
+// Zeroed pages from the kernel; unmapped by the destructor.
 class Pages {
  public:
   Pages() = default;
@@ -19,7 +19,7 @@ class Pages {
   ~Pages();
 
   bool Allocate(size_t size);
-  // A regular file of `most` bytes at most; `exists` tells one that is not there from one that cannot be had.
+  // Maps a regular file of `most` bytes at most. `exists` tells a missing file from one that cannot be mapped.
   bool MapFile(const char* path, size_t most, bool* exists);
   void* data() const { return data_; }
   size_t size() const { return size_; }
@@ -35,14 +35,14 @@ class ProfiledEntries {
   ~ProfiledEntries();
 
   ProfileRead Read(const char* profile, PatchCounts* counts);
-  // All that can be patched.
+  // Finds all entries that can be patched.
   bool FindAll(PatchCounts* counts);
   bool ListLoaded();
 
   size_t count() const { return count_; }
   const uint64_t* addresses() const { return addresses_; }
   LoadedModule* ModuleOf(size_t index) { return ModuleAt(addresses_[index]); }
-  // Null: none has code there.
+  // Returns null if no module has code there.
   LoadedModule* ModuleAt(uint64_t address);
 
  private:

@@ -47,8 +47,8 @@ class Builder {
   // Only a second displaced instruction has bytes of its own that the short jump overwrites.
   bool several() const { return instructions_ > 1; }
 
-  // Does a branch of the function's own lead between the displaced instructions? Instructions are read one by one; from
-  // one that is not known on, every byte is taken for the beginning of one.
+  // Does a branch of the function lead between the displaced instructions? Reads instruction by instruction; behind an
+  // unknown one every byte is taken for the beginning of an instruction.
   bool HasBranchInside() const {
     const uint8_t* end = function_.entry + (function_.size < kMostScanned ? function_.size : kMostScanned);
     bool lost = function_.size > kMostScanned;
@@ -81,10 +81,10 @@ class Builder {
     return Refusal::kNone;
   }
 
-  // `push rax; call f` begins functions that keep nothing of their arguments. The call must leave the address behind it
-  // in the function on the stack, or nothing could unwind through it; so that is stored below the stack pointer (the
-  // 128 bytes there are left alone by signals), and flags and registers stay as they are. Under CET the processor would
-  // notice that no call was made.
+  // Emulates the call of `push rax; call f`, which begins functions that keep no arguments. The return address on the
+  // stack must be the one in the function, or nothing could unwind through it. So the stub stores it below the stack
+  // pointer (signals leave 128 bytes there alone), and changes neither flags nor registers. Not under CET: the
+  // processor would notice that no call was made.
   Refusal EmulateCall(const Instruction& call) {
     if (stub_->skipped != 0) return Refusal::kLeavesAtOnce;
     const uint64_t back = Address(begin_ + taken_ + call.size);
@@ -119,7 +119,7 @@ class Builder {
   bool left_ = false;  // the code ends in a jump already
 };
 
-// The distance from behind the field to `target`.
+// Writes the distance from `behind` the field to `target`.
 bool PutRelative(uint8_t* field, uint64_t behind, uint64_t target) {
   const auto distance = static_cast<int64_t>(target - behind);
   if (!Fits32(distance)) return false;
@@ -139,30 +139,21 @@ bool WriteHead(const StubPlace& place, Stub* stub) {
 }  // namespace
 
 const char* RefusalText(Refusal refusal) {
-  switch (refusal) {
-    case Refusal::kNoEntry:
-      return "no function begins there";
-    case Refusal::kNoPrefix:
-      return "not compiled with -recrash-mode=second-chance";
-    case Refusal::kUnknownInstruction:
-      return "begins with an unknown instruction";
-    case Refusal::kLeavesAtOnce:
-      return "jumps, calls or returns at once";
-    case Refusal::kBranchInside:
-      return "branches into its first instructions";
-    case Refusal::kTooFar:
-      return "reaches too far from its stub";
-    case Refusal::kOtherThreads:
-      return "other threads are running";
-    case Refusal::kNoFile:
-      return "the file of its module has gone";
-    case Refusal::kNoMemory:
-      return "no room near the module";
-    case Refusal::kForbidden:
-      return "the system does not let code be changed";
-    default:
-      return "";
-  }
+  static const char* const kTexts[] = {
+      "",
+      "no function begins there",
+      "not compiled with -recrash-mode=second-chance",
+      "begins with an unknown instruction",
+      "jumps, calls or returns at once",
+      "branches into its first instructions",
+      "reaches too far from its stub",
+      "other threads are running",
+      "the file of its module has gone",
+      "no room near the module",
+      "the system does not let code be changed",
+  };
+  static_assert(sizeof kTexts / sizeof *kTexts == static_cast<size_t>(Refusal::kCount));
+  return refusal < Refusal::kCount ? kTexts[static_cast<size_t>(refusal)] : "";
 }
 
 Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub) {

@@ -1,14 +1,14 @@
-// The code that a patched entry runs: it counts down, and calls the trampoline once it is below zero; then come the
-// instructions that the patch displaced, then a jump back behind them.
+// Makes the code that a patched entry runs. A stub counts down, and calls the trampoline while its counter is below
+// zero; then it runs the instructions that the patch displaced, and jumps back behind them.
 //
 //   before   prefix: 0f 0b rcent..      entry: push rbx; mov ebx, edi; …
 //   after    prefix: jmp stub           entry: jmp prefix (two bytes); the rest as it was
 //            stub:   dec counter; jns 1f; call trampoline; 1: push rbx; mov ebx, edi; jmp entry+3
 //
-// So a function that is entered too often costs 4 ns an entry until its counter is through, not the trampoline's 300 to
-// 600, and is counted all the same. Flags hold nothing at a function's entry: the ABI gives them to the callee.
+// So an entry that is only counted costs 4 ns; one through the trampoline costs 300 to 600. The stub may change the
+// flags: the ABI gives them to the callee.
 //
-// Pure: it reads the function and fills a Stub; who writes which memory is text_writer.h's and patcher.h's.
+// Pure: it reads the function and fills a Stub. text_writer.h and patcher.h write into the program.
 #ifndef RECRASH_AGENT_CLIENT_WATCH_STUB_H_
 #define RECRASH_AGENT_CLIENT_WATCH_STUB_H_
 
@@ -38,25 +38,25 @@ const char* RefusalText(Refusal refusal);
 
 constexpr size_t kStubCodeSize = 32;
 
-// What a stub counts down, in writable memory beside it. Without atomics: threads that meet there lose a count.
+// What a stub counts down, in writable memory beside it. It is not atomic: threads that meet there lose a count.
 using EntryCounter = int32_t;
 
-// One in executable memory. `call` comes directly behind `entry`, which is how the trampoline finds it.
+// A stub in executable memory. The trampoline finds `entry` from its return address, behind `call`.
 struct Stub {
   uint64_t entry;    // as the symbol table has it
   uint8_t count[8];  // dec dword ptr [counter]; jns code
   uint8_t call[6];
   uint8_t code[kStubCodeSize];
-  uint8_t skipped;    // bytes of the entry before what is displaced: an endbr64
-  uint8_t displaced;  // bytes of the entry that `code` stands for
-  uint8_t copied;     // of these, the first that it holds as they were
-  uint8_t several;    // displaced instructions: may only be patched while no thread can stand between them
+  uint8_t skipped;    // bytes of the entry before the displaced ones: an endbr64
+  uint8_t displaced;  // bytes of the entry that `code` replaces
+  uint8_t copied;     // the first of these, which `code` holds unchanged
+  uint8_t several;    // several instructions are displaced: patch only while no thread can stand between them
   uint8_t padding[6];
 };
 static_assert(sizeof(Stub) == 64 && offsetof(Stub, call) == 16 && offsetof(Stub, code) == 22,
               "trampoline.cc goes from its return address to Stub::entry");
 
-// The function that is to be patched: its bytes where they are, from the prefix to its end.
+// The function to patch, in place: `entry` has its prefix before it.
 struct Function {
   const uint8_t* entry;
   size_t size;         // up to the next function; at least what is displaced
@@ -73,13 +73,13 @@ struct StubPlace {
 // Fills `stub`, which will lie at `place`.
 Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub);
 
-// The bytes from the prefix to the entry's first two instructions' bytes that change, for a made stub.
+// The two jumps that lead to a stub that was made.
 constexpr size_t kJumpSize = 5;       // in the prefix
 constexpr size_t kShortJumpSize = 2;  // at the entry
 void PrefixJump(const Function& function, uint64_t stub_address, uint8_t (&out)[kJumpSize]);
 void EntryJump(const Stub& stub, uint8_t (&out)[kShortJumpSize]);
 
-// Where in the function as it was compiled a thread stands whose pc is in the stub.
+// Translates a pc in the stub to the place in the compiled function.
 uint64_t CompiledAddress(const Stub& stub, uint64_t pc);
 
 }  // namespace recrash::watch

@@ -1,4 +1,4 @@
-// Executable memory for stubs, near the module whose entries lead to them, and their counters.
+// Allocates executable memory for stubs, near the module whose entries lead to them, and their counters.
 #ifndef RECRASH_AGENT_CLIENT_WATCH_STUB_AREA_H_
 #define RECRASH_AGENT_CLIENT_WATCH_STUB_AREA_H_
 
@@ -9,9 +9,11 @@
 
 namespace recrash::watch {
 
-// First the pointer that stubs call through, in the place of one stub; then the stubs; on pages of their own, which
-// stay writable, their counters; then a page that nobody may touch, so that the kernel unites them with no other
-// mapping.
+// In this order:
+//  - the pointer that stubs call through, in the place of one stub;
+//  - the stubs;
+//  - their counters, on pages of their own, which stay writable;
+//  - a page without access, so that the kernel does not merge the counters with another mapping.
 struct StubArea {
   Stub* stubs = nullptr;
   size_t count = 0;     // made
@@ -23,10 +25,10 @@ struct StubArea {
   Stub* Holding(uint64_t address) const;
 };
 
-// Below [begin, end), within the two GiB that a jump reaches, so that what grows upwards (the heap behind a program at
-// a fixed address) has its room. Writable until SealStubs.
+// Allocates below [begin, end), within the two GiB that a jump reaches. Above it the heap of a program at a fixed
+// address may have to grow. The area is writable until SealStubs.
 StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity);
-// The stubs are executable and read-only from now on; false, and the area is gone, where the system forbids it.
+// Makes the stubs executable and read-only. If the system forbids it, drops the area and returns false.
 bool SealStubs(StubArea* area);
 void DropStubArea(StubArea* area);
 

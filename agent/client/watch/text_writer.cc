@@ -24,12 +24,12 @@ bool TextCopy::Begin(const CodeSegment& segment, uint64_t begin, uint64_t end) {
   begin_ = begin & ~(kPage - 1);
   size_ = RoundUp(end) - begin_;
   if (begin_ < segment.begin || RoundUp(end) > RoundUp(segment.end) || begin >= end) return false;
-  // All of it is written: its pages at once, instead of a fault for each.
+  // All pages are written: getting them at once is cheaper than a fault for each.
   const long copy = Call(SYS_mmap, nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, segment.file,
                          segment.file_offset + (begin_ - segment.begin));
   if (copy < 0) return false;
   copy_ = static_cast<uint64_t>(copy);
-  // From memory, not from the file: earlier edits are in it.
+  // From memory, not from the file: it has the earlier edits.
   memcpy(reinterpret_cast<void*>(copy_), reinterpret_cast<const void*>(begin_), size_);
   return true;
 }

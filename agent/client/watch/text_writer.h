@@ -1,11 +1,11 @@
 // Changes bytes of a module's code while the process runs.
 //
-// The pages are never writable and executable at once, and never not executable: a private copy of the same pages of
-// the same file is made elsewhere, written, made read-only and executable, and moved over the old ones in one system
-// call. Another thread that runs there sees the old page or the new one. What forbids executable memory that was
-// written (W^X policies without mprotect, PR_SET_MDWE) refuses before anything has changed.
+// No page is ever writable and executable at once, or not executable at all. TextCopy maps the same pages of the same
+// file privately elsewhere, writes them, makes them read-only and executable, and moves them over the old ones in one
+// system call. A thread that runs there sees the old page or the new one. A policy that forbids executable memory that
+// was written (W^X, PR_SET_MDWE) refuses before anything has changed.
 //
-// By system_call.h alone: the recorder may come here in the middle of the program.
+// Signal-safe, by system_call.h alone: the recorder calls it in the middle of the program.
 #ifndef RECRASH_AGENT_CLIENT_WATCH_TEXT_WRITER_H_
 #define RECRASH_AGENT_CLIENT_WATCH_TEXT_WRITER_H_
 
@@ -24,7 +24,7 @@ struct CodeSegment {
   int file = -1;             // open for reading; the very file that is mapped
 };
 
-// A copy of some pages of a segment that will take their place; gone with it where it does not.
+// A copy of some pages of a segment. Commit puts it in their place; else the destructor drops it.
 class TextCopy {
  public:
   TextCopy() = default;
@@ -32,9 +32,9 @@ class TextCopy {
   TextCopy& operator=(const TextCopy&) = delete;
   RECRASH_SIGNAL_SAFE ~TextCopy();
 
-  // The pages that hold [begin, end).
+  // Copies the pages that hold [begin, end).
   RECRASH_SIGNAL_SAFE bool Begin(const CodeSegment& segment, uint64_t begin, uint64_t end);
-  // At `address` in the old pages; what lies outside of them is not written.
+  // Writes to the copy of `address`; bytes outside the copied pages are left out.
   RECRASH_SIGNAL_SAFE void Put(uint64_t address, const void* bytes, size_t size);
   RECRASH_SIGNAL_SAFE bool Commit();
 

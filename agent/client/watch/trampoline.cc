@@ -1,13 +1,13 @@
-// A function's entry may carry anything in any register: arguments by conventions of the compiler's own (fastcc,
+// At a function's entry any register may matter: arguments by conventions of the compiler's own (fastcc,
 // preserve_most), the number of vector arguments in al, a static chain in r10, vectors of 32 and 64 bytes, x87 and
-// rounding modes. So all of it is kept: general registers and flags by pushes, the rest by xsave, with the parts of
-// vector registers that legacy fxsave does not know, because memcpy in the recorder uses them. What code compiled for
-// the baseline and libc do not touch is left out: AMX tiles (eight KiB) and protection keys.
+// rounding modes. So the trampoline saves all: general registers and flags by pushes, the rest by xsave, with those
+// parts of vector registers that legacy fxsave does not know, since memcpy in the recorder uses them. AMX tiles (8 KiB)
+// and protection keys are left out: code compiled for the baseline, and libc, do not touch them.
 //
-// Near the end of its stack a function has it for itself: an overflow is to be the program's, not ours. What is saved
-// here and the recorder need some ten KiB.
+// Near the end of its stack the trampoline does nothing: an overflow must be the program's. It and the recorder need
+// some 10 KiB of stack.
 //
-// CFI: the caller's frame is that of the function's own caller, two return addresses up; neither the stub, which has no
+// CFI: the caller's frame is that of the function's caller, two return addresses up. Neither the stub, which has no
 // CFI, nor the function, which has not begun, is a frame.
 #include "agent/client/watch/trampoline.h"
 
@@ -17,13 +17,13 @@
 #include "shadowstack/entry_hook.h"
 
 extern "C" {
-// 0: legacy fxsave. Read by the assembly below.
+// Read by the assembly below; mask 0: legacy fxsave.
 __attribute__((visibility("hidden"))) uint32_t recrash_xsave_mask;
 __attribute__((visibility("hidden"))) uint32_t recrash_xsave_size;
 __attribute__((visibility("hidden"), tls_model("initial-exec"))) thread_local uint64_t recrash_stack_low;
 __attribute__((visibility("hidden"))) void recrash_entry_trampoline();
 
-// The recorder's definition, where there is one, takes this one's place.
+// Stands in where the recorder is not linked.
 __attribute__((weak)) void recrash_on_entry(const EntryRegisters*, int32_t*) {}
 }
 

@@ -12,12 +12,6 @@
 namespace recrash::replay {
 namespace {
 
-// As in report.h, which this side does not include.
-constexpr uint32_t kException = 2;
-constexpr uint32_t kReported = 3;
-
-constexpr uint64_t kOverflowReach = 1ull << 20;
-
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 // Equal but for the numbers: an assertion's text carries its line, which moves when the file above it is edited.
@@ -49,7 +43,7 @@ bool SameMessage(const char* recorded, const char* seen) {
 
 bool HitStackEnd(const Observed& observed) {
   return observed.signal == SIGSEGV && observed.address < world.plan->stack_start &&
-         observed.address >= world.plan->stack_start - kOverflowReach;
+         observed.address >= world.plan->stack_start - plan::kOverflowReach;
 }
 
 // The same instruction of the program (or return address of its call) on the same build, the same function on another.
@@ -70,12 +64,12 @@ bool SamePlace(const Observed& observed) {
 bool SameFailure(const Observed& observed) {
   const char* type = TextOf(world.plan->exception_type);
   const char* abort_message = TextOf(world.plan->abort_message);
-  if (world.plan->failure_kind == kReported) {
+  if (world.plan->failure_kind == abi::FailureKind::kReported) {
     return observed.ending == Ending::kReported && strcmp(observed.reason, TextOf(world.plan->reason)) == 0 &&
            SamePlace(observed);
   }
   if (observed.ending != Ending::kSignal || observed.signal != world.plan->signal) return false;
-  if (world.plan->failure_kind == kException) {
+  if (world.plan->failure_kind == abi::FailureKind::kException) {
     return strcmp(observed.exception_type, type) == 0 &&
            strcmp(observed.exception_what, TextOf(world.plan->exception_what)) == 0;
   }

@@ -156,10 +156,9 @@ void FindRuntime() {
 }
 
 void RestoreExceptionState() {
-  constexpr uint32_t kException = 2;
   if (!get_globals || LeftOut("exception_state")) return;
   ExceptionGlobals* globals = get_globals();
-  if (world.plan->failure_kind == kException && globals->caught) {
+  if (world.plan->failure_kind == abi::FailureKind::kException && globals->caught) {
     globals->caught = *Pointer<uint64_t>(globals->caught + kNextException);
   }
 }

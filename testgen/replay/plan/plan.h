@@ -13,12 +13,15 @@
 #include <cstdint>
 
 #include "recrash/verdict.h"
+#include "shadowstack/abi.h"
 
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
 constexpr uint32_t kVersion = 6;
 constexpr uint64_t kPageSize = 4096;
+// How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
+constexpr uint64_t kOverflowReach = 1ull << 20;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
 constexpr char kReplayVariable[] = "RECRASH_REPLAY";  // set in the subject: the agent linked into it stays idle
@@ -218,7 +221,7 @@ struct Header {
   uint32_t flags;
   uint64_t size;
 
-  uint32_t failure_kind;  // FailureKind of report.h
+  abi::FailureKind failure_kind;
   int32_t signal;
   int32_t code;
   Text failure_text;  // for people

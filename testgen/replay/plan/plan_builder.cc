@@ -24,8 +24,6 @@ constexpr uint64_t kPage = plan::kPageSize;
 // A stack without a limit still has to be mapped with some room below it.
 constexpr uint64_t kLargestStack = 64ull << 20;
 constexpr uint64_t kSmallestStack = 8ull << 20;
-// How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
-constexpr uint64_t kOverflowReach = 1ull << 20;
 
 bool IsLoader(const Module& module) {
   const std::string name = BaseName(module.path);
@@ -140,7 +138,7 @@ void PlanBuilder::AddFiles(const std::vector<OpenFile>& files, std::vector<plan:
 
 void PlanBuilder::AddFailure() {
   const Failure& failure = report_.failure;
-  header_.failure_kind = static_cast<uint32_t>(failure.kind);
+  header_.failure_kind = failure.kind;
   header_.signal = failure.signal;
   header_.code = failure.code;
   header_.failure_text = AddText(ReplayFailureText(report_));
@@ -182,9 +180,9 @@ void PlanBuilder::AddProcess() {
   const uint64_t fault = report_.failure.address.value;
   for (plan::Mapping& mapping : mappings_) {
     const bool writable = mapping.kind == plan::MappingKind::kMemory;
-    const bool holds_sp = sp >= mapping.start - kOverflowReach && sp < mapping.end;
+    const bool holds_sp = sp >= mapping.start - plan::kOverflowReach && sp < mapping.end;
     if (writable && holds_sp && report_.failure.signal == SIGSEGV && fault < mapping.start &&
-        fault >= mapping.start - kOverflowReach && sp < mapping.start + kOverflowReach) {
+        fault >= mapping.start - plan::kOverflowReach && sp < mapping.start + plan::kOverflowReach) {
       header_.flags |= plan::kStackOverflow;
     }
   }
@@ -203,7 +201,7 @@ void PlanBuilder::AddProcess() {
   for (const plan::Mapping& mapping : mappings_) {
     if (mapping.kind != plan::MappingKind::kMemory) continue;
     const bool near =
-        (header_.flags & plan::kStackOverflow) && sp < mapping.start && sp >= mapping.start - kOverflowReach;
+        (header_.flags & plan::kStackOverflow) && sp < mapping.start && sp >= mapping.start - plan::kOverflowReach;
     if ((sp >= mapping.start && sp < mapping.end) || near) {
       header_.stack_start = mapping.start;
       header_.stack_end = mapping.end;

@@ -1,4 +1,4 @@
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 

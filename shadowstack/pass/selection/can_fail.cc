@@ -1,4 +1,4 @@
-#include "shadowstack/pass/can_fail.h"
+#include "shadowstack/pass/selection/can_fail.h"
 
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,20 +1,16 @@
-// Which functions get a record, or an entry that can be patched. The source's annotations win over the lists, and these
-// over the defaults; but what cannot have a record has none, whatever is asked.
-#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_H_
-#define RECRASH_SHADOWSTACK_PASS_SELECTION_H_
+// Decides which functions get a record, or an entry that can be patched. Annotations in the source win over lists,
+// lists over defaults. A function that cannot have a record gets none, whatever is asked.
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_
 
 #include <cstdint>
 #include <string>
 
-#include "llvm/ADT/StringRef.h"
 #include "llvm/IR/Function.h"
-#include "shadowstack/pass/options.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/options.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
-
-// True for `std::`, `__gnu_cxx::` and `__cxxabiv1::` functions and what is local to them, by their mangled name.
-bool IsStandardLibrary(llvm::StringRef linkage_name);
 
 enum class Reason {
   kCanFail,          // monitored by default
@@ -42,9 +38,9 @@ struct Choice {
   uint32_t record_bytes = 0;  // set when the record has been made
 };
 
-// The function has a body that goes into this object.
+// Requires that the function has a body that goes into this object.
 Choice Choose(const llvm::Function& function, const Options& options, const Wish& wish);
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_SELECTION_H_

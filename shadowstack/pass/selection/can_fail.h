@@ -1,13 +1,13 @@
-// What can end in a failure: memory that may not be there, divisions, calls.
-#ifndef RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
-#define RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
+// Tells what can end in a failure: accesses to memory that may not be mapped, divisions, calls.
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_
 
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Function.h"
 
 namespace recrash::pass {
 
-// True for calls, too: what they call may fail.
+// True for calls, too: the callee may fail.
 bool CanFail(const llvm::Instruction& instruction, const llvm::DataLayout& layout);
 
 // False when no live frame of the function can be part of a failure: it calls nothing and does nothing that faults.
@@ -15,4 +15,4 @@ bool CanFail(const llvm::Function& function);
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_CAN_FAIL_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_CAN_FAIL_H_

@@ -1,7 +1,7 @@
 // Done before the optimiser runs: the entries of llvm.global.annotations are uses of the functions. They keep a static
 // function in the program after its last call was inlined, and its arguments from being promoted. An attribute does
 // neither, and a copy that the optimiser makes of the function takes it along.
-#include "shadowstack/pass/annotations.h"
+#include "shadowstack/pass/selection/annotations.h"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // What the build asks of the pass, read from the command line (`-mllvm -recrash-…`).
-#ifndef RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
-#define RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_OPTIONS_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_OPTIONS_H_
 
 #include <string>
 #include <vector>
@@ -21,11 +21,11 @@ struct Options {
   bool std_functions = false;      // instrument std:: and the C++ runtime's templates as well
   std::vector<std::string> lists;  // files that say which functions
   Step lto = Step::kCompile;       // where records are made under link-time optimisation
-  std::string report;  // where to say which they were: a file, a folder, "-" for standard error; empty: nowhere
+  std::string report;  // where to write what was decided: a file, a folder, "-" for standard error; empty: nowhere
 };
 
 llvm::Expected<Options> OptionsFromCommandLine();
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_OPTIONS_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_OPTIONS_H_

@@ -1,9 +1,9 @@
-#include "shadowstack/pass/selection.h"
+#include "shadowstack/pass/selection/selection.h"
 
 #include <optional>
 
 #include "llvm/IR/Module.h"
-#include "shadowstack/pass/can_fail.h"
+#include "shadowstack/pass/selection/can_fail.h"
 
 namespace recrash::pass {
 namespace {
@@ -49,8 +49,7 @@ std::optional<Reason> Obstacle(const llvm::Function& function, const Options& op
   return std::nullopt;
 }
 
-}  // namespace
-
+// True for functions of `std::`, `__gnu_cxx::` and `__cxxabiv1::`, and what is local to them.
 bool IsStandardLibrary(llvm::StringRef name) {
   if (!name.consume_front("_Z")) return false;
   while (name.consume_front("Z")) {  // local to a function: _ZZ<function>E<name>
@@ -64,6 +63,8 @@ bool IsStandardLibrary(llvm::StringRef name) {
   // streams.
   return name.size() >= 2 && name[0] == 'S' && llvm::StringRef("tabsiod").contains(name[1]);
 }
+
+}  // namespace
 
 const char* ReasonText(Reason reason) {
   switch (reason) {

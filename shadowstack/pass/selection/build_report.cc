@@ -1,4 +1,4 @@
-#include "shadowstack/pass/build_report.h"
+#include "shadowstack/pass/selection/build_report.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"

@@ -7,8 +7,8 @@
 //
 // WISH is never (also when there is none), always or depth=N. Of the lines that match a function the last one decides,
 // for monitored or not and for the depth separately.
-#ifndef RECRASH_SHADOWSTACK_PASS_FUNCTION_LIST_H_
-#define RECRASH_SHADOWSTACK_PASS_FUNCTION_LIST_H_
+#ifndef RECRASH_SHADOWSTACK_PASS_SELECTION_FUNCTION_LIST_H_
+#define RECRASH_SHADOWSTACK_PASS_SELECTION_FUNCTION_LIST_H_
 
 #include <memory>
 #include <string>
@@ -17,19 +17,19 @@
 #include "llvm/IR/Function.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SpecialCaseList.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 
 class FunctionList {
  public:
-  // The files one behind another. An error names file and line.
+  // Reads the files in order. An error names file and line.
   static llvm::Expected<FunctionList> Read(const std::vector<std::string>& paths);
 
   Wish WishFor(const llvm::Function& function) const;
 
  private:
-  // A line. A list of its own: LLVM 19 keeps no order among the patterns of one list.
+  // One line, as a list of its own: LLVM 19 keeps no order among the patterns of one list.
   struct Entry {
     std::unique_ptr<llvm::SpecialCaseList> pattern;
     std::string kind;
@@ -44,4 +44,4 @@ class FunctionList {
 
 }  // namespace recrash::pass
 
-#endif  // RECRASH_SHADOWSTACK_PASS_FUNCTION_LIST_H_
+#endif  // RECRASH_SHADOWSTACK_PASS_SELECTION_FUNCTION_LIST_H_

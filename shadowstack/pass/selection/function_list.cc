@@ -1,4 +1,4 @@
-#include "shadowstack/pass/function_list.h"
+#include "shadowstack/pass/selection/function_list.h"
 
 #include <cstdlib>
 #include <utility>

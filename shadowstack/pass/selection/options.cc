@@ -1,11 +1,11 @@
-#include "shadowstack/pass/options.h"
+#include "shadowstack/pass/selection/options.h"
 
 #include <iterator>
 #include <utility>
 
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/CommandLine.h"
-#include "shadowstack/pass/wish.h"
+#include "shadowstack/pass/selection/wish.h"
 
 namespace recrash::pass {
 namespace {
