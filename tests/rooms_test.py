@@ -21,7 +21,7 @@ ROOMS = {
     "agent/base/signal_safe": "shadowstack",
     "agent/base": SAFE,
     "agent/elf": BASE,
-    "agent/report": BASE + "agent/elf",
+    "agent/report": BASE + "include/recrash agent/elf",
     "agent/process": BASE + "agent/elf agent/report",
     # Inside the dying process: signal-safe code alone.
     "agent/client/watch": SAFE,

@@ -101,8 +101,7 @@ Status OuterFrame::Run(const Round& round, bool to_its_end) {
   };
   plan::Request request{};
   request.frame = static_cast<uint32_t>(position_);
-  request.from_entry = 1;
-  request.sealed = sealed_;
+  request.start = {.from_entry = true, .sealed = sealed_};
   const Result<FrameVerdict> verdict = replays_->RunHeld(request, trace);
   if (!verdict) return verdict.error();
   if (!traced) return Error{traced.error().code, FrameText(outer().index) + " replayed: " + traced.error().message};

@@ -14,7 +14,7 @@
 namespace recrash {
 namespace {
 
-struct Start {
+struct Innermost {
   RegisterFile registers;
   std::span<const uint8_t> fxsave;
   bool exact = true;
@@ -141,7 +141,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const SymbolOptions& optio
   if (thread == nullptr) return Error{Errc::kDamaged, "the report does not say which thread failed"};
 
   TargetMemory memory(report, modules->get());
-  Start start{AllKnown(thread->registers), thread->registers.fxsave};
+  Innermost start{AllKnown(thread->registers), thread->registers.fxsave};
   if (StartsAtThrow(report)) {
     memory.Overlay(report.thrown->address, report.thrown->bytes);
     start = {AllKnown(report.thrown->registers), {}, false};

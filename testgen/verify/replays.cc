@@ -40,14 +40,14 @@ FrameVerdict ToVerdict(const ReplayFrame& frame, const plan::FrameResult& result
     return verdict;
   }
   verdict.verdict = result.verdict;
-  verdict.depth = static_cast<uint8_t>(result.depth);
-  verdict.rewound = result.rewound != 0;
-  verdict.entry_state = result.entry_state != 0;
-  verdict.self_contained = result.self_contained != 0;
+  verdict.start = result.start;
   verdict.seconds = result.seconds;
   verdict.note = SharedResults::Text(result.text, sizeof result.text);
   return verdict;
 }
+
+// The outcome is one with the files that are there now.
+bool IsUnsealed(const plan::FrameResult& result) { return result.tried && !result.start.sealed; }
 
 // What was read may be why it ended so, or why it will not end so elsewhere.
 void NoteInputs(const std::vector<std::string>& problems, FrameVerdict* verdict) {
@@ -142,15 +142,15 @@ Result<std::vector<FrameVerdict>> Replays::RunWith(const std::vector<plan::Reque
                                      " before its main was reached; its static initialisers or the loader did that"};
   }
   const std::span<const plan::FrameResult> all(shared->results, requests.size());
-  const bool unsealed = std::ranges::any_of(all, [](const plan::FrameResult& result) { return result.unsealed != 0; });
+  const bool unsealed = std::ranges::any_of(all, IsUnsealed);
   const std::vector<std::string> problems = unsealed ? InputProblems(*report_) : std::vector<std::string>();
   std::vector<FrameVerdict> verdicts;
   for (size_t i = 0; i < requests.size(); ++i) {
     verdicts.push_back(ToVerdict(report_->replay->frames[requests[i].frame], all[i],
                                  "the program that hosts the replays " + StatusText(*status)));
     const EntryState* state = report_->replay->FindEntryState(verdicts.back().index);
-    if (verdicts.back().entry_state && state) verdicts.back().derived_from = state->derived_from;
-    if (all[i].unsealed != 0) NoteInputs(problems, &verdicts.back());
+    if (verdicts.back().start.from_entry && state) verdicts.back().derived_from = state->derived_from;
+    if (IsUnsealed(all[i])) NoteInputs(problems, &verdicts.back());
   }
   return verdicts;
 }

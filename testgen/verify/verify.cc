@@ -30,10 +30,7 @@ plan::Request Again(const plan::Request& request, const FrameVerdict& verdict) {
   plan::Request again{};
   again.frame = request.frame;
   again.again = 1;
-  again.depth = verdict.depth;
-  again.rewound = verdict.rewound;
-  again.from_entry = verdict.entry_state;
-  again.sealed = verdict.self_contained;
+  again.start = verdict.start;
   return again;
 }
 
@@ -112,7 +109,7 @@ Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const Verif
     if (!wanted) continue;
     requests.emplace_back();
     requests.back().frame = frame;
-    requests.back().from_entry = options.from_entry;
+    requests.back().start.from_entry = options.from_entry;
   }
   Result<Replays> replays = Replays::Prepare(report, options, requests);
   if (!replays) return replays.error();

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 
 namespace recrash::replay {
 

@@ -32,8 +32,6 @@ constexpr uint32_t kMostWorkers = 64;
 
 Observed* observed;  // shared with the child; of each worker its own
 PreparedCall prepared;
-StreamPlace to_rewind[kMostStreams];
-int to_rewind_count;
 
 Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
@@ -59,6 +57,35 @@ uint64_t EntryOf(const plan::Frame& frame) {
   return module ? module->live.start + frame.entry : 0;  // 0: not loaded, the call fails there
 }
 
+// The address in the parameter, when the record has the whole pointer.
+bool FindPointer(const plan::Frame& frame, uint32_t parameter, uint64_t* address) {
+  for (const plan::Word& word : WordsOf(frame)) {
+    if (word.parameter != parameter || word.source_offset != 0 || word.size != sizeof *address) continue;
+    memcpy(address, word.bytes, sizeof *address);
+    return true;
+  }
+  return false;
+}
+
+bool AddStream(const plan::Frame& frame, uint32_t parameter) {
+  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
+    if (stream.parameter != parameter || !CanRewind(stream.kind) || prepared.stream_count == kMostStreams) continue;
+    uint64_t address = 0;
+    if (!FindPointer(frame, parameter, &address)) continue;
+    prepared.streams[prepared.stream_count++] = {address + stream.offset, stream.kind};
+    return true;
+  }
+  return false;
+}
+
+// The first parameter of those to rewind that is no stream, or whose functions the subject does not have; 0: all are.
+uint32_t AddStreams(const plan::Frame& frame, uint64_t parameters) {
+  for (uint32_t parameter = 1; parameter <= kLastRewound; ++parameter) {
+    if ((parameters >> parameter & 1) && !AddStream(frame, parameter)) return parameter;
+  }
+  return 0;
+}
+
 void Prepare(const plan::Frame& frame, const Start& start) {
   prepared = PreparedCall{};
   ReadControlWords(&prepared.state);
@@ -70,14 +97,10 @@ void Prepare(const plan::Frame& frame, const Start& start) {
   prepared.state.sp = frame.entry_sp + 8;
   prepared.state.function = EntryOf(frame);
   if (start.from_entry) prepared.entry_state = EntryStateOf(frame);
-  prepared.held = start.held;
   if (start.depth > 0) {
     prepared.fields = TableOf<plan::Patch>(frame.fields).first;
     prepared.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
   }
-  for (int i = 0; i < to_rewind_count; ++i) prepared.streams[i] = to_rewind[i];
-  prepared.stream_count = to_rewind_count;
-  to_rewind_count = 0;
 }
 
 void EndChild() { ExitNow(0); }
@@ -208,27 +231,18 @@ void PrepareFrames() {
   }
 }
 
-bool RewindNext(const plan::Frame& frame, uint32_t number) {
-  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
-    if (stream.parameter != number || !CanRewind(stream.kind) || to_rewind_count == kMostStreams) continue;
-    for (const plan::Word& word : WordsOf(frame)) {
-      if (word.parameter != number || word.source_offset != 0 || word.size != sizeof(uint64_t)) continue;
-      uint64_t address = 0;
-      memcpy(&address, word.bytes, sizeof address);
-      to_rewind[to_rewind_count++] = {address + stream.offset, stream.kind};
-      return true;
-    }
-  }
-  return false;
-}
-
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size) {
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::FrameResult* held) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
   *observed = Observed{};
   Prepare(frame, start);
+  prepared.held = held;
+  if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
+    snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
+    return Verdict::kCannotReplay;
+  }
   PrepareFolder(start.sealed);
   if (Has(plan::kInProcess)) {
     RunInPlace();
@@ -241,10 +255,12 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
 
 namespace {
 
-bool RewindAll(const plan::Frame& frame) {
-  bool any = false;
-  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) any |= RewindNext(frame, stream.parameter);
-  return any;
+uint64_t StreamsOf(const plan::Frame& frame) {
+  uint64_t parameters = 0;
+  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
+    if (stream.parameter <= kLastRewound) parameters |= uint64_t{1} << stream.parameter;
+  }
+  return parameters;
 }
 
 uint32_t Deepest(const plan::Frame& frame) {
@@ -256,59 +272,38 @@ bool MayTryAgain(const plan::FrameResult& result) {
   return result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay;
 }
 
+bool TryStart(const plan::Frame& frame, const Start& start, plan::FrameResult* result) {
+  result->tried = 1;
+  result->start = start;
+  result->verdict = RunFrame(frame, start, result->text, sizeof result->text);
+  return observed->missed;
+}
+
 // True when one of the tries, all sealed, looked for something that may be there when it is not sealed.
 bool Try(const plan::Frame& frame, bool sealed, bool only_from_entry, plan::FrameResult* result) {
-  result->depth = 0;
-  if (only_from_entry) {
-    result->entry_state = 1;
-    result->verdict = RunFrame(frame, {0, true, sealed}, result->text, sizeof result->text);
-    return observed->missed;
+  if (only_from_entry) return TryStart(frame, {0, true, sealed}, result);
+  bool missed = TryStart(frame, {0, false, sealed}, result);
+  for (uint8_t depth = 1; depth <= Deepest(frame) && MayTryAgain(*result); ++depth) {
+    missed |= TryStart(frame, {depth, false, sealed}, result);
   }
-  result->entry_state = 0;
-  result->verdict = RunFrame(frame, {0, false, sealed}, result->text, sizeof result->text);
-  bool missed = observed->missed;
-  for (uint32_t depth = 1; depth <= Deepest(frame) && MayTryAgain(*result); ++depth) {
-    result->depth = depth;
-    result->verdict = RunFrame(frame, {depth, false, sealed}, result->text, sizeof result->text);
-    missed |= observed->missed;
-  }
-  if (MayTryAgain(*result) && EntryStateOf(frame)) {
-    result->depth = 0;
-    result->entry_state = 1;
-    result->verdict = RunFrame(frame, {0, true, sealed}, result->text, sizeof result->text);
-    missed |= observed->missed;
-  }
-  if (!MayTryAgain(*result) || !RewindAll(frame)) return missed;
-  char text[sizeof result->text];
-  const Verdict verdict = RunFrame(frame, {0, false, sealed}, text, sizeof text);
-  missed |= observed->missed;
-  if (verdict != Verdict::kReproduced) return missed;
-  result->verdict = Verdict::kReproduced;
-  result->depth = 0;
-  result->entry_state = 0;
-  result->rewound = 1;
-  memcpy(result->text, text, sizeof text);
+  if (MayTryAgain(*result) && EntryStateOf(frame)) missed |= TryStart(frame, {0, true, sealed}, result);
+  if (!MayTryAgain(*result) || StreamsOf(frame) == 0) return missed;
+  plan::FrameResult rewound = *result;
+  missed |= TryStart(frame, {0, false, sealed, StreamsOf(frame)}, &rewound);
+  if (rewound.verdict == Verdict::kReproduced) *result = rewound;
   return missed;
 }
 
 // A frame that has not missed anything would do the same unsealed: most are tried once only.
 void RunRequest(const plan::Frame& frame, bool only_from_entry, plan::FrameResult* result) {
   const bool missed = Try(frame, true, only_from_entry, result);
-  result->self_contained = result->verdict == Verdict::kReproduced;
-  if (!missed || !MayTryAgain(*result)) return;
-  result->unsealed = 1;
-  Try(frame, false, only_from_entry, result);
+  if (missed && MayTryAgain(*result)) Try(frame, false, only_from_entry, result);
 }
 
 void Repeat(const plan::Frame& frame, const plan::Request& request, plan::FrameResult* result) {
-  result->depth = request.depth;
-  result->rewound = request.rewound;
-  result->entry_state = request.from_entry;
-  if (request.rewound) RewindAll(frame);
-  const Start start{request.depth, request.from_entry != 0, request.sealed != 0, request.held ? result : nullptr};
-  result->verdict = RunFrame(frame, start, result->text, sizeof result->text);
-  result->self_contained = request.sealed && result->verdict == Verdict::kReproduced;
-  result->unsealed = !request.sealed;
+  result->tried = 1;
+  result->start = request.start;
+  result->verdict = RunFrame(frame, request.start, result->text, sizeof result->text, request.held ? result : nullptr);
 }
 
 void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
@@ -319,7 +314,7 @@ void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
   if (request.again) {
     Repeat(frame, request, result);
   } else {
-    RunRequest(frame, request.from_entry != 0, result);
+    RunRequest(frame, request.start.from_entry, result);
   }
   clock_gettime(CLOCK_MONOTONIC, &end);
   result->seconds =

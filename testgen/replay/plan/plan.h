@@ -12,12 +12,12 @@
 
 #include <cstdint>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -151,11 +151,6 @@ struct Stream {
   uint16_t offset;
 };
 
-enum FrameFlags : uint32_t {
-  kSealed = 1,     // called in an empty folder, with no inputs but those that are held
-  kFromEntry = 2,  // tests start from its entry state
-};
-
 struct Frame {
   uint32_t index;
   Text name;
@@ -166,9 +161,10 @@ struct Frame {
   Array words;
   Array fields;  // of Patch; those of depth 1 come first
   Array streams;
-  Array entry_state;  // of EntryState: one, or none
-  uint32_t flags;
+  Array entry_state;        // of EntryState: one, or none
+  Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
+  uint32_t reserved;
 };
 
 enum SymbolFlags : uint32_t {
@@ -197,19 +193,17 @@ struct RuntimeSymbol {
 
 // A frame to verify: at depth 0; where that does not reproduce at depth 1, then 2, if there are such fields, then from
 // its entry state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces,
-// the outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
-// something that may be there, the same again unsealed. With `from_entry`: from its entry state alone.
+// the outcome without rewinding stands. First sealed; where that does not reproduce, and did not find
+// something that may be there, the same again unsealed. With `start.from_entry`: from its entry state alone.
 //
 // Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer
 // before the call (FrameResult::held).
 struct Request {
   uint32_t frame;  // index in Header::frames
   uint32_t again;
-  uint32_t depth;  // this, `rewound` and `sealed`: of `again`
-  uint32_t rewound;
-  uint32_t from_entry;
-  uint32_t sealed;
+  Start start;  // of `again`
   uint32_t held;
+  uint32_t reserved;
 };
 
 struct Header {
@@ -272,14 +266,10 @@ struct Header {
 struct FrameResult {
   uint32_t done;
   Verdict verdict;
-  uint32_t depth;  // tried last
-  uint32_t rewound;
-  uint32_t entry_state;  // tried last
-  uint32_t reserved;
-  uint32_t self_contained;  // reproduced when sealed
-  uint32_t unsealed;        // the outcome is one with the files that are there now
-  int32_t held;             // process that waits before its call, with Request::held
-  uint32_t go;              // its futex: the call may begin; set by the tool
+  Start start;     // whose outcome this is
+  uint32_t tried;  // 0: the frame was not replayed
+  int32_t held;    // process that waits before its call, with Request::held
+  uint32_t go;     // its futex: the call may begin; set by the tool
   double seconds;
   char text[1000];
 };

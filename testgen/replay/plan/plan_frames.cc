@@ -30,7 +30,7 @@ void PlanBuilder::AddFrames() {
     planned.entry = frame.entry.value;
     planned.entry_sp = frame.entry_sp.value;
     planned.rebuilt_module = -1;
-    planned.flags = frame.self_contained ? plan::kSealed : 0;
+    planned.start = frame.start;
     const int module = ModuleAt(frame.entry.value);
     if (module >= 0 && rebuilt_[module]) {
       const std::optional<uint64_t> entry =

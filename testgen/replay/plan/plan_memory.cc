@@ -175,7 +175,6 @@ void PlanBuilder::AddEntryStates() {
     const EntryState* state = report_.replay->FindEntryState(frame.index);
     if (!state) continue;
     frames_[i].entry_state = {entry_states_.size(), 1};
-    if (frame.entry_state) frames_[i].flags |= plan::kFromEntry;
     entry_states_.push_back(AddEntryState(*state));
   }
 }
