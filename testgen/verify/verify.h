@@ -42,12 +42,8 @@ struct FrameVerdict {
   }
 };
 
-// Tries depth 0, then each deeper one that the frame has fields of, until one reproduces, then the frame's entry state,
-// where there is one, then depth 0 with the frame's streams rewound, where it has any; if that does not reproduce, the
-// verdict is the one before. All that in an empty folder without the inputs that the report does not hold; where a
-// frame does not reproduce there and has looked for something, again with the files that are there now. report.replay
-// must be there. `progress` is called with (done, all). Verdicts come in the order of the frames, and are the same
-// whatever options.jobs is. When three frames of a function have timed out, its others are not tried.
+// Replays each frame from the Starts that starts.h says, until one reproduces. report.replay must be there. `progress`
+// is called with (done, all). Verdicts come in the order of the frames, and are the same whatever options.jobs is.
 //
 // What reproduced is replayed again just so, each time in another start of the subject, until options.runs replays are
 // made; if one of them did not reproduce, the frame is kUnstable. Of a deep recursion only the frames that ChooseTests

@@ -324,9 +324,9 @@ void RestoreMemory(const PreparedCall& call) {
 }
 
 // A tracer that comes now finds memory as the function will find it.
-void AwaitTracer(plan::FrameResult* result) {
-  __atomic_store_n(&result->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
-  while (!__atomic_load_n(&result->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, Number(&result->go), FUTEX_WAIT, 0, 0);
+void AwaitTracer(plan::Slot* slot) {
+  __atomic_store_n(&slot->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
+  while (!__atomic_load_n(&slot->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, Number(&slot->go), FUTEX_WAIT, 0, 0);
 }
 
 }  // namespace

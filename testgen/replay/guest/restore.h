@@ -27,7 +27,7 @@ struct PreparedCall {
   uint64_t field_count;
   StreamPlace streams[kMostStreams];  // to rewind
   int stream_count;
-  plan::FrameResult* held;  // null: the call begins at once
+  plan::Slot* held;  // null: the call begins at once
 };
 
 // Recorded memory takes the place of ours, the function is called. Comes back when the function returns, into a

@@ -28,9 +28,8 @@
 namespace recrash::replay {
 namespace {
 
-constexpr uint32_t kMostWorkers = 64;
-
-Observed* observed;  // shared with the child; of each worker its own
+Observed* all_observed;  // shared with children; one for each worker
+Observed* observed;      // this worker's
 PreparedCall prepared;
 
 Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
@@ -107,12 +106,6 @@ void EndChild() { ExitNow(0); }
 
 const plan::Array& FilesOf(const PreparedCall& call) {
   return call.entry_state ? call.entry_state->files : world.plan->files;
-}
-
-// The parent may have died before it could be said that this process dies with it.
-void DieWith(long parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (Raw(SYS_getppid) != parent) ExitNow(1);
 }
 
 [[noreturn]] void RunChild(long parent) {
@@ -207,6 +200,11 @@ void RunInPlace() {
 
 }  // namespace
 
+void DieWith(long parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (Raw(SYS_getppid) != parent) ExitNow(1);
+}
+
 const plan::Frame* FindFrame(uint32_t index) {
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
     if (frame.index == index) return &frame;
@@ -215,7 +213,7 @@ const plan::Frame* FindFrame(uint32_t index) {
 }
 
 void PrepareFrames() {
-  observed = static_cast<Observed*>(
+  all_observed = observed = static_cast<Observed*>(
       mmap(nullptr, kMostWorkers * sizeof *observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
   world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
@@ -231,7 +229,7 @@ void PrepareFrames() {
   }
 }
 
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::FrameResult* held) {
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
@@ -253,146 +251,8 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   return Judge(*observed, text, size);
 }
 
-namespace {
+bool HasMissed() { return observed->missed; }
 
-uint64_t StreamsOf(const plan::Frame& frame) {
-  uint64_t parameters = 0;
-  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
-    if (stream.parameter <= kLastRewound) parameters |= uint64_t{1} << stream.parameter;
-  }
-  return parameters;
-}
-
-uint32_t Deepest(const plan::Frame& frame) {
-  if (frame.fields.count == 0) return 0;
-  return frame.fields.count > frame.shallow_fields ? 2 : 1;
-}
-
-bool MayTryAgain(const plan::FrameResult& result) {
-  return result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay;
-}
-
-bool TryStart(const plan::Frame& frame, const Start& start, plan::FrameResult* result) {
-  result->tried = 1;
-  result->start = start;
-  result->verdict = RunFrame(frame, start, result->text, sizeof result->text);
-  return observed->missed;
-}
-
-// True when one of the tries, all sealed, looked for something that may be there when it is not sealed.
-bool Try(const plan::Frame& frame, bool sealed, bool only_from_entry, plan::FrameResult* result) {
-  if (only_from_entry) return TryStart(frame, {0, true, sealed}, result);
-  bool missed = TryStart(frame, {0, false, sealed}, result);
-  for (uint8_t depth = 1; depth <= Deepest(frame) && MayTryAgain(*result); ++depth) {
-    missed |= TryStart(frame, {depth, false, sealed}, result);
-  }
-  if (MayTryAgain(*result) && EntryStateOf(frame)) missed |= TryStart(frame, {0, true, sealed}, result);
-  if (!MayTryAgain(*result) || StreamsOf(frame) == 0) return missed;
-  plan::FrameResult rewound = *result;
-  missed |= TryStart(frame, {0, false, sealed, StreamsOf(frame)}, &rewound);
-  if (rewound.verdict == Verdict::kReproduced) *result = rewound;
-  return missed;
-}
-
-// A frame that has not missed anything would do the same unsealed: most are tried once only.
-void RunRequest(const plan::Frame& frame, bool only_from_entry, plan::FrameResult* result) {
-  const bool missed = Try(frame, true, only_from_entry, result);
-  if (missed && MayTryAgain(*result)) Try(frame, false, only_from_entry, result);
-}
-
-void Repeat(const plan::Frame& frame, const plan::Request& request, plan::FrameResult* result) {
-  result->tried = 1;
-  result->start = request.start;
-  result->verdict = RunFrame(frame, request.start, result->text, sizeof result->text, request.held ? result : nullptr);
-}
-
-void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
-  const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[request.frame];
-  timespec start;
-  timespec end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  if (request.again) {
-    Repeat(frame, request, result);
-  } else {
-    RunRequest(frame, request.start.from_entry, result);
-  }
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  result->seconds =
-      static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
-}
-
-// In a deep recursion that runs for ever once its state has moved on, each frame would take all of its time, half an
-// hour together; the first ones tell as much.
-constexpr int kMostTimedOut = 3;
-
-bool HasTimedOutOften(const plan::SharedResults& results, const plan::Frame& frame) {
-  const auto requests = TableOf<plan::Request>(world.plan->requests);
-  int count = 0;
-  for (size_t i = 0; i < requests.count; ++i) {
-    const plan::FrameResult& result = results.results[i];
-    const bool same = TableOf<plan::Frame>(world.plan->frames)[requests[i].frame].entry == frame.entry;
-    if (same && result.done && result.verdict == Verdict::kTimedOut) ++count;
-  }
-  return count >= kMostTimedOut;
-}
-
-void Answer(const plan::Request& request, const plan::SharedResults& results, plan::FrameResult* result) {
-  if (!HasTimedOutOften(results, TableOf<plan::Frame>(world.plan->frames)[request.frame])) {
-    TimeRequest(request, result);
-    return;
-  }
-  result->verdict = Verdict::kTimedOut;
-  snprintf(result->text, sizeof result->text, "not tried: %d frames of this function took longer than %g s",
-           kMostTimedOut, world.plan->seconds_per_frame);
-}
-
-// Begins the next request as long as there is one.
-void Work(plan::SharedResults* results) {
-  const auto requests = TableOf<plan::Request>(world.plan->requests);
-  for (;;) {
-    const uint32_t i = __atomic_fetch_add(&results->taken, 1, __ATOMIC_RELAXED);
-    if (i >= requests.count) return;
-    Answer(requests[i], *results, &results->results[i]);
-    results->results[i].done = 1;
-    __atomic_fetch_add(&results->done, 1, __ATOMIC_RELEASE);
-  }
-}
-
-// Copies of this process, each replaying by itself: a verdict is the same as of one after the other. By the bare system
-// call, as a replay's own process.
-pid_t StartWorker(plan::SharedResults* results, uint32_t number) {
-  const long parent = Raw(SYS_getpid);
-  const long worker = Raw(SYS_clone, SIGCHLD);
-  if (worker != 0) return static_cast<pid_t>(worker);
-  DieWith(parent);
-  observed += number;
-  Work(results);
-  ExitNow(0);
-}
-
-// One that was killed has left its request undone, and that is said of the request.
-void WaitForWorker(pid_t worker) {
-  while (worker > 0 && waitpid(worker, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-}  // namespace
-
-void RunRequests() {
-  const auto requests = TableOf<plan::Request>(world.plan->requests);
-  const size_t bytes = sizeof(plan::SharedResults) + requests.count * sizeof(plan::FrameResult);
-  void* shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->results_fd, 0);
-  if (shared == MAP_FAILED) Problem("cannot map the results: %s", strerror(errno));
-  close(world.plan->results_fd);
-  auto* results = static_cast<plan::SharedResults*>(shared);
-  results->started = 1;
-  const uint32_t count = world.plan->workers < kMostWorkers ? world.plan->workers : kMostWorkers;
-  pid_t workers[kMostWorkers] = {};
-  KeptFolder();
-  // This process is the first of them; where no other can be started it does all.
-  for (uint32_t i = 1; i < count; ++i) workers[i] = StartWorker(results, i);
-  Work(results);
-  for (const pid_t worker : workers) WaitForWorker(worker);
-}
+void UseObserved(uint32_t worker) { observed = all_observed + worker; }
 
 }  // namespace recrash::replay

@@ -10,6 +10,8 @@
 
 namespace recrash::replay {
 
+constexpr uint32_t kMostWorkers = 64;
+
 const plan::Frame* FindFrame(uint32_t index);
 
 // Translates the frames' argument words; once.
@@ -17,11 +19,16 @@ void PrepareFrames();
 
 // Replays the frame once; `text` gets one line on what happened. With `held` the replay says there that it waits for a
 // tracer before the call.
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size,
-                 plan::FrameResult* held = nullptr);
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held = nullptr);
 
-// Works off the plan's requests into the shared results, several at a time.
-void RunRequests();
+// This process is worker `number` from now on, below kMostWorkers: what its replays see is kept apart from the others'.
+void UseObserved(uint32_t number);
+
+// This process is killed when its parent ends, which may have happened already.
+void DieWith(long parent);
+
+// The replay that was run last looked, sealed, for a file that may be there when it is not sealed.
+bool HasMissed();
 
 }  // namespace recrash::replay
 

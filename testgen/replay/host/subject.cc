@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -32,7 +31,6 @@ namespace recrash {
 namespace {
 
 constexpr uint32_t kMostAttempts = 50;
-constexpr int kTickMilliseconds = 30;
 constexpr int kCannotTrace = 125;
 constexpr int kCannotExec = 126;
 
@@ -196,18 +194,13 @@ pid_t Spawn(const CommandLine& command, bool traced) {
   _exit(kCannotExec);
 }
 
-int WaitForEnd(pid_t child, const std::function<void()>& tick) {
+int WaitForEnd(pid_t child, const std::function<bool()>& attend) {
   int status = 0;
-  const int handle = tick ? static_cast<int>(syscall(SYS_pidfd_open, child, 0)) : -1;
-  while (handle >= 0) {
-    pollfd wait_on{handle, POLLIN, 0};
-    if (poll(&wait_on, 1, kTickMilliseconds) > 0) break;
-    tick();
+  while (attend && attend()) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
   }
-  if (handle >= 0) close(handle);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (tick) tick();
   return status;
 }
 
@@ -275,7 +268,7 @@ Result<Subject> PrepareSubject(const Report& report, const std::string& program,
 }
 
 Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
-                       const std::function<void()>& tick) {
+                       const std::function<bool()>& attend) {
   std::vector<size_t> rebuilt;
   for (const RebuiltLibrary& library : subject.rebuilt_libraries) rebuilt.push_back(library.module);
   for (size_t i = 0; i < report.modules.size(); ++i) {
@@ -298,7 +291,7 @@ Result<int> RunSubject(const Report& report, const Subject& subject, const PlanF
       }
       if (forced.outcome == Forced::kEnded) return forced.status;
     }
-    status = WaitForEnd(child, tick);
+    status = WaitForEnd(child, attend);
     if (ExitedWith(status, plan::kCollisionStatus)) continue;
     return status;
   }

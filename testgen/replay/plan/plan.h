@@ -17,7 +17,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 7;
+constexpr uint32_t kVersion = 8;
 constexpr uint64_t kPageSize = 4096;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
@@ -28,7 +28,7 @@ constexpr uint64_t kMarkerWhich = 0x5243;
 
 // The subject ends so when a recorded range is occupied: start again, the kernel draws other addresses.
 constexpr int kCollisionStatus = 113;
-// It could not go on and has said why in SharedResults::problem.
+// It could not go on and has said why in Queue::problem.
 constexpr int kProblemStatus = 114;
 
 using Text = uint32_t;
@@ -41,7 +41,7 @@ struct Array {
 enum Flags : uint32_t {
   kRebuilt = 1,         // the program, or a library of its own, is another build than the one that crashed
   kInProcess = 2,       // no fork: under a debugger
-  kVerify = 4,          // run the requests, write SharedResults; no test library
+  kVerify = 4,          // work off the Queue; no test library
   kTraced = 8,          // the launcher forces bases and waits for the marker
   kShowOutput = 16,     // descriptors 1 and 2 stay as they are
   kStackOverflow = 32,  // the failing access was just below the failing thread's stack
@@ -191,21 +191,6 @@ struct RuntimeSymbol {
   uint64_t offset;
 };
 
-// A frame to verify: at depth 0; where that does not reproduce at depth 1, then 2, if there are such fields, then from
-// its entry state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces,
-// the outcome without rewinding stands. First sealed; where that does not reproduce, and did not find
-// something that may be there, the same again unsealed. With `start.from_entry`: from its entry state alone.
-//
-// Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer
-// before the call (FrameResult::held).
-struct Request {
-  uint32_t frame;  // index in Header::frames
-  uint32_t again;
-  Start start;  // of `again`
-  uint32_t held;
-  uint32_t reserved;
-};
-
 struct Header {
   uint64_t magic;
   uint32_t version;
@@ -243,8 +228,8 @@ struct Header {
   Text test_library;
   double seconds_per_frame;
   uint64_t memory_limit;
-  int32_t results_fd;  // kVerify
-  uint32_t workers;    // kVerify: replays at a time
+  int32_t queue_fd;  // kVerify: of the Queue
+  uint32_t workers;  // kVerify: replays at a time
   uint32_t reserved;
   uint32_t attempt;  // how many collisions came before
 
@@ -258,28 +243,42 @@ struct Header {
   Array input_names;
   Array frames;
   Array runtime_symbols;
-  Array requests;
   Array text;
 };
 
-// What the subject writes for the tool that verifies; shared memory.
-struct FrameResult {
-  uint32_t done;
+enum SlotState : uint32_t {
+  kIdle = 0,    // the tool's
+  kPosted = 1,  // to be replayed
+  kTaken = 2,   // a worker's
+  kDone = 3,    // replayed
+  kLost = 4,    // its worker was killed
+};
+
+// One replay: what the tool asks for, and what became of it.
+struct Slot {
+  uint32_t state;  // SlotState
+  uint32_t frame;  // index in Header::frames
+  Start start;
+  uint32_t hold;  // wait for a tracer before the call
+  int32_t worker;
   Verdict verdict;
-  Start start;     // whose outcome this is
-  uint32_t tried;  // 0: the frame was not replayed
-  int32_t held;    // process that waits before its call, with Request::held
-  uint32_t go;     // its futex: the call may begin; set by the tool
+  uint32_t missed;  // sealed, it looked for a file that may be there when it is not sealed
+  int32_t held;     // with `hold`: the process that waits
+  uint32_t go;      // its futex: the call may begin; set by the tool
   double seconds;
   char text[1000];
 };
 
-struct SharedResults {
-  uint32_t taken;    // requests that a worker has begun
-  uint32_t done;     // requests finished
+// Memory that tool and subject share. The tool fills slots and posts them; workers of the subject take them, replay,
+// and hand them back; the tool may then fill them again. Both sides sleep on a counter that the other one moves.
+struct Queue {
   uint32_t started;  // the subject reached the replay at all
+  uint32_t posted;   // futex: grows when a slot is posted, and at the end
+  uint32_t events;   // futex: grows when a worker has something for the tool
+  uint32_t closed;   // no more slots will be posted
+  uint32_t count;    // of slots
   char problem[1000];
-  FrameResult results[];
+  Slot slots[];
 };
 
 }  // namespace recrash::plan

@@ -219,9 +219,8 @@ Result<PlanFile> PlanBuilder::Build() {
   header_.test_library = AddText(options_.test_library);
   header_.seconds_per_frame = options_.seconds_per_frame;
   header_.memory_limit = options_.memory_limit;
-  header_.results_fd = options_.results_fd;
+  header_.queue_fd = options_.queue_fd;
   header_.workers = options_.workers;
-  requests_ = options_.requests;
   AddModules();
   AddMappings();
   AddEntryMappings();

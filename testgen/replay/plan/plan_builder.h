@@ -21,8 +21,7 @@ struct PlanOptions {
   uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
   double seconds_per_frame = 10;
   uint64_t memory_limit = 4ull << 30;
-  std::vector<plan::Request> requests;  // of plan::kVerify
-  int results_fd = -1;
+  int queue_fd = -1;     // of plan::kVerify
   uint32_t workers = 1;  // of plan::kVerify: replays at a time
 };
 

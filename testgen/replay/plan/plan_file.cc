@@ -30,20 +30,6 @@ void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
   WriteAt(descriptor_, &all, sizeof all, offsetof(plan::Header, flags));
 }
 
-Status PlanFile::ChangeRequests(const std::vector<plan::Request>& requests) const {
-  plan::Array table{};
-  if (pread(descriptor_, &table, sizeof table, offsetof(plan::Header, requests)) != sizeof table ||
-      requests.size() > table.count) {
-    return Error{Errc::kRefused, "the plan has no room for " + std::to_string(requests.size()) + " requests"};
-  }
-  table.count = requests.size();
-  if (WriteAt(descriptor_, requests.data(), requests.size() * sizeof(plan::Request), table.offset) &&
-      WriteAt(descriptor_, &table, sizeof table, offsetof(plan::Header, requests))) {
-    return Ok{};
-  }
-  return Error{Errc::kRefused, std::string("cannot write the plan: ") + strerror(errno)};
-}
-
 bool WriteAt(int descriptor, const void* bytes, uint64_t size, uint64_t offset) {
   const auto* at = static_cast<const uint8_t*>(bytes);
   while (size > 0) {

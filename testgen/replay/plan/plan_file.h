@@ -21,8 +21,6 @@ class PlanFile {
   int descriptor() const { return descriptor_; }
   void SetAttempt(uint32_t attempt) const;
   void ChangeFlags(uint32_t set, uint32_t clear) const;
-  // In the place of those that it was made with, which were as many or more.
-  Status ChangeRequests(const std::vector<plan::Request>& requests) const;
 
  private:
   int descriptor_ = -1;

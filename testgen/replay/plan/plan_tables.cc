@@ -60,7 +60,6 @@ Result<PlanFile> PlanTables::Write() {
   const plan::Array streams = Reserve(streams_);
   const plan::Array symbols = Reserve(symbols_);
   header_.runtime_symbols = Reserve(runtime_symbols_);
-  header_.requests = Reserve(requests_);
   const plan::Array blob = Reserve(blob_);
   header_.text = Reserve(std::vector<char>(texts_.begin(), texts_.end()));
   for (plan::Frame& frame : frames_) {
@@ -105,8 +104,7 @@ Result<PlanFile> PlanTables::Write() {
       WriteTable(descriptor, frames_, header_.frames) && WriteTable(descriptor, words_, words) &&
       WriteTable(descriptor, fields_, fields) && WriteTable(descriptor, streams_, streams) &&
       WriteTable(descriptor, symbols_, symbols) && WriteTable(descriptor, runtime_symbols_, header_.runtime_symbols) &&
-      WriteTable(descriptor, requests_, header_.requests) && WriteTable(descriptor, blob_, blob) &&
-      WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
+      WriteTable(descriptor, blob_, blob) && WriteAt(descriptor, texts_.data(), texts_.size(), header_.text.offset);
   for (const Content& content : contents_) {
     written = written && WriteAt(descriptor, content.bytes.data(), content.bytes.size(), runs_[content.place].offset);
   }

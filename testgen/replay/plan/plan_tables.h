@@ -50,7 +50,6 @@ class PlanTables {
   std::vector<plan::Stream> streams_;
   std::vector<plan::Symbol> symbols_;
   std::vector<plan::RuntimeSymbol> runtime_symbols_;
-  std::vector<plan::Request> requests_;
 
  private:
   template <typename T>
