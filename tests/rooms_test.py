@@ -73,7 +73,7 @@ KNOWN_WITHOUT_README = {
     "integrations", "testgen", "testgen/replay/guest", "testgen/replay/host", "testgen/replay/plan", "testgen/symbols/dwarf",
     "testgen/symbols/files", "testgen/symbols/stack", "testgen/symbols/text", "testgen/symbols/values"}
 MOST_LINES = 60
-KNOWN_LONG = {"PlanTables::Write", "WriteReport"}
+KNOWN_LONG = {"WriteReport"}
 FLAT_TABLES = {"OneByteShape", "ExpressionMachine::Step"}
 
 SOURCES = {".h", ".cc", ".c"}

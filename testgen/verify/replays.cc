@@ -125,15 +125,13 @@ class Dispatch {
 }  // namespace
 
 SharedQueue::SharedQueue(size_t slots) : slots_(slots), size_(sizeof(plan::Queue) + slots * sizeof(plan::Slot)) {
-  descriptor_ = MoveHigh(memfd_create("recrash-queue", 0));
-  if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) return;
-  void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
+  file_ = MakeInheritedFile("recrash-queue", size_);
+  void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapped != MAP_FAILED) shared_ = static_cast<plan::Queue*>(mapped);
 }
 
 SharedQueue::~SharedQueue() {
   if (shared_) munmap(shared_, size_);
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
 void SharedQueue::Clear() {

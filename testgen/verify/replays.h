@@ -32,7 +32,7 @@ class SharedQueue {
   SharedQueue& operator=(const SharedQueue&) = delete;
   ~SharedQueue();
 
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.get(); }
   plan::Queue* get() const { return shared_; }
   plan::Slot& slot(size_t i) const { return shared_->slots[i]; }
   void Clear();
@@ -44,7 +44,7 @@ class SharedQueue {
  private:
   size_t slots_;
   size_t size_;
-  int descriptor_ = -1;
+  Fd file_;
   plan::Queue* shared_ = nullptr;
 };
 

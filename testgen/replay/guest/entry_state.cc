@@ -15,7 +15,7 @@ namespace {
 uint64_t PageEnd(uint64_t address) { return (address + plan::kPageSize - 1) & ~(plan::kPageSize - 1); }
 
 void Put(uint64_t to, const plan::Run& run, uint64_t offset, uint64_t size) {
-  Copy(to, Number(world.bytes + run.offset + offset), size);
+  Copy(to, ContentOf(run) + offset, size);
   TranslateRange(to, size);
 }
 

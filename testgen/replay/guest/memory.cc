@@ -47,11 +47,11 @@ bool PlaceRun(const plan::Run& run) {
   if (run.size >= kSmallestMapped) {
     void* wanted = Pointer<void>(run.address);
     if (mmap(wanted, run.size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, world.plan_fd,
-             static_cast<off_t>(run.offset)) != wanted) {
+             static_cast<off_t>(world.plan->contents + run.offset)) != wanted) {
       return false;
     }
   } else {
-    Copy(run.address, Number(world.bytes + run.offset), run.size);
+    Copy(run.address, ContentOf(run), run.size);
   }
   TranslateRange(run.address, run.size);
   return true;
@@ -122,7 +122,7 @@ void FillGhosts() {
       if (!recorded.Contains(run.address)) continue;
       const uint64_t live = run.address - recorded.start + module.ghost;
       const uint64_t fits = run.address + run.size <= recorded.end ? run.size : recorded.end - run.address;
-      Copy(live, Number(world.bytes + run.offset), fits);
+      Copy(live, ContentOf(run), fits);
       TranslateRange(live, fits);
     }
   });

@@ -21,8 +21,7 @@ struct Observed {
   uint64_t own_pc;  // live; innermost in the program or in the module of the failing place; 0 when there was none
   uint64_t sp;
   int32_t status;  // kExited: exit status; kKilled: signal
-  uint32_t stolen_locks;
-  bool searched;    // own_pc has been looked for
+  uint32_t reserved;
   bool terminated;  // by std::terminate, not by an abort of its own
   bool rewinding;   // a stream was being rewound: the function has not been called
   bool missed;      // sealed, and it looked for something that may be there when it is not

@@ -128,7 +128,7 @@ void PrepareModuleRuns() {
     const uint64_t live = run.address - module->recorded_range.start + module->live.start;
     // The first and the last page decide: a run is cut from one mapping, all of which could be written.
     if (!IsWritable(*module, live) || !IsWritable(*module, live + run.size - 1)) continue;
-    const uint64_t from = Number(world.bytes + run.offset);
+    const uint64_t from = ContentOf(run);
     TranslateRange(from, run.size);
     runs[run_count++] = {module->recorded, live, from, run.size};
   }
@@ -334,7 +334,7 @@ void AwaitTracer(plan::Slot* slot) {
 bool ReadRecorded(uint64_t address, void* out, uint64_t size) {
   for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
     if (address < run.address || address + size > run.address + run.size) continue;
-    Copy(Number(out), Number(world.bytes + run.offset + (address - run.address)), size);
+    Copy(Number(out), ContentOf(run) + (address - run.address), size);
     return true;
   }
   return false;

@@ -38,6 +38,11 @@ Table<T> TableOf(const plan::Array& array) {
   return {reinterpret_cast<T*>(world.bytes + array.offset), array.count};
 }
 
+// Address of a run's bytes in the plan.
+inline uint64_t ContentOf(const plan::Run& run) {
+  return reinterpret_cast<uint64_t>(world.bytes + world.plan->contents + run.offset);
+}
+
 // Says why there is no replay (to the verifying tool, or on stderr) and ends the subject.
 [[noreturn]] void Problem(const char* format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -47,7 +47,6 @@ Result<int> Launch(const Report& report, const LaunchOptions& options) {
   SayWhichInputsAreNotAsRecorded(report);
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
-  plan_options.program = subject->program.path;
   plan_options.test_library = options.test_library;
   plan_options.report_path = options.report_path;
   plan_options.seconds_per_frame = options.seconds_per_frame;

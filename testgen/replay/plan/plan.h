@@ -85,7 +85,7 @@ struct Mapping {
 struct Run {
   uint64_t address;
   uint64_t size;
-  uint64_t offset;  // in the plan
+  uint64_t offset;  // from Header::contents
   int32_t module;   // index of the module whose data this is, or -1
   uint32_t reserved;
 };
@@ -244,6 +244,7 @@ struct Header {
   Array frames;
   Array runtime_symbols;
   Array text;
+  uint64_t contents;  // where the contents of runs begin, page-aligned
 };
 
 enum SlotState : uint32_t {

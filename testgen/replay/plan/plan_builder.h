@@ -15,7 +15,6 @@
 namespace recrash {
 
 struct PlanOptions {
-  std::string program;
   std::string test_library;
   std::string report_path;  // for messages
   uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
