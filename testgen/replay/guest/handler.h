@@ -7,7 +7,7 @@
 namespace recrash::replay {
 
 // `leave` is called when the outcome is known: ends the child, or goes back into the call in process.
-void InstallHandlers(Observed* observed, void (*leave)());
+void InstallHandlers(void (*leave)());
 
 // RECRASH_REPORT was reached.
 void NoteReported(const char* reason);

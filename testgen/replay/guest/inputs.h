@@ -9,6 +9,22 @@
 
 namespace recrash::replay {
 
+constexpr size_t kLongestPath = 4096;
+
+// Memory of our own: what malloc gave is the dead process's once it is back.
+struct Content {
+  int descriptor;  // -1: not held
+  char path[32];
+};
+
+struct Inputs {
+  Content contents[plan::kMostInputs];
+  char folder[kLongestPath];  // of the run
+  bool folder_is_ours;        // and empty
+  bool folder_left;
+  bool sealed;
+};
+
 // Puts the contents of held inputs into anonymous files; once, in a process of its own making still.
 void PrepareInputs();
 

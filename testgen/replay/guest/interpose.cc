@@ -19,15 +19,6 @@
 namespace recrash::replay {
 namespace {
 
-int (*real_sigaction)(int, const struct sigaction*, struct sigaction*);
-sighandler_t (*real_signal)(int, sighandler_t);
-int (*real_mutex_lock)(pthread_mutex_t*);
-int (*real_mutex_trylock)(pthread_mutex_t*);
-int (*real_mutex_timedlock)(pthread_mutex_t*, const timespec*);
-int (*real_rwlock_rdlock)(pthread_rwlock_t*);
-int (*real_rwlock_wrlock)(pthread_rwlock_t*);
-void (*real_exit)(int);
-
 template <typename T>
 void Find(T* function, const char* name) {
   if (!*function) *function = reinterpret_cast<T>(dlsym(RTLD_NEXT, name));
@@ -66,18 +57,18 @@ void Steal(pthread_rwlock_t* lock) {
 }  // namespace
 
 void FindInterposed() {
-  Find(&real_sigaction, "sigaction");
-  Find(&real_signal, "signal");
-  Find(&real_mutex_lock, "pthread_mutex_lock");
-  Find(&real_mutex_trylock, "pthread_mutex_trylock");
-  Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
-  Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
-  Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
-  Find(&real_exit, "exit");
+  Find(&world.real.sigaction, "sigaction");
+  Find(&world.real.signal, "signal");
+  Find(&world.real.mutex_lock, "pthread_mutex_lock");
+  Find(&world.real.mutex_trylock, "pthread_mutex_trylock");
+  Find(&world.real.mutex_timedlock, "pthread_mutex_timedlock");
+  Find(&world.real.rwlock_rdlock, "pthread_rwlock_rdlock");
+  Find(&world.real.rwlock_wrlock, "pthread_rwlock_wrlock");
+  Find(&world.real.exit, "exit");
   FindInterposedFiles();
 }
 
-void InstallRealAction(int signal, const struct sigaction* action) { real_sigaction(signal, action, nullptr); }
+void InstallRealAction(int signal, const struct sigaction* action) { world.real.sigaction(signal, action, nullptr); }
 
 }  // namespace recrash::replay
 
@@ -88,51 +79,51 @@ RECRASH_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
     if (old) *old = {};
     return 0;
   }
-  Find(&real_sigaction, "sigaction");
-  return real_sigaction(signal, action, old);
+  Find(&world.real.sigaction, "sigaction");
+  return world.real.sigaction(signal, action, old);
 }
 
 RECRASH_EXPORT sighandler_t signal(int number, sighandler_t handler) {
   if (world.restored && IsFailureSignal(number)) return SIG_DFL;
-  Find(&real_signal, "signal");
-  return real_signal(number, handler);
+  Find(&world.real.signal, "signal");
+  return world.real.signal(number, handler);
 }
 
 RECRASH_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  Find(&real_mutex_lock, "pthread_mutex_lock");
+  Find(&world.real.mutex_lock, "pthread_mutex_lock");
   Steal(mutex);
-  return real_mutex_lock(mutex);
+  return world.real.mutex_lock(mutex);
 }
 
 RECRASH_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  Find(&real_mutex_trylock, "pthread_mutex_trylock");
+  Find(&world.real.mutex_trylock, "pthread_mutex_trylock");
   Steal(mutex);
-  return real_mutex_trylock(mutex);
+  return world.real.mutex_trylock(mutex);
 }
 
 RECRASH_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
-  Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
+  Find(&world.real.mutex_timedlock, "pthread_mutex_timedlock");
   Steal(mutex);
-  return real_mutex_timedlock(mutex, until);
+  return world.real.mutex_timedlock(mutex, until);
 }
 
 RECRASH_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
+  Find(&world.real.rwlock_rdlock, "pthread_rwlock_rdlock");
   Steal(lock);
-  return real_rwlock_rdlock(lock);
+  return world.real.rwlock_rdlock(lock);
 }
 
 RECRASH_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
-  Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
+  Find(&world.real.rwlock_wrlock, "pthread_rwlock_wrlock");
   Steal(lock);
-  return real_rwlock_wrlock(lock);
+  return world.real.rwlock_wrlock(lock);
 }
 
 // In a child an exit is seen by the parent. In place it must not end the debugged process.
 RECRASH_EXPORT __attribute__((noreturn)) void exit(int status) {
   if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
-  Find(&real_exit, "exit");
-  real_exit(status);
+  Find(&world.real.exit, "exit");
+  world.real.exit(status);
   __builtin_unreachable();
 }
 

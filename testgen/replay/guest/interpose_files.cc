@@ -38,24 +38,6 @@ T* Find(T** function, const char* name) {
   return *function;
 }
 
-int (*real_openat)(int, const char*, int, ...);
-FILE* (*real_fopen)(const char*, const char*);
-FILE* (*real_freopen)(const char*, const char*, FILE*);
-FILE* (*real_fdopen)(int, const char*);
-int (*real_faccessat)(int, const char*, int, int);
-char* (*real_realpath)(const char*, char*);
-DIR* (*real_opendir)(const char*);
-void* (*real_dlopen)(const char*, int);
-int (*real_system)(const char*);
-FILE* (*real_popen)(const char*, const char*);
-int (*real_execve)(const char*, char* const*, char* const*);
-int (*real_execv)(const char*, char* const*);
-int (*real_execvp)(const char*, char* const*);
-using Spawn = int(pid_t*, const char*, const posix_spawn_file_actions_t*, const posix_spawnattr_t*, char* const*,
-                  char* const*);
-Spawn* real_posix_spawn;
-Spawn* real_posix_spawnp;
-
 // As a system call's result comes out of the C library.
 int Result(long result) {
   if (result >= 0) return static_cast<int>(result);
@@ -69,9 +51,9 @@ int Open(int folder, const char* path, int flags, mode_t mode) {
   const bool only_writes = (flags & O_ACCMODE) == O_WRONLY;
   const Place place = FindPlace(folder, path, only_writes);
   if (place.where == Where::kHeld && !only_writes) return Result(OpenHeld(place.input, flags));
-  Find(&real_openat, "openat");
-  if (world.restored && (flags & kWrites)) return real_openat(AT_FDCWD, kNull, flags & ~kMakes);
-  return real_openat(folder, PathOf(place, path), flags, mode);
+  Find(&world.real.openat, "openat");
+  if (world.restored && (flags & kWrites)) return world.real.openat(AT_FDCWD, kNull, flags & ~kMakes);
+  return world.real.openat(folder, PathOf(place, path), flags, mode);
 }
 
 // Of fopen: what open would be given.
@@ -83,22 +65,22 @@ int FlagsOf(const char* mode) {
 }
 
 FILE* OpenFile(const char* path, const char* mode) {
-  Find(&real_fopen, "fopen");
-  if (!world.restored) return real_fopen(path, mode);
+  Find(&world.real.fopen, "fopen");
+  if (!world.restored) return world.real.fopen(path, mode);
   const int flags = FlagsOf(mode);
   const Place place = FindPlace(AT_FDCWD, path, (flags & O_ACCMODE) == O_WRONLY);
   if (place.where == Where::kHeld && (flags & O_ACCMODE) == O_RDWR) {
     const int copy = Result(OpenHeld(place.input, flags));
-    return copy < 0 ? nullptr : Find(&real_fdopen, "fdopen")(copy, mode);
+    return copy < 0 ? nullptr : Find(&world.real.fdopen, "fdopen")(copy, mode);
   }
-  return real_fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
+  return world.real.fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
 }
 
 FILE* ReopenFile(const char* path, const char* mode, FILE* stream) {
-  Find(&real_freopen, "freopen");
-  if (!world.restored || !path) return real_freopen(path, mode, stream);
+  Find(&world.real.freopen, "freopen");
+  if (!world.restored || !path) return world.real.freopen(path, mode, stream);
   const Place place = FindPlace(AT_FDCWD, path);
-  return real_freopen(FlagsOf(mode) & kWrites ? kNull : PathOf(place, path), mode, stream);
+  return world.real.freopen(FlagsOf(mode) & kWrites ? kNull : PathOf(place, path), mode, stream);
 }
 
 // A content's path is a link itself.
@@ -114,13 +96,13 @@ int Stat(int folder, const char* path, struct stat* status, int flags) {
 
 int Access(int folder, const char* path, int mode, int flags) {
   const Place place = FindPlace(folder, path);
-  return Find(&real_faccessat, "faccessat")(folder, PathOf(place, path), mode, FlagsFor(place, flags));
+  return Find(&world.real.faccessat, "faccessat")(folder, PathOf(place, path), mode, FlagsFor(place, flags));
 }
 
 char* RealPath(const char* path, char* out) {
   const Place place = FindPlace(AT_FDCWD, path);
-  Find(&real_realpath, "realpath");
-  if (place.where != Where::kHeld) return real_realpath(PathOf(place, path), out);
+  Find(&world.real.realpath, "realpath");
+  if (place.where != Where::kHeld) return world.real.realpath(PathOf(place, path), out);
   if (!out) return strdup(RecordedPath(place.input));
   CopyText(out, PATH_MAX, RecordedPath(place.input));
   return out;
@@ -134,21 +116,21 @@ void NoteUnseen() {
 }  // namespace
 
 void FindInterposedFiles() {
-  Find(&real_openat, "openat");
-  Find(&real_fopen, "fopen");
-  Find(&real_freopen, "freopen");
-  Find(&real_fdopen, "fdopen");
-  Find(&real_faccessat, "faccessat");
-  Find(&real_realpath, "realpath");
-  Find(&real_opendir, "opendir");
-  Find(&real_dlopen, "dlopen");
-  Find(&real_system, "system");
-  Find(&real_popen, "popen");
-  Find(&real_execve, "execve");
-  Find(&real_execv, "execv");
-  Find(&real_execvp, "execvp");
-  Find(&real_posix_spawn, "posix_spawn");
-  Find(&real_posix_spawnp, "posix_spawnp");
+  Find(&world.real.openat, "openat");
+  Find(&world.real.fopen, "fopen");
+  Find(&world.real.freopen, "freopen");
+  Find(&world.real.fdopen, "fdopen");
+  Find(&world.real.faccessat, "faccessat");
+  Find(&world.real.realpath, "realpath");
+  Find(&world.real.opendir, "opendir");
+  Find(&world.real.dlopen, "dlopen");
+  Find(&world.real.system, "system");
+  Find(&world.real.popen, "popen");
+  Find(&world.real.execve, "execve");
+  Find(&world.real.execv, "execv");
+  Find(&world.real.execvp, "execvp");
+  Find(&world.real.posix_spawn, "posix_spawn");
+  Find(&world.real.posix_spawnp, "posix_spawnp");
 }
 
 }  // namespace recrash::replay
@@ -280,47 +262,47 @@ RECRASH_EXPORT DIR* opendir(const char* path) {
   const char* folder = FolderFor(path);
   FindPlace(AT_FDCWD, path);
   if (folder) NoteUnseen();
-  return Find(&real_opendir, "opendir")(folder ? folder : path);
+  return Find(&world.real.opendir, "opendir")(folder ? folder : path);
 }
 
 // ---- What may look for files where nobody sees it ------------------------------------------------------------------
 
 RECRASH_EXPORT void* dlopen(const char* path, int flags) {
-  Find(&real_dlopen, "dlopen");
+  Find(&world.real.dlopen, "dlopen");
   if (path && strchr(path, '/')) FindPlace(AT_FDCWD, path);
   if (path && world.restored && AnyLate()) {
-    if (void* handle = real_dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) InitialiseLate(handle);
+    if (void* handle = world.real.dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) InitialiseLate(handle);
   }
   // The loader looks up who calls: a return address of ours would change where it searches.
-  [[clang::musttail]] return real_dlopen(path, flags);
+  [[clang::musttail]] return world.real.dlopen(path, flags);
 }
 RECRASH_EXPORT int system(const char* command) {
   NoteUnseen();
-  return Find(&real_system, "system")(command);
+  return Find(&world.real.system, "system")(command);
 }
 RECRASH_EXPORT FILE* popen(const char* command, const char* mode) {
   NoteUnseen();
-  return Find(&real_popen, "popen")(command, mode);
+  return Find(&world.real.popen, "popen")(command, mode);
 }
 RECRASH_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
   NoteUnseen();
-  return Find(&real_execve, "execve")(path, arguments, environment);
+  return Find(&world.real.execve, "execve")(path, arguments, environment);
 }
 RECRASH_EXPORT int execv(const char* path, char* const* arguments) {
   NoteUnseen();
-  return Find(&real_execv, "execv")(path, arguments);
+  return Find(&world.real.execv, "execv")(path, arguments);
 }
 RECRASH_EXPORT int execvp(const char* path, char* const* arguments) {
   NoteUnseen();
-  return Find(&real_execvp, "execvp")(path, arguments);
+  return Find(&world.real.execvp, "execvp")(path, arguments);
 }
 RECRASH_EXPORT int posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   NoteUnseen();
-  return Find(&real_posix_spawn, "posix_spawn")(process, path, actions, attributes, arguments, environment);
+  return Find(&world.real.posix_spawn, "posix_spawn")(process, path, actions, attributes, arguments, environment);
 }
 RECRASH_EXPORT int posix_spawnp(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   NoteUnseen();
-  return Find(&real_posix_spawnp, "posix_spawnp")(process, path, actions, attributes, arguments, environment);
+  return Find(&world.real.posix_spawnp, "posix_spawnp")(process, path, actions, attributes, arguments, environment);
 }

@@ -6,7 +6,14 @@
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_KEEPER_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_KEEPER_H_
 
+#include <sys/types.h>
+
 namespace recrash::replay {
+
+struct Keeper {
+  char folder[4096];  // empty: none yet
+  pid_t process;      // 0: none
+};
 
 // The folder for those of the runs, made at the first call. Workers share that of the process that they are copied
 // from.

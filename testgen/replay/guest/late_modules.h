@@ -8,6 +8,15 @@
 
 namespace recrash::replay {
 
+constexpr int kMostLate = 64;
+
+struct LateModules {
+  const LiveModule* waiting[kMostLate];
+  int count;
+  char name[1];  // with which their initialisers are called
+  char* arguments[2];
+};
+
 // Was `module` loaded only after the entry of `state`? Not where there is no state (null).
 bool IsLate(const plan::EntryState* state, const plan::Module* module);
 

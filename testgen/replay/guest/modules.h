@@ -17,7 +17,7 @@ struct Range {
 
 struct LiveModule {
   const plan::Module* recorded = nullptr;
-  const char* path = "";
+  const char* path = nullptr;  // "": the program
   Range live;
   Range recorded_range;
   Range got_plt;  // live; empty when the module is bound at start and the table read-only
@@ -35,6 +35,16 @@ struct LiveModule {
   uint64_t ghost = 0;  // where the recorded image of a rebuilt module is mapped
   bool rebuilt() const { return recorded && (recorded->flags & plan::kOtherBuild); }
   bool moved() const { return live.start != recorded_range.start; }
+};
+
+constexpr int kMostModules = 512;
+
+struct Modules {
+  LiveModule all[kMostModules];
+  int count;
+  uint64_t lowest;  // of all recorded ranges that moved
+  uint64_t highest;
+  uint64_t pointer_guard;
 };
 
 // Loads what the dead process had loaded at run time, so that its modules are there.

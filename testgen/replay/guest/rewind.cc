@@ -3,6 +3,7 @@
 #include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/world.h"
 
 namespace recrash::replay {
 namespace {
@@ -16,42 +17,37 @@ constexpr uint64_t kStackDistance = 4096;
 // virtual base of a std::istream is its std::ios.
 constexpr uint64_t kVirtualBaseSlot = 24;
 
-using Clear = void (*)(uint64_t ios, int state);                       // std::ios::clear
-using SeekFrom = void* (*)(uint64_t stream, long offset, int origin);  // std::istream::seekg
-using RewindFile = void (*)(uint64_t file);
 constexpr int kGoodBit = 0;
 constexpr int kFromBeginning = 0;  // std::ios::beg
-
-Clear clear;
-SeekFrom seek_from;
-RewindFile rewind_file;
 
 // The end-of-file mark first: a stream in a failed state does not seek.
 void RewindIstream(const StreamPlace* stream) {
   const uint64_t vtable = *Pointer<uint64_t>(stream->address);
-  clear(stream->address + *Pointer<uint64_t>(vtable - kVirtualBaseSlot), kGoodBit);
-  seek_from(stream->address, 0, kFromBeginning);
+  world.streams.clear(stream->address + *Pointer<uint64_t>(vtable - kVirtualBaseSlot), kGoodBit);
+  world.streams.seek_from(stream->address, 0, kFromBeginning);
 }
 
 void Rewind(const StreamPlace* stream) {
   if (stream->kind == kIstream) {
     RewindIstream(stream);
   } else {
-    rewind_file(stream->address);
+    world.streams.rewind_file(stream->address);
   }
 }
 
 }  // namespace
 
 void FindStreamFunctions() {
-  clear = reinterpret_cast<Clear>(FindInRuntime("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate"));
-  seek_from = reinterpret_cast<SeekFrom>(FindInRuntime("_ZNSi5seekgElSt12_Ios_Seekdir"));
-  rewind_file = reinterpret_cast<RewindFile>(FindInRuntime("rewind"));
+  world.streams.clear = reinterpret_cast<decltype(StreamFunctions::clear)>(
+      FindInRuntime("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate"));
+  world.streams.seek_from =
+      reinterpret_cast<decltype(StreamFunctions::seek_from)>(FindInRuntime("_ZNSi5seekgElSt12_Ios_Seekdir"));
+  world.streams.rewind_file = reinterpret_cast<decltype(StreamFunctions::rewind_file)>(FindInRuntime("rewind"));
 }
 
 bool CanRewind(uint32_t kind) {
-  if (kind == kIstream) return clear && seek_from;
-  return kind == kFile && rewind_file;
+  if (kind == kIstream) return world.streams.clear && world.streams.seek_from;
+  return kind == kFile && world.streams.rewind_file;
 }
 
 // By recrash_call, since the stream may be anything: a handler leaves it in process, and an exception (a stream may be

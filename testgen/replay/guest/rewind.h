@@ -13,6 +13,13 @@ namespace recrash::replay {
 
 constexpr int kMostStreams = 8;
 
+// Of the subject's runtime; null where it has them not.
+struct StreamFunctions {
+  void (*clear)(uint64_t ios, int state);                        // std::ios::clear
+  void* (*seek_from)(uint64_t stream, long offset, int origin);  // std::istream::seekg
+  void (*rewind_file)(uint64_t file);
+};
+
 struct StreamPlace {
   uint64_t address;  // of the std::istream or FILE itself
   uint32_t kind;     // StreamKind of report.h

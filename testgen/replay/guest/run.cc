@@ -28,20 +28,16 @@
 namespace recrash::replay {
 namespace {
 
-Observed* all_observed;  // shared with children; one for each worker
-Observed* observed;      // this worker's
-PreparedCall prepared;
-
 Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
 void PutWord(const plan::Word& word, uint64_t entry_sp) {
   const auto location = static_cast<abi::Location>(word.location);
   if (location <= abi::Location::kR10) {
-    memcpy(&prepared.state.integer[word.location], word.bytes, 8);
+    memcpy(&world.run.call.state.integer[word.location], word.bytes, 8);
   } else if (word.location >= 16 && word.location < 24) {
-    memcpy(prepared.state.vector[word.location - 16], word.bytes, 16);
-  } else if (location == abi::Location::kStack && prepared.stack_count < 64) {
-    PreparedCall::StackWord& slot = prepared.stack[prepared.stack_count++];
+    memcpy(world.run.call.state.vector[word.location - 16], word.bytes, 16);
+  } else if (location == abi::Location::kStack && world.run.call.stack_count < 64) {
+    PreparedCall::StackWord& slot = world.run.call.stack[world.run.call.stack_count++];
     slot.address = entry_sp + 8 + word.stack_offset;
     // An argument slot has eight bytes; its upper ones are the extension of a narrow integer.
     slot.size = word.size < 8 ? 8 : word.size;
@@ -68,10 +64,11 @@ bool FindPointer(const plan::Frame& frame, uint32_t parameter, uint64_t* address
 
 bool AddStream(const plan::Frame& frame, uint32_t parameter) {
   for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
-    if (stream.parameter != parameter || !CanRewind(stream.kind) || prepared.stream_count == kMostStreams) continue;
+    if (stream.parameter != parameter || !CanRewind(stream.kind) || world.run.call.stream_count == kMostStreams)
+      continue;
     uint64_t address = 0;
     if (!FindPointer(frame, parameter, &address)) continue;
-    prepared.streams[prepared.stream_count++] = {address + stream.offset, stream.kind};
+    world.run.call.streams[world.run.call.stream_count++] = {address + stream.offset, stream.kind};
     return true;
   }
   return false;
@@ -86,19 +83,19 @@ uint32_t AddStreams(const plan::Frame& frame, uint64_t parameters) {
 }
 
 void Prepare(const plan::Frame& frame, const Start& start) {
-  prepared = PreparedCall{};
-  ReadControlWords(&prepared.state);
+  world.run.call = PreparedCall{};
+  ReadControlWords(&world.run.call.state);
   if (world.plan->mxcsr) {
-    prepared.state.mxcsr = world.plan->mxcsr & 0xffc0;  // without the sticky flags
-    prepared.state.fcw = static_cast<uint16_t>(world.plan->fcw);
+    world.run.call.state.mxcsr = world.plan->mxcsr & 0xffc0;  // without the sticky flags
+    world.run.call.state.fcw = static_cast<uint16_t>(world.plan->fcw);
   }
   for (const plan::Word& word : WordsOf(frame)) PutWord(word, frame.entry_sp);
-  prepared.state.sp = frame.entry_sp + 8;
-  prepared.state.function = EntryOf(frame);
-  if (start.from_entry) prepared.entry_state = EntryStateOf(frame);
+  world.run.call.state.sp = frame.entry_sp + 8;
+  world.run.call.state.function = EntryOf(frame);
+  if (start.from_entry) world.run.call.entry_state = EntryStateOf(frame);
   if (start.depth > 0) {
-    prepared.fields = TableOf<plan::Patch>(frame.fields).first;
-    prepared.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
+    world.run.call.fields = TableOf<plan::Patch>(frame.fields).first;
+    world.run.call.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
   }
 }
 
@@ -113,12 +110,12 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   DieWith(parent);
   EnterFolder();
   SetLimits();
-  InstallHandlers(observed, EndChild);
+  InstallHandlers(EndChild);
   SealMappings();
-  ReopenFiles(FilesOf(prepared));
+  ReopenFiles(FilesOf(world.run.call));
   EnterSandbox();
-  RestoreAndCall(prepared);
-  observed->ending = Ending::kReturned;
+  RestoreAndCall(world.run.call);
+  world.run.observed->ending = Ending::kReturned;
   EndChild();
   ExitNow(0);
 }
@@ -155,7 +152,7 @@ void RunInChild() {
   const long child = Raw(SYS_clone, SIGCHLD);
   if (child == 0) RunChild(parent);
   if (child < 0) {
-    observed->ending = Ending::kNone;
+    world.run.observed->ending = Ending::kNone;
     return;
   }
   const bool ended = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
@@ -164,15 +161,15 @@ void RunInChild() {
   while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
   }
   kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
-  if (observed->ending != Ending::kNone) return;
+  if (world.run.observed->ending != Ending::kNone) return;
   if (!ended) {
-    observed->ending = Ending::kTimedOut;
+    world.run.observed->ending = Ending::kTimedOut;
   } else if (WIFEXITED(status)) {
-    observed->ending = Ending::kExited;
-    observed->status = WEXITSTATUS(status);
+    world.run.observed->ending = Ending::kExited;
+    world.run.observed->status = WEXITSTATUS(status);
   } else {
-    observed->ending = Ending::kKilled;
-    observed->status = WTERMSIG(status);
+    world.run.observed->ending = Ending::kKilled;
+    world.run.observed->status = WTERMSIG(status);
   }
 }
 
@@ -184,16 +181,16 @@ void RunInPlace() {
   fflush(nullptr);
   const int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   EnterFolder();
-  InstallHandlers(observed, LeaveCall);
-  ReopenFiles(FilesOf(prepared));
+  InstallHandlers(LeaveCall);
+  ReopenFiles(FilesOf(world.run.call));
   SaveLive();
-  RestoreAndCall(prepared);
-  if (observed->ending == Ending::kNone) observed->ending = Ending::kReturned;
+  RestoreAndCall(world.run.call);
+  if (world.run.observed->ending == Ending::kNone) world.run.observed->ending = Ending::kReturned;
   PutLiveBack();
-  if (prepared.entry_state) TakeEntryStateAway(*prepared.entry_state);
+  if (world.run.call.entry_state) TakeEntryStateAway(*world.run.call.entry_state);
   RefreshMemory();
   if (directory >= 0) {
-    if (fchdir(directory) != 0) observed->status = errno;
+    if (fchdir(directory) != 0) world.run.observed->status = errno;
     close(directory);
   }
 }
@@ -213,9 +210,9 @@ const plan::Frame* FindFrame(uint32_t index) {
 }
 
 void PrepareFrames() {
-  all_observed = observed = static_cast<Observed*>(
-      mmap(nullptr, kMostWorkers * sizeof *observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  if (observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
+  world.run.all_observed = world.run.observed = static_cast<Observed*>(mmap(
+      nullptr, kMostWorkers * sizeof *world.run.observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  if (world.run.observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
   world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
     for (plan::Word& word : WordsOf(frame)) {
@@ -234,9 +231,9 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
-  *observed = Observed{};
+  *world.run.observed = Observed{};
   Prepare(frame, start);
-  prepared.held = held;
+  world.run.call.held = held;
   if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
     snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
     return Verdict::kCannotReplay;
@@ -248,11 +245,11 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
     RunInChild();
   }
   RemoveFolder();
-  return Judge(*observed, text, size);
+  return Judge(*world.run.observed, text, size);
 }
 
-bool HasMissed() { return observed->missed; }
+bool HasMissed() { return world.run.observed->missed; }
 
-void UseObserved(uint32_t worker) { observed = all_observed + worker; }
+void UseObserved(uint32_t worker) { world.run.observed = world.run.all_observed + worker; }
 
 }  // namespace recrash::replay

@@ -6,11 +6,19 @@
 #include <stdint.h>
 
 #include "recrash/replay.h"
+#include "testgen/replay/guest/observed.h"
+#include "testgen/replay/guest/restore.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 
 constexpr uint32_t kMostWorkers = 64;
+
+struct Run {
+  Observed* all_observed;  // shared with children; one for each worker
+  Observed* observed;      // this worker's
+  PreparedCall call;       // of the replay that is run
+};
 
 const plan::Frame* FindFrame(uint32_t index);
 

@@ -4,10 +4,37 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <unwind.h>
 
+#include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
 
 namespace recrash::replay {
+
+// Itanium C++ ABI: what __cxa_get_globals gives.
+struct ExceptionGlobals {
+  uint64_t caught;  // __cxa_exception*
+  uint32_t uncaught_count;
+};
+
+constexpr int kMostToolRanges = 1024;
+
+// Null where the subject does not have it.
+struct Runtime {
+  ExceptionGlobals* (*get_globals)();
+  void* (*current_type)();
+  _Unwind_Reason_Code (*backtrace)(_Unwind_Reason_Code (*)(_Unwind_Context*, void*), void*);
+  _Unwind_Ptr (*get_ip)(_Unwind_Context*);
+  void* (*enclosing_function)(void*);
+  const void* terminate;
+  char* (*demangle)(const char*, char*, size_t*, int*);
+  const void* exception_type_info;
+  const char* volatile* abort_message_slot;  // glibc's __abort_msg; points at { unsigned size; char text[] }
+  const LiveModule* program;
+  const LiveModule* place_module;      // in which the failing place lies
+  Range tool_ranges[kMostToolRanges];  // the agent's code in the program: no place of a failure
+  int tool_range_count;
+};
 
 // Before memory is restored: needs dlsym.
 void FindRuntime();
@@ -27,8 +54,6 @@ void ReadException(Observed* observed);
 uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated);
 
 void DemangleType(const char* mangled, char* out, size_t size);
-
-extern const char* volatile* abort_message_slot;  // glibc's __abort_msg; points at { unsigned size; char text[] }
 
 }  // namespace recrash::replay
 

@@ -74,12 +74,9 @@ void Reopen(const plan::OpenFile& file) {
 
 // ---- Filter ------------------------------------------------------------------------------------------------------
 
-constexpr int kMostInstructions = 256;
-sock_filter filter[kMostInstructions];
-int filter_size;
-
 void Emit(uint16_t code, uint32_t k, uint8_t jump_true = 0, uint8_t jump_false = 0) {
-  if (filter_size < kMostInstructions) filter[filter_size++] = {code, jump_true, jump_false, k};
+  if (world.filter.size < kMostInstructions)
+    world.filter.instructions[world.filter.size++] = {code, jump_true, jump_false, k};
 }
 
 constexpr uint32_t kNumber = offsetof(seccomp_data, nr);
@@ -126,7 +123,7 @@ void OnlyLocalSockets() {
 }
 
 void BuildFilter() {
-  filter_size = 0;
+  world.filter.size = 0;
   Load(offsetof(seccomp_data, arch));
   Emit(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
   Return(Fail(ENOSYS));
@@ -210,7 +207,7 @@ void ReopenFiles(const plan::Array& files) {
 void EnterSandbox() {
   if (!Has(plan::kSandbox)) return;
   BuildFilter();
-  const sock_fprog program{static_cast<unsigned short>(filter_size), filter};
+  const sock_fprog program{static_cast<unsigned short>(world.filter.size), world.filter.instructions};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   // Where the kernel has no filters the limits and the descriptors are what there is.
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
