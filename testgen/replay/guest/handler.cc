@@ -1,7 +1,5 @@
 // On an alternate stack of its own, nestable, with nothing but raw system calls and, where it must, the subject's C++
 // runtime: the process around it is the dead one's.
-#include "testgen/replay/guest/handler.h"
-
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -9,6 +7,7 @@
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"

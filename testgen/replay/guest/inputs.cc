@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/keeper.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/plan/recorded_path.h"

@@ -1,5 +1,3 @@
-#include "testgen/replay/guest/interface.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -42,7 +42,6 @@ struct RealFunctions {
 
 // Resolves the real ones; before memory is restored.
 void FindInterposed();
-void FindInterposedFiles();
 
 // sigaction of the C library, past our own.
 void InstallRealAction(int signal, const struct sigaction* action);

@@ -34,6 +34,28 @@ struct Observed {
 // The recorded failure in the recorded place, or what instead; `text` gets one line.
 Verdict Judge(const Observed& observed, char* text, size_t size);
 
+// ---- Signal handlers of a replay: they write down what happened and end the child ----
+
+// `leave` is called when the outcome is known: ends the child, or goes back into the call in process.
+void InstallHandlers(void (*leave)());
+
+// RECRASH_REPORT was reached.
+void NoteReported(const char* reason);
+
+// The program ends itself, in place.
+[[noreturn]] void NoteExit(int status);
+
+bool IsFailureSignal(int signal);
+
+// From here on (or no longer) an ending is one of rewinding a stream.
+void NoteRewinding(bool rewinding);
+
+// A sealed replay did not find something that may be there otherwise.
+void NoteMissed();
+
+// In process a handler comes back: has the replay ended?
+bool HasEnded();
+
 }  // namespace recrash::replay
 
 #endif  // RECRASH_TESTGEN_REPLAY_GUEST_OBSERVED_H_

@@ -1,5 +1,3 @@
-#include "testgen/replay/guest/queue.h"
-
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>

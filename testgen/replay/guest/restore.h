@@ -7,7 +7,7 @@
 
 #include "testgen/replay/guest/call.h"
 #include "testgen/replay/guest/modules.h"
-#include "testgen/replay/guest/rewind.h"
+#include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {

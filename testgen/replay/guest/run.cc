@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include "shadowstack/abi.h"
-#include "testgen/replay/guest/entry_state.h"
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"

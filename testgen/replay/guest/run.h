@@ -38,6 +38,12 @@ void DieWith(long parent);
 // The replay that was run last looked, sealed, for a file that may be there when it is not sealed.
 bool HasMissed();
 
+// Replays what the tool posts, several frames at a time, until it closes the queue.
+void WorkOffQueue();
+
+// Loads the plan's test library and runs its tests; gives their exit status.
+int RunTestLibrary(int argc, char** argv);
+
 }  // namespace recrash::replay
 
 #endif  // RECRASH_TESTGEN_REPLAY_GUEST_RUN_H_

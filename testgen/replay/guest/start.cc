@@ -11,17 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
-#include "testgen/replay/guest/interface.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
-#include "testgen/replay/guest/queue.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/restore.h"
-#include "testgen/replay/guest/rewind.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"

@@ -12,7 +12,6 @@
 #include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/restore.h"
-#include "testgen/replay/guest/rewind.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
