@@ -122,6 +122,17 @@ void OnlyLocalSockets() {
   Load(kNumber);
 }
 
+// Calls that change files or other processes, and that a replay is refused.
+// clang-format off
+constexpr long kChanges[] = {
+    SYS_unlink, SYS_unlinkat, SYS_rmdir, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat,
+    SYS_link, SYS_linkat, SYS_symlink, SYS_symlinkat, SYS_chmod, SYS_fchmodat, SYS_chown, SYS_lchown,
+    SYS_fchownat, SYS_truncate, SYS_mknod, SYS_mknodat, SYS_setxattr, SYS_mount, SYS_umount2, SYS_reboot,
+    SYS_fchmod, SYS_fchown, SYS_utimensat, SYS_utimes, SYS_utime, SYS_connect, SYS_ptrace,
+    SYS_pidfd_send_signal, SYS_process_vm_writev, SYS_shmctl, SYS_msgctl, SYS_semctl,
+};
+// clang-format on
+
 void BuildFilter() {
   world.filter.size = 0;
   Load(offsetof(seccomp_data, arch));
@@ -134,43 +145,7 @@ void BuildFilter() {
   Return(SECCOMP_RET_TRAP);
   Deny(SYS_openat2, ENOSYS);
   Deny(SYS_io_uring_setup, ENOSYS);
-  const long changes[] = {SYS_unlink,
-                          SYS_unlinkat,
-                          SYS_rmdir,
-                          SYS_rename,
-                          SYS_renameat,
-                          SYS_renameat2,
-                          SYS_mkdir,
-                          SYS_mkdirat,
-                          SYS_link,
-                          SYS_linkat,
-                          SYS_symlink,
-                          SYS_symlinkat,
-                          SYS_chmod,
-                          SYS_fchmodat,
-                          SYS_chown,
-                          SYS_lchown,
-                          SYS_fchownat,
-                          SYS_truncate,
-                          SYS_mknod,
-                          SYS_mknodat,
-                          SYS_setxattr,
-                          SYS_mount,
-                          SYS_umount2,
-                          SYS_reboot,
-                          SYS_fchmod,
-                          SYS_fchown,
-                          SYS_utimensat,
-                          SYS_utimes,
-                          SYS_utime,
-                          SYS_connect,
-                          SYS_ptrace,
-                          SYS_pidfd_send_signal,
-                          SYS_process_vm_writev,
-                          SYS_shmctl,
-                          SYS_msgctl,
-                          SYS_semctl};
-  for (const long number : changes) Deny(number, EACCES);
+  for (const long number : kChanges) Deny(number, EACCES);
   const auto self = static_cast<uint32_t>(getpid());
   OnlyOwnProcess(SYS_kill, self);
   OnlyOwnProcess(SYS_tgkill, self);

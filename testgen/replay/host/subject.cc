@@ -121,6 +121,34 @@ Status CheckLibraries(const Report& report) {
   return Ok{};
 }
 
+// A program into which something can be preloaded.
+Result<ProgramFile> ReadSubject(const std::string& program) {
+  char resolved[PATH_MAX];
+  struct stat status;
+  if (!realpath(program.c_str(), resolved) || stat(resolved, &status) != 0) {
+    return Error{Errc::kMissing, "the program " + program + " is not there: " + strerror(errno) +
+                                     "\n  name a build of it by --program PATH or RECRASH_PROGRAM"};
+  }
+  if (status.st_mode & (S_ISUID | S_ISGID)) {
+    return Error{Errc::kRefused, std::string(resolved) +
+                                     ": set-user-id programs cannot be replayed, since nothing can be "
+                                     "preloaded into them\n  give a copy without that bit"};
+  }
+  Result<ProgramFile> elf = ReadProgramFile(resolved, true);
+  if (!elf) return elf.error();
+  if (elf->interpreter.empty()) {
+    return Error{Errc::kRefused, std::string(resolved) +
+                                     ": a statically linked program cannot be replayed, since nothing "
+                                     "can be preloaded into it\n  link it dynamically (without "
+                                     "-static and -static-pie)"};
+  }
+  if (!BaseName(elf->interpreter).starts_with("ld-linux-x86-64.so")) {
+    return Error{Errc::kRefused, std::string(resolved) + ": needs the loader " + elf->interpreter +
+                                     ", replays need glibc's ld-linux-x86-64.so.2"};
+  }
+  return elf;
+}
+
 std::string Join(const std::vector<std::string>& parts, char separator) {
   std::string joined;
   for (const std::string& part : parts) {
@@ -223,46 +251,20 @@ Result<std::string> FindSupportFile(const std::string& name, const std::string& 
 }
 
 Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library) {
-  char resolved[PATH_MAX];
-  struct stat status;
-  if (!realpath(program.c_str(), resolved) || stat(resolved, &status) != 0) {
-    return Error{Errc::kMissing, "the program " + program + " is not there: " + strerror(errno) +
-                                     "\n  name a build of it by --program PATH or RECRASH_PROGRAM"};
-  }
-  if (status.st_mode & (S_ISUID | S_ISGID)) {
-    return Error{Errc::kRefused, std::string(resolved) +
-                                     ": set-user-id programs cannot be replayed, since nothing can be "
-                                     "preloaded into them\n  give a copy without that bit"};
-  }
-  Result<ProgramFile> elf = ReadProgramFile(resolved, true);
+  Result<ProgramFile> elf = ReadSubject(program);
   if (!elf) return elf.error();
-  if (elf->interpreter.empty()) {
-    return Error{Errc::kRefused, std::string(resolved) +
-                                     ": a statically linked program cannot be replayed, since nothing "
-                                     "can be preloaded into it\n  link it dynamically (without "
-                                     "-static and -static-pie)"};
-  }
-  if (!BaseName(elf->interpreter).starts_with("ld-linux-x86-64.so")) {
-    return Error{Errc::kRefused, std::string(resolved) + ": needs the loader " + elf->interpreter +
-                                     ", replays need glibc's ld-linux-x86-64.so.2"};
-  }
   if (!report.replay || report.replay->frames.empty()) {
     return Error{Errc::kMissing, "the report has no frames to replay\n  run recrash generate on it first"};
   }
-  const Status libraries = CheckLibraries(report);
-  if (!libraries) return libraries.error();
+  if (const Status libraries = CheckLibraries(report); !libraries) return libraries.error();
   Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, *elf);
   if (!rebuilt) return rebuilt.error();
+  Result<std::string> library = replay_library.empty() ? FindSupportFile("librecrash_replay.so") : replay_library;
+  if (!library) return library.error();
   Subject subject;
   subject.program = std::move(*elf);
   subject.rebuilt_libraries = std::move(*rebuilt);
-  if (replay_library.empty()) {
-    Result<std::string> found = FindSupportFile("librecrash_replay.so");
-    if (!found) return found.error();
-    subject.replay_library = *found;
-  } else {
-    subject.replay_library = replay_library;
-  }
+  subject.replay_library = std::move(*library);
   subject.preload = RecordedPreload(report);
   return subject;
 }
