@@ -53,8 +53,8 @@ class Replays {
   // Of at most `frames` frames in one Run.
   static Result<Replays> Prepare(const Report& report, const VerifyOptions& options, size_t frames);
 
-  // From what a frame, the i-th of those of the Run, is replayed next. `last` is its replay before, null at first.
-  // Nothing: no more.
+  // Returns from what the i-th frame of a Run is replayed next, or nothing when it is done. `last` is the replay of the
+  // frame before, null at first.
   using Next = std::function<std::optional<Start>(size_t i, const Try* last)>;
 
   // Replays `frames`, given as positions in the report's. `next` is asked in their order, for a frame's first Start

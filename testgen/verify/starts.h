@@ -51,13 +51,13 @@ struct Try {
 // The Start to try next, given all tries of the frame so far, oldest first; none when its verdict stands.
 std::optional<Start> NextStart(const Choices& choices, std::span<const Try> tries);
 
-// The try whose verdict is the frame's: the last, but rewinding that did not reproduce says nothing.
+// The try whose verdict is the frame's: the last one. A rewound try counts only if it reproduced.
 // REQUIRES: there is a try.
 const Try& Standing(std::span<const Try> tries);
 
-// Functions of which so many frames ran out of time that the others are not tried. In a deep recursion that runs for
-// ever once its state has moved on, each frame would take all of its time, half an hour together; the first three tell
-// as much.
+// Functions with so many frames that ran out of time that their other frames are not tried. A deep recursion may run
+// for ever once its state has moved on. Each of its frames would then take all of its time, half an hour together;
+// three of them tell as much.
 class SlowFunctions {
  public:
   static constexpr int kMostTimedOut = 3;

@@ -32,8 +32,8 @@ bool IsHeld(int input);
 
 // ---- One run -----------------------------------------------------------------------------------------------------
 
-// Before the run, in the parent: chooses the folder. Sealed, or where the recorded one is gone, it is one of
-// ours, in which nothing lies but links to the held inputs that lay in the recorded one.
+// Chooses the run's folder; in the parent, before the run. A sealed run, and a run whose recorded folder is gone, gets
+// an empty folder of ours, with links to the held inputs that lay in the recorded one.
 void PrepareFolder(bool sealed);
 void RemoveFolder();
 bool IsSealed();

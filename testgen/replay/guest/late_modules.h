@@ -1,5 +1,7 @@
-// Modules that the dead process loaded only after a frame's entry. Here they are loaded before any replay, so in one
-// from that entry they keep the data with which they came, and are initialised when the program opens them.
+// Modules that the dead process loaded only after a frame's entry.
+//
+// The subject loads them before any replay. In a replay from that entry they keep their first data, and are initialised
+// when the program opens them.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 

@@ -1,4 +1,4 @@
-// The modules of the subject beside those of the dead process, and the translation of words from one to the other.
+// Pairs the subject's modules with the recorded ones, and translates recorded words into live ones.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_MODULES_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_MODULES_H_
 
@@ -79,7 +79,7 @@ uint64_t ToRecorded(uint64_t live_address);
 // The dead process's fs:0x30, with which glibc mixes the code addresses that it keeps.
 void SetPointerGuard(uint64_t guard);
 
-// Calls `visit` for each module of which the subject has another build than the dead process.
+// Calls `visit` for each module that was rebuilt since the crash.
 template <typename Visitor>
 void ForEachRebuilt(Visitor visit) {
   for (LiveModule& module : AllModules()) {

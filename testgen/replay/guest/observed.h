@@ -47,7 +47,7 @@ void NoteReported(const char* reason);
 
 bool IsFailureSignal(int signal);
 
-// From here on (or no longer) an ending is one of rewinding a stream.
+// While it is true, an ending is one of rewinding a stream, not of the call.
 void NoteRewinding(bool rewinding);
 
 // A sealed replay did not find something that may be there otherwise.

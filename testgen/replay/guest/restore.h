@@ -53,7 +53,7 @@ struct Restore {
   TlsCopy tls_copies[kMostTlsModules];
   int tls_copy_count;
   bool tls_moved;
-  // Memory of the program's agent that a replay leaves as it is in this process.
+  // Memory of the program's agent, which a replay does not restore.
   Range kept_ranges[kMostKeptRanges];
   int kept_range_count;
   // Pages that the agent keeps read-only in a program that runs: the call must find them so, or it would run over a
@@ -86,11 +86,11 @@ struct PreparedCall {
   plan::Slot* held;  // null: the call begins at once
 };
 
-// Recorded memory takes the place of ours, the function is called. Comes back when the function returns, into a
-// process in which nothing but raw system calls works.
+// Puts recorded memory in the place of ours and calls the function. Returns when the function returns; nothing but raw
+// system calls works then.
 void RestoreAndCall(const PreparedCall& call);
 
-// What a replay in this very process changes is put aside, and put back: tests go on after it.
+// For a replay in place: saves the memory that it will change, and puts it back, since tests go on after it.
 void SaveLive();
 void PutLiveBack();
 

@@ -22,7 +22,7 @@ struct Run {
 
 const plan::Frame* FindFrame(uint32_t index);
 
-// Translates the frames' argument words; once.
+// Translates the argument words of all frames. Call it once.
 void PrepareFrames();
 
 // Replays the frame once; `text` gets one line on what happened. With `held` the replay says there that it waits for a

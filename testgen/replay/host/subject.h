@@ -23,8 +23,8 @@ struct Subject {
   std::string argv0;
 };
 
-// Checks that the program is one that can be replayed, and that the libraries are those of the report, but for the
-// program's own: of these it says which are other builds.
+// Checks that the program can be replayed and that the system's libraries are the recorded ones; finds the program's
+// own libraries that were rebuilt since the crash.
 Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library);
 
 // Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and

@@ -68,7 +68,7 @@ enum class MappingKind : uint32_t {
   kMemory = 1,    // private writable: zero pages with runs in them
   kReserved = 2,  // no access
   kFile = 3,      // contents of a file
-  kEntry = 4,     // was there at a frame's entry, not at the crash: no access but in replays of that entry state
+  kEntry = 4,     // mapped at a frame's entry, not at the crash: accessible in replays of that entry state alone
 };
 
 struct Mapping {
@@ -95,17 +95,17 @@ struct Range {
   uint64_t end;
 };
 
-// What was other at a frame's entry than at the crash.
+// What differed at a frame's entry from the crash.
 struct EntryState {
   uint64_t brk_end;
   Array mappings;      // of Range, inside mappings of kEntry
   Array runs;          // of Run, each inside one module or one mapping
-  Array files;         // of OpenFile; take the place of Header::files
+  Array files;         // of OpenFile; instead of Header::files
   Array late;          // of uint32_t, indexes of modules that were loaded later
-  uint64_t is_copies;  // of some of it; the rest is as at the crash
+  uint64_t is_copies;  // copies of what arguments reached; the rest is as at the crash
 };
 
-// Bytes that are written over recorded memory when it is back, of any size and alignment.
+// Bytes that are written over restored memory; of any size and alignment.
 struct Patch {
   uint64_t address;
   uint64_t size;

@@ -24,8 +24,8 @@ struct PlanOptions {
   uint32_t workers = 1;  // of plan::kVerify: replays at a time
 };
 
-// `program` is the file that will run, `libraries` are those of its own that are other builds; they decide which
-// symbols have to translate. report.replay must be there.
+// `program` is the file that will run, `libraries` its own libraries that were rebuilt since the crash; they decide
+// which symbols have to translate. report.replay must be there.
 Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
                            const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
 

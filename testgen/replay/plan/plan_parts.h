@@ -1,4 +1,4 @@
-// Inside plan_builder: the class whose parts are plan_builder.cc, plan_memory.cc and plan_frames.cc.
+// The class behind BuildPlan; plan_builder.cc, plan_memory.cc and plan_frames.cc have its functions.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
 
