@@ -259,6 +259,12 @@ void Visit(Archive& ar, Since<T>& field) {
 }
 template <typename Archive, typename T>
 void Visit(Archive&, Elsewhere<T>&) {}
+template <typename Archive, typename T>
+void Visit(Archive& ar, Rewound<T>& rewound) {
+  bool all = rewound.frame.start.rewind != 0;
+  ar & all;
+  if constexpr (Archive::is_loading::value) rewound.frame.start.rewind = all ? rewound.frame.StreamBits() : 0;
+}
 
 constexpr size_t kFxsaveSize = 512;
 constexpr size_t kSha256Digits = 64;

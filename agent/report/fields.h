@@ -32,6 +32,14 @@ struct Elsewhere {
 template <typename T>
 Elsewhere(T&) -> Elsewhere<T>;
 
+// Start::rewind of a frame: in the archive one byte says whether all of its streams are rewound.
+template <typename T>
+struct Rewound {
+  T& frame;
+};
+template <typename T>
+Rewound(T&) -> Rewound<T>;
+
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
 
@@ -114,10 +122,10 @@ void Fields(Is<ReplayStream> auto& record, auto&& visit) {
   visit(parameter, kind, offset);
 }
 void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
-  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, rewound,
-         entry_state, self_contained] = record;
-  visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, rewound, entry_state,
-        self_contained);
+  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start] = record;
+  [[maybe_unused]] auto& [depth, from_entry, sealed, rewind] = start;
+  visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, Rewound{record},
+        from_entry, sealed);
 }
 void Fields(Is<Symbol> auto& record, auto&& visit) {
   auto& [offset, size, is_function, name] = record;

@@ -67,6 +67,13 @@ std::optional<uint64_t> Report::ReadWord(TargetAddress address) const {
   return word;
 }
 
+uint64_t ReplayFrame::StreamBits() const {
+  uint64_t bits = 0;
+  for (const ReplayStream& stream : streams)
+    if (stream.parameter <= kLastRewound) bits |= uint64_t{1} << stream.parameter;
+  return bits;
+}
+
 const EntryState* ReplayData::FindEntryState(uint32_t frame) const {
   const auto found = std::ranges::find(entry_states, frame, &EntryState::frame);
   return found == entry_states.end() ? nullptr : &*found;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "recrash/replay.h"
 #include "shadowstack/abi.h"
 
 namespace recrash {
@@ -252,11 +253,10 @@ struct ReplayFrame {
   std::vector<ReplayWord> words;
   std::vector<ReplayField> fields;
   std::vector<ReplayStream> streams;
-  uint8_t depth = 0;         // that reproduced; set by verification
-  bool rewound = false;      // it took the streams rewound to reproduce; set by verification
-  bool entry_state = false;  // it took its entry state to reproduce; set by verification
-  // It reproduced in an empty folder, with no inputs but those that the report holds; set by verification.
-  bool self_contained = false;
+  Start start;  // from which it reproduced; set by verification
+
+  // Of Start::rewind: all streams.
+  uint64_t StreamBits() const;
 };
 
 struct Symbol {

@@ -71,10 +71,7 @@ ReplayData SomeReplay() {
   frame.words = {word, {.location = abi::Location::kRdi, .size = 8, .source = ValueSource::kRecord}};
   frame.fields = {{{0x602000}, {9, 8, 7}, 2}};
   frame.streams = {{.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 4, .offset = 16}};
-  frame.depth = 1;
-  frame.rewound = true;
-  frame.entry_state = true;
-  frame.self_contained = true;
+  frame.start = {.depth = 1, .from_entry = true, .sealed = true, .rewind = frame.StreamBits()};
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
@@ -111,6 +108,8 @@ class Dumper {
     } else if constexpr (requires { value.begin(); }) {
       text_ << "list of " << value.size() << '\n';
       for (const auto& element : value) *this << element;
+    } else if constexpr (requires { value.frame.start; }) {
+      *this << value.frame.start.rewind;
     } else if constexpr (requires { value.field; }) {
       *this << value.field;
     } else {

@@ -3,6 +3,7 @@
 //
 //   TEST(CrashTest, Frame0_FormatName) {
 //     recrash::Frame frame(0);
+//     frame.Sealed();                        // no files but those in the report
 //     auto self = frame.Load<Greeter*>(1);   // this: Greeter {greeting_ = "hello"}
 //     const char* name = nullptr;            // name
 //     RECRASH_EXPECT_FIXED(frame.Call(self, name));
@@ -24,32 +25,10 @@
 #include <ostream>
 #include <string>
 #include <type_traits>
-#include <vector>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 
 namespace recrash {
-
-// The C interface of librecrash_replay.so, which is in the process already when the test library is loaded.
-struct ReplayInterface {
-  uint32_t version;  // 1
-  // Number by which the report knows the frame (Frame::index of the tools); false when the report has no such frame.
-  bool (*has_frame)(uint32_t frame);
-  // Entry-time bytes of parameter `number` (from 1) of a frame; false when they are not known.
-  bool (*load)(uint32_t frame, uint32_t number, void* out, size_t size);
-  // Overrides parameter `number` for the next call. An integer may come as eight bytes, extended by its sign: the
-  // callee takes as many as it wants.
-  bool (*store)(uint32_t frame, uint32_t number, const void* bytes, size_t size);
-  // Restores, calls, reports. Returns a recrash::Verdict; `text` gets one line on what happened.
-  uint32_t (*call)(uint32_t frame, uint32_t depth, char* text, size_t text_size);
-  const char* (*failure_text)();              // "SIGSEGV in FormatName at greeter.cc:41"
-  bool expect_failure;                        // --expect=fail: the recorded failure must happen
-  const char* (*frame_name)(uint32_t frame);  // "Greeter::Greet(char const*)"
-  const char* (*report_path)();               // "" when it is not known
-  // The stream that parameter `number` points to stands at its beginning in the next call of the frame; false when the
-  // report knows of no stream there.
-  bool (*rewind)(uint32_t frame, uint32_t number);
-};
 
 // Any pointer whose type the test does not need to name.
 struct Address {
@@ -168,16 +147,40 @@ class Frame {
     }
   }
 
-  // 0 (default): memory as at the crash. 1: what the record holds of the arguments' fields is put back as on entry.
+  // The call starts from memory as at the crash, unless one of these says otherwise.
+
+  // 1: what the record holds of the arguments' fields is put back as on entry; 2: and of what such fields point to.
   Frame& Depth(uint32_t depth) {
-    depth_ = depth;
+    start_.depth = static_cast<uint8_t>(depth);
+    return *this;
+  }
+
+  // Memory, heap and open files are as they were at the frame's entry, which the report has.
+  Frame& FromEntry() {
+    start_.from_entry = true;
+    return *this;
+  }
+
+  // The call runs in an empty folder and finds no input files but those that the report holds.
+  Frame& Sealed() {
+    says_seal_ = start_.sealed = true;
+    return *this;
+  }
+
+  // The call runs where the dead process stood, with the files that are there now.
+  Frame& Unsealed() {
+    says_seal_ = true;
     return *this;
   }
 
   // The stream that parameter `number` points to (a std::istream or what derives from it, a FILE) is put back to its
   // beginning before the call. At the crash it had been read; that it began there on entry is an assumption.
   Frame& Rewind(uint32_t number) {
-    rewound_.push_back(number);
+    if (number <= kLastRewound) {
+      start_.rewind |= uint64_t{1} << number;
+    } else if (problem_.empty()) {
+      problem_ = "parameter " + std::to_string(number) + " is no stream that can be rewound";
+    }
     return *this;
   }
 
@@ -198,18 +201,25 @@ class Frame {
   Outcome Call(Arguments... arguments) {
     uint32_t number = 0;
     (Store(++number, arguments), ...);
-    for (const uint32_t stream : rewound_) {
-      if (problem_.empty() && !internal::replay->rewind(index_, stream)) {
-        problem_ = "parameter " + std::to_string(stream) + " is no stream that can be rewound";
-      }
-    }
     if (!problem_.empty()) return {Verdict::kCannotReplay, problem_, index_};
+    const Start start = WholeStart();
     char text[2048] = "";
-    const auto verdict = static_cast<Verdict>(internal::replay->call(index_, depth_, text, sizeof text));
+    const auto verdict = static_cast<Verdict>(internal::replay->call(index_, &start, text, sizeof text));
     return {verdict, text, index_};
   }
 
  private:
+  // A test that says neither Sealed nor Unsealed comes from an older recrash, which left that and FromEntry to the
+  // report.
+  Start WholeStart() const {
+    if (says_seal_) return start_;
+    Start start = start_;
+    const Start verified = internal::replay->verified_start(index_);
+    start.sealed = verified.sealed;
+    start.from_entry = start.from_entry || verified.from_entry;
+    return start;
+  }
+
   template <typename T>
   void Store(uint32_t number, const T& argument) {
     if (problem_.empty() && !internal::StoreArgument(index_, number, argument)) {
@@ -219,8 +229,8 @@ class Frame {
   }
 
   uint32_t index_;
-  uint32_t depth_ = 0;
-  std::vector<uint32_t> rewound_;
+  Start start_;
+  bool says_seal_ = false;
   std::string problem_;
 };
 
@@ -229,9 +239,21 @@ class Frame {
 // Fails when the recorded failure happened again, and says what, where, and how to look at it.
 #define RECRASH_EXPECT_FIXED(...) EXPECT_PRED_FORMAT1(::recrash::internal::IsFixed, (__VA_ARGS__))
 
+// The version that the tests were built for; the replay library asks before it runs them.
+extern "C" __attribute__((weak, visibility("default"))) uint32_t recrash_test_version() {
+  return recrash::kReplayVersion;
+}
+
 // What the replay library runs. Weak, so that several test files can be linked into one library.
 extern "C" __attribute__((weak, visibility("default"))) int recrash_test_main(int argc, char** argv,
                                                                               const recrash::ReplayInterface* replay) {
+  if (replay->version != recrash::kReplayVersion) {
+    std::fprintf(stderr,
+                 "recrash: error: these tests need version %u of recrash's replay library, found version %u\n"
+                 "  build the tests with the <recrash/test.h> of the recrash that runs them\n",
+                 recrash::kReplayVersion, replay->version);
+    return 2;
+  }
   recrash::internal::replay = replay;
   recrash::internal::expect_failure = replay->expect_failure;
   if (!recrash::internal::TakeExpectation(&argc, argv)) return 2;

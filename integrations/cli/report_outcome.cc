@@ -49,10 +49,10 @@ std::string EntryStateText(const FrameVerdict& verdict) {
 
 // How the entry state was come by that a frame started from.
 nlohmann::ordered_json EntryStateJson(const FrameVerdict& verdict) {
-  nlohmann::ordered_json json = {{"entry_state", verdict.entry_state}};
+  nlohmann::ordered_json json = {{"entry_state", verdict.start.from_entry}};
   json["entry_state_source"] = nullptr;
   json["derived_from"] = nullptr;
-  if (verdict.entry_state) json["entry_state_source"] = verdict.derived_from ? "derived" : "recorded";
+  if (verdict.start.from_entry) json["entry_state_source"] = verdict.derived_from ? "derived" : "recorded";
   if (verdict.derived_from) json["derived_from"] = *verdict.derived_from;
   return json;
 }
@@ -70,10 +70,10 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
   std::string text = VerdictText(verdict->verdict);
   if (verdict->verdict == Verdict::kReproduced) {
     text = Coloured(Colour::kGood, text);
-    if (verdict->rewound) text += " (streams rewound)";
-    if (!verdict->self_contained) text += " (not self-contained)";
-    if (verdict->entry_state) text += EntryStateText(*verdict);
-    return verdict->depth > 0 ? text + fmt::format(" at depth {}", verdict->depth) : text;
+    if (verdict->start.rewind) text += " (streams rewound)";
+    if (!verdict->self_contained()) text += " (not self-contained)";
+    if (verdict->start.from_entry) text += EntryStateText(*verdict);
+    return verdict->start.depth > 0 ? text + fmt::format(" at depth {}", verdict->start.depth) : text;
   }
   const bool says_more = !verdict->note.empty() && verdict->note != text;
   return Coloured(Colour::kBad, text) + (says_more ? ": " + PrintableText(verdict->note) : "");
@@ -130,9 +130,9 @@ nlohmann::ordered_json ToJson(const Outcome& outcome) {
     const FrameVerdict* verdict = FindVerdict(outcome, frame.index);
     if (verdict) {
       entry.update({{"verdict", VerdictText(verdict->verdict)},
-                    {"depth", verdict->depth},
-                    {"rewound", verdict->rewound},
-                    {"self_contained", verdict->self_contained},
+                    {"depth", verdict->start.depth},
+                    {"rewound", verdict->start.rewind != 0},
+                    {"self_contained", verdict->self_contained()},
                     {"runs", verdict->runs},
                     {"seconds", verdict->seconds},
                     {"note", verdict->note}});

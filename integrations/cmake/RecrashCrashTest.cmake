@@ -51,8 +51,8 @@ function(recrash_add_crash_test)
   target_link_libraries(${library} PRIVATE "${RECRASH_LIBRARY_DIR}/librecrash_gtest.a" pthread)
   set_target_properties(${library} PROPERTIES PREFIX "lib" OUTPUT_NAME ${ARG_NAME} POSITION_INDEPENDENT_CODE ON)
 
-  # The launcher, which people, CTest and debuggers start.
-  add_executable(${ARG_NAME} "${RECRASH_PREFIX}/share/recrash/launcher_main.cc")
+  # The test executable, which people, CTest and debuggers start.
+  add_executable(${ARG_NAME} "${RECRASH_PREFIX}/share/recrash/crash_test_main.cc")
   target_compile_features(${ARG_NAME} PRIVATE cxx_std_17)
   target_compile_options(${ARG_NAME} PRIVATE ${plain})
   target_link_options(${ARG_NAME} PRIVATE ${plain})

@@ -99,15 +99,12 @@ Status OuterFrame::Run(const Round& round, bool to_its_end) {
     const Result<int> status = program.Join(process, options_.seconds + kGrace, begin);
     traced = status ? Status(Ok{}) : Status(status.error());
   };
-  plan::Request request{};
-  request.frame = static_cast<uint32_t>(position_);
-  request.from_entry = 1;
-  request.sealed = sealed_;
-  const Result<FrameVerdict> verdict = replays_->RunHeld(request, trace);
-  if (!verdict) return verdict.error();
+  const Result<Try> outcome =
+      replays_->RunHeld(static_cast<uint32_t>(position_), {.from_entry = true, .sealed = sealed_}, trace);
+  if (!outcome) return outcome.error();
   if (!traced) return Error{traced.error().code, FrameText(outer().index) + " replayed: " + traced.error().message};
-  if (!to_its_end || verdict->verdict == Verdict::kReproduced) return Ok{};
-  return Error{Errc::kRefused, FrameText(outer().index) + " replayed from its entry" + OutcomeText(verdict->verdict)};
+  if (!to_its_end || outcome->verdict == Verdict::kReproduced) return Ok{};
+  return Error{Errc::kRefused, FrameText(outer().index) + " replayed from its entry" + OutcomeText(outcome->verdict)};
 }
 
 Status OuterFrame::Count(HitCounts* counts) {
@@ -198,7 +195,7 @@ Result<Replays> PrepareReplays(const Report& report, const DeriveOptions& option
   VerifyOptions one = options.replay;
   one.seconds_per_frame = options.seconds;
   one.jobs = 1;
-  return Replays::Prepare(report, one, {plan::Request{}});
+  return Replays::Prepare(report, one, 1);
 }
 
 }  // namespace

@@ -54,9 +54,8 @@ class Compiler : public ::testing::TestWithParam<const char*> {
 
 std::string EmitAll(const Backtrace& backtrace, Report report = testing_frames::GreeterReport()) {
   EmitOptions options;
-  for (const Frame& frame : backtrace.frames) options.frames.push_back(frame.index);
-  options.depths.assign(options.frames.size(), 1);
-  options.rewound.assign(options.frames.size(), 1);
+  for (const Frame& frame : backtrace.frames)
+    options.tests.push_back({frame.index, {.depth = 1, .rewind = ~uint64_t{0}}});
   options.report_name = report.process.program;
   return EmitTests(report, backtrace, options);
 }

@@ -76,20 +76,13 @@ class TestWriter {
   TestWriter(const Report& report, const Backtrace& backtrace, const EmitOptions& options, const TypeSpeller& speller)
       : report_(report), backtrace_(backtrace), options_(options), speller_(speller) {}
 
-  // How verification got the frame to reproduce.
-  struct How {
-    uint8_t depth = 0;
-    bool rewound = false;
-    bool needs_files = false;
-    bool entry_state = false;
-  };
-  std::string Write(const Frame& frame, const How& how);
+  std::string Write(const Frame& frame, const Start& start);
 
  private:
-  std::string Header(const Frame& frame, const How& how) const;
+  std::string Header(const Frame& frame, const Start& start) const;
   std::string NeededFiles() const;
   std::string WhereFrom(const Frame& frame) const;
-  std::string Rewind(const Frame& frame) const;
+  std::string StartText(const Frame& frame, const Start& start) const;
   // Declares a variable for the parameter; returns the expression that the call gets.
   std::string Argument(const Parameter& parameter);
   std::string Pointer(const Parameter& parameter, const std::string& name);
@@ -127,7 +120,7 @@ std::string TestWriter::WhereFrom(const Frame& frame) const {
                      state->copied_depth);
 }
 
-std::string TestWriter::Header(const Frame& frame, const How& how) const {
+std::string TestWriter::Header(const Frame& frame, const Start& start) const {
   std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
   const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
   if (!file.empty()) {
@@ -138,20 +131,29 @@ std::string TestWriter::Header(const Frame& frame, const How& how) const {
   std::string out = Comment(CommentText(what + ".", 400));
   std::string why;
   for (const std::string& sentence : WhyUseful(report_, backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
-  if (how.entry_state) {
+  if (start.from_entry) {
     why += fmt::format("{}Starts from the memory of its entry{}.", why.empty() ? "" : " ", WhereFrom(frame));
   }
-  if (how.rewound) {
+  if (start.rewind) {
     why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
                        why.empty() ? "" : " ", StreamNames(frame));
   }
-  if (how.needs_files) why += fmt::format("{}Needs files as they were: {}.", why.empty() ? "" : " ", NeededFiles());
+  if (options_.verified && !start.sealed)
+    why += fmt::format("{}Needs files as they were: {}.", why.empty() ? "" : " ", NeededFiles());
   return out + (why.empty() ? "" : Comment(CommentText(why, 800)));
 }
 
-std::string TestWriter::Rewind(const Frame& frame) const {
+std::string TestWriter::StartText(const Frame& frame, const Start& start) const {
   std::string out;
+  if (start.depth > 0) {
+    out += Line(fmt::format("frame.Depth({});", start.depth),
+                "what its arguments point to is put back as it was on entry");
+  }
+  if (start.from_entry) out += Line("frame.FromEntry();", "memory and open files are as they were on entry");
+  out += start.sealed ? Line("frame.Sealed();", "finds no files but those in the report")
+                      : Line("frame.Unsealed();", "finds the files that are there now");
   for (const ReplayStream& stream : frame.streams) {
+    if (!(start.rewind >> stream.parameter & 1)) continue;
     out += Line(fmt::format("frame.Rewind({});", stream.parameter),
                 fmt::format("{} is put back to its beginning: an assumption that it was there on entry",
                             NameOf(frame, stream)));
@@ -284,9 +286,9 @@ std::string TestWriter::Call(const std::vector<std::string>& arguments) const {
   return out + line + (arguments.empty() ? "));\n" : "\n");
 }
 
-std::string TestWriter::Write(const Frame& frame, const How& how) {
+std::string TestWriter::Write(const Frame& frame, const Start& start) {
   frame_ = &frame;
-  from_entry_ = how.entry_state;
+  from_entry_ = start.from_entry;
   names_ = LocalNames(speller_.DeclaredNames());
   enums_.clear();
   body_.clear();
@@ -303,13 +305,9 @@ std::string TestWriter::Write(const Frame& frame, const How& how) {
     while (arguments.size() + 1 < parameter->number) arguments.emplace_back("recrash::AsRecorded");
     arguments.push_back(Argument(*parameter));
   }
-  std::string out = Header(frame, how);
+  std::string out = Header(frame, start);
   out += fmt::format("TEST(CrashTest, {}) {{\n  recrash::Frame frame({});\n", TestName(frame), frame.index);
-  if (how.depth > 0)
-    out +=
-        Line(fmt::format("frame.Depth({});", how.depth), "what its arguments point to is put back as it was on entry");
-  if (how.rewound) out += Rewind(frame);
-  return out + body_ + Call(arguments) + "}\n";
+  return out + StartText(frame, start) + body_ + Call(arguments) + "}\n";
 }
 
 const Frame* FindFrame(const Backtrace& backtrace, uint32_t index) {
@@ -339,8 +337,8 @@ std::string TestName(const Frame& frame) {
 
 std::string EmitTests(const Report& report, const Backtrace& backtrace, const EmitOptions& options) {
   TypeSpeller speller(options.opaque_types);
-  for (const uint32_t index : options.frames)
-    if (const Frame* frame = FindFrame(backtrace, index))
+  for (const EmittedTest& test : options.tests)
+    if (const Frame* frame = FindFrame(backtrace, test.frame))
       for (const Parameter& parameter : frame->parameters)
         if (parameter.complete) speller.Note(parameter.type);
 
@@ -349,15 +347,8 @@ std::string EmitTests(const Report& report, const Backtrace& backtrace, const Em
   if (const std::string declarations = speller.Declarations(); !declarations.empty()) out += "\n" + declarations;
 
   TestWriter writer(report, backtrace, options, speller);
-  for (size_t i = 0; i < options.frames.size(); ++i) {
-    const Frame* frame = FindFrame(backtrace, options.frames[i]);
-    if (!frame) continue;
-    const auto beside = [i](const std::vector<uint8_t>& values) { return i < values.size() ? values[i] : uint8_t{0}; };
-    out += "\n" + writer.Write(*frame, {.depth = beside(options.depths),
-                                        .rewound = beside(options.rewound) != 0,
-                                        .needs_files = beside(options.needs_files) != 0,
-                                        .entry_state = beside(options.entry_states) != 0});
-  }
+  for (const EmittedTest& test : options.tests)
+    if (const Frame* frame = FindFrame(backtrace, test.frame)) out += "\n" + writer.Write(*frame, test.start);
   return out;
 }
 

@@ -7,19 +7,22 @@
 #include <vector>
 
 #include "agent/report/report.h"
+#include "recrash/replay.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
 
+struct EmittedTest {
+  uint32_t frame = 0;  // Frame::index
+  Start start = {};
+};
+
 struct EmitOptions {
-  std::string report_name = {};            // for the head comment
-  std::vector<uint32_t> frames = {};       // Frame::index of those that get a TEST, innermost first
-  std::vector<uint8_t> depths = {};        // beside `frames`
-  std::vector<uint8_t> rewound = {};       // beside `frames`: 1 where the streams have to be rewound
-  std::vector<uint8_t> needs_files = {};   // beside `frames`: 1 where files that the report does not hold were needed
-  std::vector<uint8_t> entry_states = {};  // beside `frames`: 1 where memory has to be as at the frame's entry
-  std::vector<uint32_t> load_only = {};    // of `frames`: no string literals, every pointer comes from the report
-  bool opaque_types = false;               // no forward declarations: every class pointer is a recrash::Address
+  std::string report_name = {};          // for the head comment
+  std::vector<EmittedTest> tests = {};   // innermost first
+  bool verified = false;                 // the frames reproduced from their Starts; false: they are candidates
+  std::vector<uint32_t> load_only = {};  // frames whose tests take every pointer from the report: no string literals
+  bool opaque_types = false;             // no forward declarations: every class pointer is a recrash::Address
 };
 
 // The whole text of crash_test.cc. Nothing from the report reaches it unescaped.

@@ -22,8 +22,8 @@ using testing_frames::Scalar;
 TEST(EmitTests, OfTheGreeter) {
   EmitOptions options;
   options.report_name = "greeter-20261118-110640-4242";
-  options.frames = {0, 1};
-  options.depths = {0, 1};
+  options.verified = true;
+  options.tests = {{0, {.sealed = true}}, {1, {.depth = 1, .sealed = true}}};
   EXPECT_EQ(EmitTests(testing_frames::GreeterReport(), testing_frames::GreeterBacktrace(), options),
             R"(// SIGSEGV in FormatName at greeter.cc:41
 //
@@ -46,6 +46,7 @@ struct Greeter;
 // callers shows in their tests.
 TEST(CrashTest, Frame0_Greeter_FormatName) {
   recrash::Frame frame(0);
+  frame.Sealed();  // finds no files but those in the report
   auto* self = frame.Load<Greeter*>(1);  // Greeter {greeting_ = "hello"}
   const char* name = nullptr;
   RECRASH_EXPECT_FIXED(frame.Call(self, name));
@@ -56,6 +57,7 @@ TEST(CrashTest, Frame0_Greeter_FormatName) {
 TEST(CrashTest, Frame1_Greeter_Greet) {
   recrash::Frame frame(1);
   frame.Depth(1);  // what its arguments point to is put back as it was on entry
+  frame.Sealed();  // finds no files but those in the report
   auto* self = frame.Load<Greeter*>(1);  // Greeter {greeting_ = "hello"}
   const char* name = nullptr;
   RECRASH_EXPECT_FIXED(frame.Call(self, name));
@@ -74,14 +76,14 @@ TEST(EmitTests, OfRewoundStreams) {
   Backtrace backtrace;
   backtrace.frames.push_back(frame);
   EmitOptions options;
-  options.frames = {3};
-  options.rewound = {1};
+  options.tests = {{3, {.rewind = 1 << 1 | 1 << 2}}};
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
   EXPECT_EQ(text.substr(text.find("// Frame 3")), R"(// Frame 3: Check, greeter.cc:0.
 // The function that failed: what it was given and what it made of it are both here. Reproduces with `in` and argument 2
 // rewound: that nothing had been read before the call is an assumption.
 TEST(CrashTest, Frame3_Check) {
   recrash::Frame frame(3);
+  frame.Unsealed();  // finds the files that are there now
   frame.Rewind(1);  // `in` is put back to its beginning: an assumption that it was there on entry
   frame.Rewind(2);  // argument 2 is put back to its beginning: an assumption that it was there on entry
   auto in = frame.Load<recrash::Address>(1);  // std::istream&: std::istream at 0x7ffe1000
@@ -91,7 +93,7 @@ TEST(CrashTest, Frame3_Check) {
 }
 )");
 
-  options.rewound = {0};
+  options.tests = {{3}};
   EXPECT_THAT(EmitTests(testing_frames::GreeterReport(), backtrace, options), Not(HasSubstr("ew")));
 }
 
@@ -100,8 +102,8 @@ TEST(EmitTests, OfFramesThatNeedFiles) {
   Backtrace backtrace;
   backtrace.frames.push_back(MakeFrame(3, "Read()", {}));
   EmitOptions options;
-  options.frames = {3};
-  options.needs_files = {1};
+  options.verified = true;
+  options.tests = {{3}};
   Report report = testing_frames::GreeterReport();
   report.process.working_directory = "/home/u";
   EXPECT_THAT(EmitTests(report, backtrace, options),
@@ -112,7 +114,7 @@ TEST(EmitTests, OfFramesThatNeedFiles) {
   EXPECT_THAT(text, Not(HasSubstr("\nint x;")));
   EXPECT_THAT(text, HasSubstr("Needs files as they were:\n// `/home/u/in"));
   EXPECT_THAT(text, Not(HasSubstr("held`")));
-  options.needs_files = {0};
+  options.tests = {{3, {.sealed = true}}};
   EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("Needs")));
 }
 
@@ -121,8 +123,7 @@ TEST(EmitTests, OfAnEntryState) {
   Backtrace backtrace;
   backtrace.frames.push_back(MakeFrame(3, "Check()", {}));
   EmitOptions options;
-  options.frames = {3};
-  options.entry_states = {1};
+  options.tests = {{3, {.from_entry = true, .sealed = true}}};
   Report report = testing_frames::GreeterReport();
   const std::string text = EmitTests(report, backtrace, options);
   EXPECT_EQ(text.substr(text.find("// Frame 3")), R"(// Frame 3: Check, greeter.cc:0.
@@ -130,6 +131,8 @@ TEST(EmitTests, OfAnEntryState) {
 // entry, which was recorded.
 TEST(CrashTest, Frame3_Check) {
   recrash::Frame frame(3);
+  frame.FromEntry();  // memory and open files are as they were on entry
+  frame.Sealed();  // finds no files but those in the report
   RECRASH_EXPECT_FIXED(frame.Call());
 }
 )");
@@ -145,7 +148,7 @@ std::string BodyOf(const Frame& frame, const Report& report = testing_frames::Gr
                    EmitOptions options = {}) {
   Backtrace backtrace;
   backtrace.frames.push_back(frame);
-  options.frames = {frame.index};
+  if (options.tests.empty()) options.tests = {{frame.index, {.sealed = true}}};
   const std::string text = EmitTests(report, backtrace, options);
   const size_t begin = text.find("  recrash::Frame frame");
   return text.substr(begin, text.size() - begin - 2);
@@ -161,6 +164,7 @@ TEST(EmitTests, WritesValuesAsLiterals) {
        MakeParameter("nan", Scalar(TypeKind::kFloat, "float", 4), BytesOf(uint32_t{0x7fc00000}), "nan")});
   EXPECT_EQ(BodyOf(frame),
             R"(  recrash::Frame frame(0);
+  frame.Sealed();  // finds no files but those in the report
   const int depth = -3;
   const double ratio = 0.5;
   enum class Encoding : std::uint32_t { kAscii = 0, kUtf8 = 1 };
@@ -195,7 +199,7 @@ TEST(EmitTests, WritesShortStringsAsLiterals) {
   // Where the frame starts from its entry's memory, that of the crash may be another text; the program's own is the
   // same.
   EmitOptions entry;
-  entry.entry_states = {1};
+  entry.tests = {{0, {.from_entry = true, .sealed = true}}};
   EXPECT_THAT(BodyOf(frame, report, entry),
               HasSubstr("auto* text = frame.Load<const char*>(1);  // at the crash: \"a \\\"b\\\"\""));
   EXPECT_THAT(BodyOf(frame, read_only, entry), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
@@ -216,6 +220,7 @@ TEST(EmitTests, LeavesAsRecordedWhatHasNoLiteral) {
   const Parameter last = MakeParameter("", Scalar(TypeKind::kBool, "bool", 1), BytesOf(uint8_t{1}), "true");
   EXPECT_EQ(BodyOf(MakeFrame(0, "Run(Options, int, bool)", {by_value, unused, last})),
             R"(  recrash::Frame frame(0);
+  frame.Sealed();  // finds no files but those in the report
   // options: Options, Options {depth = 3}
   // count: not used by the function
   const bool argument3 = true;
@@ -262,7 +267,7 @@ TEST(EmitTests, KnowsTheStringOfTheStandardLibrary) {
 TEST(EmitTests, WithOpaqueTypesDeclaresNothing) {
   Backtrace backtrace = testing_frames::GreeterBacktrace();
   EmitOptions options;
-  options.frames = {0};
+  options.tests = {{0}};
   options.opaque_types = true;
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
   EXPECT_THAT(text, Not(HasSubstr("struct Greeter;")));
@@ -279,7 +284,7 @@ TEST(EmitTests, SaysWhatIsHandedOn) {
   backtrace.frames.push_back(
       MakeFrame(2, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{32}), "Node {}")}));
   EmitOptions options;
-  options.frames = {0, 1, 2};
+  options.tests = {{0}, {1}, {2}};
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
   EXPECT_THAT(text, HasSubstr("// The function that failed: what it was given and what it made of it are both here."));
   EXPECT_THAT(text, HasSubstr("// Hands `root` on to frame 0 as `n`: a fix here or there shows in this test."));
@@ -297,14 +302,14 @@ TEST(EmitTests, SaysThatHardlyAnyStackWasLeft) {
   backtrace.frames[0].entry_sp = {0x7fff00100400};
   backtrace.frames[1].entry_sp = {0x7fff00800000};
   EmitOptions options;
-  options.frames = {0};
+  options.tests = {{0}};
   constexpr char kLabel[] = "// Is called with the 1024 bytes of stack that were left: this test can only pass if";
   EXPECT_THAT(EmitTests(report, backtrace, options), HasSubstr(kLabel));
-  options.frames = {1};
+  options.tests = {{1}};
   EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("of stack that were left")));
   // As deep in the stack, but what failed was something else.
   report.failure.address = {0};
-  options.frames = {0};
+  options.tests = {{0}};
   EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("of stack that were left")));
 }
 
@@ -327,7 +332,7 @@ TEST(EmitTests, ShortensALongBacktrace) {
   for (uint32_t i = 0; i < 1000; ++i) backtrace.frames.push_back(MakeFrame(i, "Walk(Node*)", {}));
   backtrace.skipped = 5000;
   EmitOptions options;
-  options.frames = {0};
+  options.tests = {{0}};
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
   EXPECT_THAT(text, HasSubstr("//   ... 5960 more frames ...\n"));
   EXPECT_LT(std::ranges::count(text, '\n'), 70);

@@ -15,7 +15,7 @@ namespace {
 std::string NeededFilesText(const Report& report) {
   std::vector<uint32_t> needing;
   for (const ReplayFrame& frame : report.replay->frames)
-    if (!frame.self_contained) needing.push_back(frame.index);
+    if (!frame.start.sealed) needing.push_back(frame.index);
   if (needing.empty()) return "";
   std::string text = fmt::format("tests of these frames need files of this machine: {}", fmt::join(needing, ", "));
   for (const Input& input : report.inputs)
@@ -32,11 +32,7 @@ std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const
   for (const FrameVerdict& verdict : verdicts) {
     const auto found = std::ranges::find(all, verdict.index, &ReplayFrame::index);
     if (verdict.verdict != Verdict::kReproduced || verdict.runs < runs || found == all.end()) continue;
-    ReplayFrame& frame = frames.emplace_back(*found);
-    frame.depth = verdict.depth;
-    frame.rewound = verdict.rewound;
-    frame.self_contained = verdict.self_contained;
-    frame.entry_state = verdict.entry_state;
+    frames.emplace_back(*found).start = verdict.start;
   }
   return ChooseTests(frames);
 }
@@ -45,7 +41,7 @@ void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
   replay->frames = std::move(frames);
   std::erase_if(replay->entry_states, [&](const EntryState& state) {
     const auto frame = std::ranges::find(replay->frames, state.frame, &ReplayFrame::index);
-    return frame == replay->frames.end() || !frame->entry_state;
+    return frame == replay->frames.end() || !frame->start.from_entry;
   });
 }
 

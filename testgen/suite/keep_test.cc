@@ -24,7 +24,7 @@ FrameVerdict Verdict3(uint32_t frame, Verdict verdict) {
   result.index = frame;
   result.verdict = verdict;
   result.runs = 3;
-  result.self_contained = true;
+  result.start.sealed = true;
   return result;
 }
 
@@ -46,13 +46,12 @@ TEST(Keep, TakesFramesThatReproducedInAllRuns) {
 
 TEST(Keep, TakesTheStartThatReproduced) {
   FrameVerdict verdict = Verdict3(0, Verdict::kReproduced);
-  verdict.depth = 2;
-  verdict.rewound = verdict.entry_state = true;
+  verdict.start = {.depth = 2, .from_entry = true, .sealed = true, .rewind = 1 << 3};
   const ReplayFrame frame = FramesToKeep(ReportOf(1).replay->frames, {verdict}, 3).at(0);
-  EXPECT_EQ(frame.depth, 2);
-  EXPECT_TRUE(frame.rewound);
-  EXPECT_TRUE(frame.entry_state);
-  EXPECT_TRUE(frame.self_contained);
+  EXPECT_EQ(frame.start.depth, 2);
+  EXPECT_TRUE(frame.start.rewind);
+  EXPECT_TRUE(frame.start.from_entry);
+  EXPECT_TRUE(frame.start.sealed);
 }
 
 // An entry state may be as large as the program's memory.
@@ -60,7 +59,7 @@ TEST(Keep, LeavesOnlyTheEntryStatesThatTestsStartFrom) {
   Report report = ReportOf(3);
   std::vector<FrameVerdict> verdicts = {Verdict3(0, Verdict::kReproduced), Verdict3(1, Verdict::kReproduced),
                                         Verdict3(2, Verdict::kExited)};
-  verdicts[1].entry_state = true;
+  verdicts[1].start.from_entry = true;
   Keep(FramesToKeep(report.replay->frames, verdicts, 3), &*report.replay);
   EXPECT_THAT(Indices(report.replay->frames), ElementsAre(0, 1));
   ASSERT_EQ(report.replay->entry_states.size(), 1u);
@@ -72,7 +71,7 @@ TEST(Keep, SaysWhichTestsNeedFiles) {
   Report report = ReportOf(2);
   report.inputs = {{{}, "/var/db\x1b", 5 << 20, "", InputContent::kTooLarge, {}}};
   std::vector<FrameVerdict> verdicts = {Verdict3(0, Verdict::kReproduced), Verdict3(1, Verdict::kReproduced)};
-  verdicts[1].self_contained = false;
+  verdicts[1].start.sealed = false;
   Keep(FramesToKeep(report.replay->frames, verdicts, 3), &*report.replay);
   EXPECT_THAT(NotesOnKept(report, verdicts), ElementsAre("tests of these frames need files of this machine: 1\n"
                                                          "/var/db\\x1b is not in the report: larger than 4 MiB"));

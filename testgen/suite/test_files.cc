@@ -17,15 +17,8 @@ constexpr char kTask[] = "building and running the tests";
 
 void TestFiles::Choose(const std::vector<ReplayFrame>& frames) {
   options_.report_name = suite_->report_name;
-  for (auto* flags : {&options_.depths, &options_.rewound, &options_.needs_files, &options_.entry_states})
-    flags->clear();
-  options_.frames.clear();
-  for (const ReplayFrame& frame : frames) {
-    options_.frames.push_back(frame.index);
-    options_.depths.push_back(frame.depth);
-    options_.rewound.push_back(frame.rewound);
-    options_.entry_states.push_back(frame.entry_state);
-  }
+  options_.tests.clear();
+  for (const ReplayFrame& frame : frames) options_.tests.push_back({frame.index, frame.start});
 }
 
 Status TestFiles::EmitCandidates() {
@@ -35,12 +28,12 @@ Status TestFiles::EmitCandidates() {
 
 Status TestFiles::Emit() {
   Choose(suite_->report.replay->frames);
-  for (const ReplayFrame& frame : suite_->report.replay->frames) options_.needs_files.push_back(!frame.self_contained);
+  options_.verified = true;
   return WriteSuite(*suite_, options_, observer_);
 }
 
 Status TestFiles::Build() {
-  observer_->Progress(kTask, 0, options_.frames.size());
+  observer_->Progress(kTask, 0, options_.tests.size());
   const Status named = BuildTests(suite_->directory);
   if (named || named.error().code != Errc::kRefused) return named;
   options_.opaque_types = true;
@@ -61,7 +54,7 @@ Result<std::vector<uint32_t>> TestFiles::NotRed() const {
   if (!red) return red.error();
   std::vector<uint32_t> wrong;
   for (const Frame& frame : suite_->backtrace.frames) {
-    const bool has_test = std::ranges::find(options_.frames, frame.index) != options_.frames.end();
+    const bool has_test = std::ranges::find(options_.tests, frame.index, &EmittedTest::frame) != options_.tests.end();
     if (has_test && !red->contains(TestName(frame))) wrong.push_back(frame.index);
   }
   return wrong;

@@ -14,7 +14,7 @@
 namespace recrash {
 namespace {
 
-struct WalkStart {
+struct Innermost {
   RegisterFile registers;
   std::span<const uint8_t> fxsave;
   bool exact = true;
@@ -139,7 +139,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
   if (thread == nullptr) return Error{Errc::kDamaged, "the report does not say which thread failed"};
 
   ReportMemory memory(report, &symbols.modules());
-  WalkStart start{RegisterFile(thread->registers), thread->registers.fxsave};
+  Innermost start{RegisterFile(thread->registers), thread->registers.fxsave};
   if (StartsAtThrow(report)) {
     memory.Overlay(report.thrown->address, report.thrown->bytes);
     start = {RegisterFile(report.thrown->registers), {}, false};

@@ -36,7 +36,7 @@ bool IsFatal(int signal) {
   return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
 }
 
-pid_t Start(const std::string& program, const std::vector<std::string>& arguments) {
+pid_t StartProgram(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -164,7 +164,7 @@ Report Fixture::CrashWithThrow(const std::vector<std::string>& arguments) const 
 
 Report Fixture::Capture(const std::vector<std::string>& arguments, bool with_throw) const {
   Report report;
-  const pid_t pid = Start(path(), arguments);
+  const pid_t pid = StartProgram(path(), arguments);
   const siginfo_t info = RunToCrash(pid, path(), with_throw ? &report.thrown : nullptr);
   report.process.pid = pid;
   report.process.program = path();

@@ -19,7 +19,7 @@ inline constexpr size_t kTestsOfAFunction = 4;
 std::vector<uint32_t> ChooseFrames(size_t all, uint32_t most);
 
 // The frames (innermost first) that get a test: all, or of a recursion so many of each function, half from each end.
-// Nobody reads two hundred tests of one function, and they would all be red and green together.
+// Two hundred tests of one function are not read, and would all be red and green together.
 std::vector<ReplayFrame> ChooseTests(const std::vector<ReplayFrame>& frames);
 
 }  // namespace recrash

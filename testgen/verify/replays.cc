@@ -7,15 +7,18 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <span>
-
-#include "testgen/replay/host/input_check.h"
+#include <array>
+#include <climits>
 
 namespace recrash {
 namespace {
+
+// While the subject works this process sleeps so long at a time, to see when it has ended.
+constexpr int kAttendMilliseconds = 30;
 
 // What containers and batch systems leave to this process, not what the machine has.
 uint32_t Processors() {
@@ -32,27 +35,18 @@ std::string StatusText(int status) {
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));
 }
 
-FrameVerdict ToVerdict(const ReplayFrame& frame, const plan::FrameResult& result, const std::string& otherwise) {
-  FrameVerdict verdict;
-  verdict.index = frame.index;
-  if (!result.done) {
-    verdict.note = otherwise;
-    return verdict;
-  }
-  verdict.verdict = result.verdict;
-  verdict.depth = static_cast<uint8_t>(result.depth);
-  verdict.rewound = result.rewound != 0;
-  verdict.entry_state = result.entry_state != 0;
-  verdict.self_contained = result.self_contained != 0;
-  verdict.seconds = result.seconds;
-  verdict.note = SharedResults::Text(result.text, sizeof result.text);
-  return verdict;
+// The subject may have been mad enough to overwrite the ends of texts.
+template <size_t size>
+std::string TextOf(const char (&text)[size]) {
+  return std::string(text, strnlen(text, size));
 }
 
-// What was read may be why it ended so, or why it will not end so elsewhere.
-void NoteInputs(const std::vector<std::string>& problems, FrameVerdict* verdict) {
-  if (!problems.empty() && verdict->note == "returned") verdict->note.clear();  // the verdict says so
-  for (const std::string& problem : problems) verdict->note += (verdict->note.empty() ? "" : "; ") + problem;
+Try TryOf(const plan::Slot& slot) {
+  return {slot.start, slot.verdict, slot.missed != 0, slot.seconds, TextOf(slot.text)};
+}
+
+Try NotReplayed(const Start& start, const std::string& why) {
+  return {.start = start, .note = "the program that hosts the replays " + why};
 }
 
 Result<std::string> ReplayLibrary(const VerifyOptions& options) {
@@ -60,99 +54,180 @@ Result<std::string> ReplayLibrary(const VerifyOptions& options) {
   return FindSupportFile("librecrash_replay.so", options.support_directory);
 }
 
+// Which frames of a Run are where: not begun yet, with the workers, or done.
+class Dispatch {
+ public:
+  Dispatch(const std::vector<uint32_t>& frames, const Replays::Next& next, uint32_t workers, SharedQueue* queue)
+      : frames_(frames),
+        next_(next),
+        most_posted_(workers + (workers + 1) / 2),
+        queue_(queue),
+        posted_(frames.size()) {}
+
+  // Posts what comes next. A few more than there are workers, so that none waits for this process; not all, since
+  // whether a frame is tried may depend on others.
+  void Fill() {
+    for (; begun_ < frames_.size() && open_ < most_posted_; ++begun_) Post(begun_, next_(begun_, nullptr));
+    if (begun_ == frames_.size() && open_ == 0) queue_->Close();
+  }
+
+  // False when all is done.
+  bool Attend() {
+    if (open_ == 0) return false;
+    const uint32_t events = __atomic_load_n(&queue_->get()->events, __ATOMIC_ACQUIRE);
+    for (size_t i = 0; i < begun_; ++i) {
+      if (posted_[i]) Look(i);
+    }
+    Fill();
+    if (open_ > 0) queue_->Wait(events, kAttendMilliseconds);
+    return open_ > 0;
+  }
+
+  // The subject has ended, of itself or not.
+  void End(const std::string& how) {
+    for (size_t i = 0; i < begun_; ++i) {
+      if (posted_[i]) Look(i);
+      if (posted_[i]) next_(i, Ended(queue_->slot(i).start, how));
+    }
+    for (; begun_ < frames_.size(); ++begun_)
+      if (const auto start = next_(begun_, nullptr)) next_(begun_, Ended(*start, how));
+  }
+
+ private:
+  const Try* Ended(const Start& start, const std::string& how) { return &(ended_ = NotReplayed(start, how)); }
+
+  void Post(size_t i, const std::optional<Start>& start) {
+    posted_[i] = start.has_value();
+    if (!start) return;
+    ++open_;
+    queue_->Post(i, frames_[i], *start);
+  }
+
+  void Look(size_t i) {
+    const plan::Slot& slot = queue_->slot(i);
+    const uint32_t state = __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE);
+    if (state != plan::kDone && state != plan::kLost) return;
+    const Try outcome = state == plan::kDone ? TryOf(slot) : NotReplayed(slot.start, "lost a process");
+    --open_;
+    Post(i, next_(i, &outcome));
+  }
+
+  const std::vector<uint32_t>& frames_;
+  const Replays::Next& next_;
+  const size_t most_posted_;
+  SharedQueue* queue_;
+  std::vector<bool> posted_;  // with the workers
+  size_t begun_ = 0;
+  size_t open_ = 0;  // how many are posted
+  Try ended_;
+};
+
 }  // namespace
 
-SharedResults::SharedResults(size_t count) : size_(sizeof(plan::SharedResults) + count * sizeof(plan::FrameResult)) {
-  descriptor_ = MoveHigh(memfd_create("recrash-results", 0));
-  if (descriptor_ < 0 || ftruncate(descriptor_, static_cast<off_t>(size_)) != 0) return;
-  void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (mapped != MAP_FAILED) shared_ = static_cast<plan::SharedResults*>(mapped);
+SharedQueue::SharedQueue(size_t slots) : slots_(slots), size_(sizeof(plan::Queue) + slots * sizeof(plan::Slot)) {
+  file_ = MakeInheritedFile("recrash-queue", size_);
+  void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (mapped != MAP_FAILED) shared_ = static_cast<plan::Queue*>(mapped);
 }
 
-SharedResults::~SharedResults() {
+SharedQueue::~SharedQueue() {
   if (shared_) munmap(shared_, size_);
-  if (descriptor_ >= 0) close(descriptor_);
 }
 
-void SharedResults::Clear() { memset(static_cast<void*>(shared_), 0, size_); }
+void SharedQueue::Clear() {
+  memset(static_cast<void*>(shared_), 0, size_);
+  shared_->count = static_cast<uint32_t>(slots_);
+}
 
-std::string SharedResults::Text(const char* text, size_t size) { return std::string(text, strnlen(text, size)); }
+void SharedQueue::Post(size_t i, uint32_t frame, const Start& start) {
+  plan::Slot& posted = slot(i);
+  posted = plan::Slot{};
+  posted.frame = frame;
+  posted.start = start;
+  __atomic_store_n(&posted.state, plan::kPosted, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&shared_->posted, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &shared_->posted, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
 
-Result<Replays> Replays::Prepare(const Report& report, const VerifyOptions& options,
-                                 const std::vector<plan::Request>& requests) {
+void SharedQueue::Close() {
+  __atomic_store_n(&shared_->closed, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&shared_->posted, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &shared_->posted, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void SharedQueue::Wait(uint32_t events, int milliseconds) const {
+  const timespec limit{0, milliseconds * 1'000'000};
+  syscall(SYS_futex, &shared_->events, FUTEX_WAIT, events, &limit, nullptr, 0);
+}
+
+Result<Replays> Replays::Prepare(const Report& report, const VerifyOptions& options, size_t frames) {
   const Result<std::string> replay_library = ReplayLibrary(options);
   if (!replay_library) return replay_library.error();
   Result<Subject> subject = PrepareSubject(report, options.program, *replay_library);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
-  auto results = std::make_unique<SharedResults>(requests.size());
-  if (!results->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
+  auto queue = std::make_unique<SharedQueue>(frames);
+  if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
   PlanOptions plan_options;
-  plan_options.program = subject->program.path;
   plan_options.flags = plan::kVerify | plan::kSandbox;
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.memory_limit = options.memory_limit;
-  plan_options.requests = requests;
-  plan_options.results_fd = results->descriptor();
+  plan_options.queue_fd = queue->descriptor();
   plan_options.workers = options.jobs ? options.jobs : Processors();
   Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
-  return Replays(report, *std::move(subject), std::move(results), *std::move(plan));
+  return Replays(report, *std::move(subject), std::move(queue), *std::move(plan), plan_options.workers);
 }
 
-Result<std::vector<FrameVerdict>> Replays::Run(const std::vector<plan::Request>& requests,
-                                               const std::function<void(size_t)>& progress) {
-  const plan::SharedResults* shared = results_->get();
-  return RunWith(requests, [&] { progress(std::min<size_t>(shared->done, requests.size())); });
-}
-
-Result<FrameVerdict> Replays::RunHeld(plan::Request request, const Trace& trace) {
-  plan::FrameResult& result = results_->get()->results[0];
-  bool traced = false;
-  request.again = 1;
-  request.held = 1;
-  const auto tick = [&] {
-    const pid_t process = __atomic_load_n(&result.held, __ATOMIC_ACQUIRE);
-    if (process <= 0 || traced) return;
-    traced = true;
-    const auto begin = [&] {
-      __atomic_store_n(&result.go, 1, __ATOMIC_RELEASE);
-      syscall(SYS_futex, &result.go, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-    };
-    trace(process, begin);
-    begin();  // it was not traced, if it waits still
-  };
-  Result<std::vector<FrameVerdict>> verdicts = RunWith({request}, tick);
-  if (!verdicts) return verdicts.error();
-  return verdicts->front();
-}
-
-Result<std::vector<FrameVerdict>> Replays::RunWith(const std::vector<plan::Request>& requests,
-                                                   const std::function<void()>& tick) {
-  if (const Status status = plan_.ChangeRequests(requests); !status) return status.error();
-  results_->Clear();
-  const plan::SharedResults* shared = results_->get();
-  const Result<int> status = RunSubject(*report_, subject_, plan_, tick);
+Result<std::string> Replays::RunToEnd(const std::function<bool()>& attend) {
+  const Result<int> status = RunSubject(*report_, subject_, plan_, attend);
   if (!status) return status.error();
-  const std::string problem = results_->Problem();
+  const std::string problem = TextOf(queue_->get()->problem);
   if (!problem.empty()) return Error{Errc::kRefused, problem};
-  if (!shared->started) {
+  if (!queue_->get()->started) {
     return Error{Errc::kRefused, subject_.program.path + " " + StatusText(*status) +
                                      " before its main was reached; its static initialisers or the loader did that"};
   }
-  const std::span<const plan::FrameResult> all(shared->results, requests.size());
-  const bool unsealed = std::ranges::any_of(all, [](const plan::FrameResult& result) { return result.unsealed != 0; });
-  const std::vector<std::string> problems = unsealed ? InputProblems(*report_) : std::vector<std::string>();
-  std::vector<FrameVerdict> verdicts;
-  for (size_t i = 0; i < requests.size(); ++i) {
-    verdicts.push_back(ToVerdict(report_->replay->frames[requests[i].frame], all[i],
-                                 "the program that hosts the replays " + StatusText(*status)));
-    const EntryState* state = report_->replay->FindEntryState(verdicts.back().index);
-    if (verdicts.back().entry_state && state) verdicts.back().derived_from = state->derived_from;
-    if (all[i].unsealed != 0) NoteInputs(problems, &verdicts.back());
-  }
-  return verdicts;
+  return StatusText(*status);
+}
+
+Status Replays::Run(const std::vector<uint32_t>& frames, const Next& next) {
+  queue_->Clear();
+  Dispatch dispatch(frames, next, workers_, &*queue_);
+  dispatch.Fill();
+  const Result<std::string> ended = RunToEnd([&] { return dispatch.Attend(); });
+  if (!ended) return ended.error();
+  dispatch.End(*ended);
+  return Ok{};
+}
+
+Result<Try> Replays::RunHeld(uint32_t frame, const Start& start, const Trace& trace) {
+  queue_->Clear();
+  plan::Slot& slot = queue_->slot(0);
+  queue_->Post(0, frame, start);
+  slot.hold = 1;
+  bool traced = false;
+  const auto begin = [&] {
+    __atomic_store_n(&slot.go, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &slot.go, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  };
+  const auto attend = [&]() -> bool {
+    const uint32_t events = __atomic_load_n(&queue_->get()->events, __ATOMIC_ACQUIRE);
+    const pid_t process = __atomic_load_n(&slot.held, __ATOMIC_ACQUIRE);
+    if (process > 0 && !traced) {
+      traced = true;
+      trace(process, begin);
+      begin();  // it was not traced, if it waits still
+    }
+    queue_->Wait(events, kAttendMilliseconds);
+    return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE) != plan::kDone;
+  };
+  queue_->Close();
+  const Result<std::string> ended = RunToEnd(attend);
+  if (!ended) return ended.error();
+  if (slot.state != plan::kDone) return NotReplayed(start, *ended);
+  return TryOf(slot);
 }
 
 }  // namespace recrash

@@ -1,5 +1,9 @@
-// Requests worked off by the subject. The plan is written once; each Run is a start of the subject of its own, so that
-// what the kernel draws at a start (addresses, stack canary) is drawn anew.
+// Replays of a report's frames in the subject, as a policy asks for them. The plan is written once; each Run is a start
+// of the subject of its own, so that what the kernel draws at a start (addresses, stack canary) is drawn anew.
+//
+//   Result<Replays> replays = Replays::Prepare(report, options, frames.size());
+//   replays->Run(frames, [](size_t i, const Try* last) { return last ? std::nullopt : std::optional<Start>(Start{});
+//   });
 #ifndef RECRASH_TESTGEN_VERIFY_REPLAYS_H_
 #define RECRASH_TESTGEN_VERIFY_REPLAYS_H_
 
@@ -7,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "agent/base/result.h"
@@ -14,56 +19,69 @@
 #include "testgen/replay/host/subject.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/plan_builder.h"
+#include "testgen/verify/starts.h"
 #include "testgen/verify/verify.h"
 
 namespace recrash {
 
-// Memory that the subject writes its results into.
-class SharedResults {
+// Memory that the subject takes its work from and writes its results into.
+class SharedQueue {
  public:
-  explicit SharedResults(size_t count);
-  SharedResults(const SharedResults&) = delete;
-  SharedResults& operator=(const SharedResults&) = delete;
-  ~SharedResults();
+  explicit SharedQueue(size_t slots);
+  SharedQueue(const SharedQueue&) = delete;
+  SharedQueue& operator=(const SharedQueue&) = delete;
+  ~SharedQueue();
 
-  int descriptor() const { return descriptor_; }
-  plan::SharedResults* get() const { return shared_; }
+  int descriptor() const { return file_.get(); }
+  plan::Queue* get() const { return shared_; }
+  plan::Slot& slot(size_t i) const { return shared_->slots[i]; }
   void Clear();
-  // The subject may have been mad enough to overwrite them: texts are bounded here.
-  std::string Problem() const { return Text(shared_->problem, sizeof shared_->problem); }
-  static std::string Text(const char* text, size_t size);
+  void Post(size_t i, uint32_t frame, const Start& start);
+  void Close();
+  // Returns when a worker has something to tell since `events` were counted, or after `milliseconds`.
+  void Wait(uint32_t events, int milliseconds) const;
 
  private:
+  size_t slots_;
   size_t size_;
-  int descriptor_ = -1;
-  plan::SharedResults* shared_ = nullptr;
+  Fd file_;
+  plan::Queue* shared_ = nullptr;
 };
 
 class Replays {
  public:
-  // For as many requests at a time as `requests` has, which are the first to run.
-  static Result<Replays> Prepare(const Report& report, const VerifyOptions& options,
-                                 const std::vector<plan::Request>& requests);
+  // Of at most `frames` frames in one Run.
+  static Result<Replays> Prepare(const Report& report, const VerifyOptions& options, size_t frames);
 
-  // One request, whose replay waits before its call. `trace` is given its process, and says when the call may begin;
-  // the replay has ended, or goes on alone, when it comes back.
+  // Returns from what the i-th frame of a Run is replayed next, or nothing when it is done. `last` is the replay of the
+  // frame before, null at first.
+  using Next = std::function<std::optional<Start>(size_t i, const Try* last)>;
+
+  // Replays `frames`, given as positions in the report's. `next` is asked in their order, for a frame's first Start
+  // when a worker is about to be free. A frame on which the subject ended is told by a Try that kCannotReplay.
+  Status Run(const std::vector<uint32_t>& frames, const Next& next);
+
+  // One replay, which waits before its call. `trace` is given its process, and says when the call may begin; the replay
+  // has ended, or goes on alone, when it comes back.
   using Trace = std::function<void(pid_t process, const std::function<void()>& begin)>;
-  Result<FrameVerdict> RunHeld(plan::Request request, const Trace& trace);
-
-  // A verdict for each request. `progress` is called with the number of those that are done.
-  Result<std::vector<FrameVerdict>> Run(const std::vector<plan::Request>& requests,
-                                        const std::function<void(size_t)>& progress);
+  Result<Try> RunHeld(uint32_t frame, const Start& start, const Trace& trace);
 
  private:
-  Result<std::vector<FrameVerdict>> RunWith(const std::vector<plan::Request>& requests,
-                                            const std::function<void()>& tick);
-  Replays(const Report& report, Subject subject, std::unique_ptr<SharedResults> results, PlanFile plan)
-      : report_(&report), subject_(std::move(subject)), results_(std::move(results)), plan_(std::move(plan)) {}
+  Replays(const Report& report, Subject subject, std::unique_ptr<SharedQueue> queue, PlanFile plan, uint32_t workers)
+      : report_(&report),
+        subject_(std::move(subject)),
+        queue_(std::move(queue)),
+        plan_(std::move(plan)),
+        workers_(workers) {}
+
+  // Runs the subject to its end; gives what became of it, for people.
+  Result<std::string> RunToEnd(const std::function<bool()>& attend);
 
   const Report* report_;
   Subject subject_;
-  std::unique_ptr<SharedResults> results_;
+  std::unique_ptr<SharedQueue> queue_;
   PlanFile plan_;
+  uint32_t workers_;
 };
 
 }  // namespace recrash

@@ -95,9 +95,9 @@ std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& v
     for (const ReplayFrame& frame : report.replay->frames) {
       if (frame.index != verdict.index) continue;
       text += "#" + std::to_string(frame.index) + " " + frame.function + ": " +
-              kNames[static_cast<uint32_t>(verdict.verdict)] + " (depth " + std::to_string(verdict.depth) +
-              (verdict.rewound ? ", rewound" : "") + (verdict.entry_state ? ", entry state, " : ", ") +
-              (verdict.self_contained ? "self-contained, " : "") + std::to_string(verdict.seconds * 1000) + " ms) " +
+              kNames[static_cast<uint32_t>(verdict.verdict)] + " (depth " + std::to_string(verdict.start.depth) +
+              (verdict.start.rewind ? ", rewound" : "") + (verdict.start.from_entry ? ", entry state, " : ", ") +
+              (verdict.self_contained() ? "self-contained, " : "") + std::to_string(verdict.seconds * 1000) + " ms) " +
               verdict.note + "\n";
     }
   }

@@ -103,7 +103,7 @@ int main() {
 )");
   const FrameVerdict verdict = program.Verify("Sum");
   EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_TRUE(verdict.rewound) << program.text();
+  EXPECT_TRUE(verdict.start.rewind) << program.text();
   EXPECT_EQ(verdict.runs, 3u);
 }
 

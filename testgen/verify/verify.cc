@@ -1,40 +1,22 @@
 #include "testgen/verify/verify.h"
 
 #include <algorithm>
+#include <sstream>
 
-#include "testgen/replay/plan/plan.h"
+#include "testgen/replay/host/input_check.h"
 #include "testgen/verify/choose.h"
 #include "testgen/verify/replays.h"
+#include "testgen/verify/starts.h"
 
 namespace recrash {
 namespace {
 
 constexpr size_t kMostOutcomes = 3;  // of an unstable frame that are named
 
-// The reproduced frames that would get a test, by position in `verdicts`: of a deep recursion it is few.
-std::vector<size_t> ToConfirm(const Report& report, const std::vector<plan::Request>& requests,
-                              const std::vector<FrameVerdict>& verdicts) {
-  std::vector<ReplayFrame> reproduced;
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    if (verdicts[i].verdict == Verdict::kReproduced) reproduced.push_back(report.replay->frames[requests[i].frame]);
-  }
-  std::vector<size_t> positions;
-  for (const ReplayFrame& test : ChooseTests(reproduced)) {
-    const auto found = std::ranges::find(verdicts, test.index, &FrameVerdict::index);
-    positions.push_back(static_cast<size_t>(found - verdicts.begin()));
-  }
-  return positions;
-}
-
-plan::Request Again(const plan::Request& request, const FrameVerdict& verdict) {
-  plan::Request again{};
-  again.frame = request.frame;
-  again.again = 1;
-  again.depth = verdict.depth;
-  again.rewound = verdict.rewound;
-  again.from_entry = verdict.entry_state;
-  again.sealed = verdict.self_contained;
-  return again;
+// What was read may be why it ended so, or why it will not end so elsewhere.
+void NoteInputs(const std::vector<std::string>& problems, FrameVerdict* verdict) {
+  if (!problems.empty() && verdict->note == "returned") verdict->note.clear();  // the verdict says so
+  for (const std::string& problem : problems) verdict->note += (verdict->note.empty() ? "" : "; ") + problem;
 }
 
 // How often a frame reproduced, and what else came of it.
@@ -42,11 +24,11 @@ struct Tally {
   uint32_t reproduced = 1;
   std::vector<std::string> others;
 
-  void Add(const FrameVerdict& verdict) {
-    if (verdict.verdict == Verdict::kReproduced) {
+  void Add(const Try& outcome) {
+    if (outcome.verdict == Verdict::kReproduced) {
       ++reproduced;
-    } else if (std::ranges::find(others, verdict.note) == others.end()) {
-      others.push_back(verdict.note);
+    } else if (std::ranges::find(others, outcome.note) == others.end()) {
+      others.push_back(outcome.note);
     }
   }
 
@@ -57,71 +39,138 @@ struct Tally {
   }
 };
 
-// Progress over several runs.
-class Counter {
+// One verification: the frames, what was tried of each, the verdicts.
+class Verification {
  public:
-  Counter(const std::function<void(size_t, size_t)>& progress, size_t all) : progress_(progress), all_(all) {}
-  void Expect(size_t more) { before_ = all_, all_ += more; }
-  void Passed(size_t done) { before_ += done; }
-  void Show(size_t done) const {
-    if (progress_) progress_(before_ + done, all_);
-  }
+  Verification(const Report& report, const VerifyOptions& options, const std::function<void(size_t, size_t)>& progress);
+
+  Result<std::vector<FrameVerdict>> Run();
 
  private:
+  const ReplayFrame& Frame(size_t i) const { return report_.replay->frames[frames_[i]]; }
+  std::optional<Start> Next(size_t i, const Try* last);
+  FrameVerdict VerdictOf(size_t i) const;
+  std::vector<size_t> ToConfirm() const;
+  Status Confirm(Replays* replays);
+  void ShowProgress(size_t done) const {
+    if (progress_) progress_(done, all_);
+  }
+
+  const Report& report_;
+  const VerifyOptions& options_;
   const std::function<void(size_t, size_t)>& progress_;
-  size_t before_ = 0;
-  size_t all_;
+  std::vector<uint32_t> frames_;  // positions in the report's
+  std::vector<std::vector<Try>> tries_;
+  SlowFunctions slow_;
+  std::vector<FrameVerdict> verdicts_;
+  size_t done_ = 0, all_ = 0;
 };
 
-// Replays what would get a test until it stands on `runs` replays, of which all have to reproduce.
-Status Confirm(const Report& report, const std::vector<plan::Request>& requests, uint32_t runs, Replays* replays,
-               Counter* counter, std::vector<FrameVerdict>* verdicts) {
-  const std::vector<size_t> positions = ToConfirm(report, requests, *verdicts);
-  if (positions.empty()) return Ok{};
-  std::vector<plan::Request> again;
-  for (const size_t i : positions) again.push_back(Again(requests[i], (*verdicts)[i]));
-  std::vector<Tally> tallies(again.size());
-  counter->Expect((runs - 1) * again.size());
-  for (uint32_t run = 1; run < runs; ++run) {
-    const Result<std::vector<FrameVerdict>> more = replays->Run(again, [&](size_t done) { counter->Show(done); });
-    if (!more) return more.error();
-    for (size_t i = 0; i < again.size(); ++i) {
-      tallies[i].Add((*more)[i]);
-      ++(*verdicts)[positions[i]].runs;
-      (*verdicts)[positions[i]].seconds += (*more)[i].seconds;
-    }
-    counter->Passed(again.size());
+Verification::Verification(const Report& report, const VerifyOptions& options,
+                           const std::function<void(size_t, size_t)>& progress)
+    : report_(report), options_(options), progress_(progress) {
+  const size_t frames = report.replay ? report.replay->frames.size() : 0;
+  for (const uint32_t frame : ChooseFrames(frames, options.max_frames)) {
+    const std::vector<uint32_t>& only = options.only;
+    const bool wanted = only.empty() || std::ranges::find(only, report.replay->frames[frame].index) != only.end();
+    if (wanted) frames_.push_back(frame);
   }
-  for (size_t i = 0; i < again.size(); ++i) {
+  tries_.resize(frames_.size());
+  all_ = frames_.size();
+}
+
+std::optional<Start> Verification::Next(size_t i, const Try* last) {
+  if (!last && slow_.Has(Frame(i).entry)) {
+    std::ostringstream note;
+    note << "not tried: " << SlowFunctions::kMostTimedOut << " frames of this function took longer than "
+         << options_.seconds_per_frame << " s";
+    tries_[i].push_back({.start = {.sealed = true}, .verdict = Verdict::kTimedOut, .note = note.str()});
+    ShowProgress(++done_);
+    return std::nullopt;
+  }
+  if (last) tries_[i].push_back(*last);
+  Choices choices = ChoicesOf(*report_.replay, Frame(i));
+  choices.only_from_entry = options_.from_entry;
+  if (const std::optional<Start> next = NextStart(choices, tries_[i])) return next;
+  slow_.Note(Frame(i).entry, Standing(tries_[i]).verdict);
+  ShowProgress(++done_);
+  return std::nullopt;
+}
+
+FrameVerdict Verification::VerdictOf(size_t i) const {
+  const Try& outcome = Standing(tries_[i]);
+  FrameVerdict verdict;
+  verdict.index = Frame(i).index;
+  verdict.verdict = outcome.verdict;
+  verdict.start = outcome.start;
+  verdict.note = outcome.note;
+  for (const Try& one : tries_[i]) verdict.seconds += one.seconds;
+  const EntryState* state = report_.replay->FindEntryState(verdict.index);
+  if (verdict.start.from_entry && state) verdict.derived_from = state->derived_from;
+  return verdict;
+}
+
+// The reproduced frames that would get a test, by position: of a deep recursion it is few.
+std::vector<size_t> Verification::ToConfirm() const {
+  std::vector<ReplayFrame> reproduced;
+  for (size_t i = 0; i < verdicts_.size(); ++i)
+    if (verdicts_[i].verdict == Verdict::kReproduced) reproduced.push_back(Frame(i));
+  std::vector<size_t> positions;
+  for (const ReplayFrame& test : ChooseTests(reproduced)) {
+    const auto found = std::ranges::find(verdicts_, test.index, &FrameVerdict::index);
+    positions.push_back(static_cast<size_t>(found - verdicts_.begin()));
+  }
+  return positions;
+}
+
+// Replays what would get a test until it stands on `runs` replays, of which all have to reproduce.
+Status Verification::Confirm(Replays* replays) {
+  const std::vector<size_t> positions = ToConfirm();
+  if (positions.empty()) return Ok{};
+  std::vector<uint32_t> frames;
+  for (const size_t i : positions) frames.push_back(frames_[i]);
+  std::vector<Tally> tallies(frames.size());
+  all_ += (options_.runs - 1) * frames.size();
+  const auto once = [&](size_t i, const Try* outcome) -> std::optional<Start> {
+    FrameVerdict& verdict = verdicts_[positions[i]];
+    if (!outcome) return verdict.start;
+    tallies[i].Add(*outcome);
+    ++verdict.runs;
+    verdict.seconds += outcome->seconds;
+    ShowProgress(++done_);
+    return std::nullopt;
+  };
+  for (uint32_t run = 1; run < options_.runs; ++run)
+    if (const Status status = replays->Run(frames, once); !status) return status;
+  for (size_t i = 0; i < frames.size(); ++i) {
     if (tallies[i].others.empty()) continue;
-    (*verdicts)[positions[i]].verdict = Verdict::kUnstable;
-    (*verdicts)[positions[i]].note = tallies[i].Text(runs);
+    verdicts_[positions[i]].verdict = Verdict::kUnstable;
+    verdicts_[positions[i]].note = tallies[i].Text(options_.runs);
   }
   return Ok{};
+}
+
+Result<std::vector<FrameVerdict>> Verification::Run() {
+  Result<Replays> replays = Replays::Prepare(report_, options_, frames_.size());
+  if (!replays) return replays.error();
+  const Status replayed = replays->Run(frames_, [&](size_t i, const Try* last) { return Next(i, last); });
+  if (!replayed) return replayed.error();
+  for (size_t i = 0; i < frames_.size(); ++i) verdicts_.push_back(VerdictOf(i));
+  const auto is_sealed = [](const FrameVerdict& verdict) { return verdict.start.sealed; };
+  if (!std::ranges::all_of(verdicts_, is_sealed)) {
+    const std::vector<std::string> problems = InputProblems(report_);
+    for (FrameVerdict& verdict : verdicts_)
+      if (!is_sealed(verdict)) NoteInputs(problems, &verdict);
+  }
+  if (const Status confirmed = Confirm(&*replays); !confirmed) return confirmed.error();
+  return std::move(verdicts_);
 }
 
 }  // namespace
 
 Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress) {
-  std::vector<plan::Request> requests;
-  const size_t frames = report.replay ? report.replay->frames.size() : 0;
-  for (const uint32_t frame : ChooseFrames(frames, options.max_frames)) {
-    const std::vector<uint32_t>& only = options.only;
-    const bool wanted = only.empty() || std::ranges::find(only, report.replay->frames[frame].index) != only.end();
-    if (!wanted) continue;
-    requests.emplace_back();
-    requests.back().frame = frame;
-    requests.back().from_entry = options.from_entry;
-  }
-  Result<Replays> replays = Replays::Prepare(report, options, requests);
-  if (!replays) return replays.error();
-  Counter counter(progress, requests.size());
-  Result<std::vector<FrameVerdict>> verdicts = replays->Run(requests, [&](size_t done) { counter.Show(done); });
-  if (!verdicts) return verdicts;
-  const Status confirmed = Confirm(report, requests, options.runs, &*replays, &counter, &*verdicts);
-  if (!confirmed) return confirmed.error();
-  return verdicts;
+  return Verification(report, options, progress).Run();
 }
 
 }  // namespace recrash

@@ -10,7 +10,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 
 namespace recrash {
 
@@ -30,23 +30,20 @@ struct VerifyOptions {
 struct FrameVerdict {
   uint32_t index = 0;  // ReplayFrame::index
   Verdict verdict = Verdict::kCannotReplay;
-  uint8_t depth = 0;         // that was tried last
-  bool rewound = false;      // the frame's streams were: that they stood at their beginning on entry is an assumption
-  bool entry_state = false;  // memory was as at the frame's entry
-  std::optional<uint32_t> derived_from = {};  // that state was; from this frame's
-  // Reproduced in an empty folder, with no inputs but those that the report holds.
-  bool self_contained = false;
-  uint32_t runs = 1;  // replays that the verdict stands on
+  Start start;                                // whose outcome this is
+  std::optional<uint32_t> derived_from = {};  // with start.from_entry: the frame whose replay gave the entry state
+  uint32_t runs = 1;                          // replays that the verdict stands on
   double seconds = 0;
   std::string note;  // what happened instead, one line
+
+  // A test of the frame needs no files but the report.
+  bool self_contained() const {
+    return start.sealed && (verdict == Verdict::kReproduced || verdict == Verdict::kUnstable);
+  }
 };
 
-// Tries depth 0, then each deeper one that the frame has fields of, until one reproduces, then the frame's entry state,
-// where there is one, then depth 0 with the frame's streams rewound, where it has any; if that does not reproduce, the
-// verdict is the one before. All that in an empty folder without the inputs that the report does not hold; where a
-// frame does not reproduce there and has looked for something, again with the files that are there now. report.replay
-// must be there. `progress` is called with (done, all). Verdicts come in the order of the frames, and are the same
-// whatever options.jobs is. When three frames of a function have timed out, its others are not tried.
+// Replays each frame from the Starts that starts.h says, until one reproduces. report.replay must be there. `progress`
+// is called with (done, all). Verdicts come in the order of the frames, and are the same whatever options.jobs is.
 //
 // What reproduced is replayed again just so, each time in another start of the subject, until options.runs replays are
 // made; if one of them did not reproduce, the frame is kUnstable. Of a deep recursion only the frames that ChooseTests

@@ -258,7 +258,7 @@ int main(int argc, char**) { Table table; Fill(&table, argc); std::printf("%d\n"
                                 "-O2 -g", {}, "full");
   const FrameVerdict fill = program.Verify("Fill");
   EXPECT_EQ(fill.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_EQ(fill.depth, 1) << program.text();
+  EXPECT_EQ(fill.start.depth, 1) << program.text();
 }
 
 TEST(Verify, GivesUpOnAFrameThatDoesNotEnd) {

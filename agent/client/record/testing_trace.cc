@@ -68,7 +68,7 @@ void Refuse(const std::string& what) {
   if (what == "copies") RefuseCall(SYS_process_vm_readv);
 }
 
-pid_t Start(const std::string& what, const std::map<std::string, std::string>& variables, const std::string& folder,
+pid_t StartProgram(const std::string& what, const std::map<std::string, std::string>& variables, const std::string& folder,
             bool trace) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
@@ -185,7 +185,7 @@ TracedRun RunEntries(const std::string& what, std::map<std::string, std::string>
   variables["RECRASH_COLLECTOR"] = RECRASH_TEST_COLLECTOR;
   variables["RECRASH_DIR"] = folder / "reports";
   TracedRun run;
-  const pid_t child = Start(what, variables, folder.path(), trace);
+  const pid_t child = StartProgram(what, variables, folder.path(), trace);
   if (trace)
     Follow(child, &run);
   else

@@ -1,7 +1,5 @@
 // On an alternate stack of its own, nestable, with nothing but raw system calls and, where it must, the subject's C++
 // runtime: the process around it is the dead one's.
-#include "testgen/replay/guest/handler.h"
-
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -9,6 +7,7 @@
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
@@ -20,19 +19,18 @@ namespace {
 constexpr size_t kHandlerStack = 256 << 10;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
 
-Observed* observed;
-void (*leave_call)();
-
 void ReadAbortMessage() {
-  if (!abort_message_slot || !*abort_message_slot) return;
-  CopyText(observed->abort_message, sizeof observed->abort_message, *abort_message_slot + sizeof(uint32_t));
+  if (!world.runtime.abort_message_slot || !*world.runtime.abort_message_slot) return;
+  CopyText(world.run.observed->abort_message, sizeof world.run.observed->abort_message,
+           *world.runtime.abort_message_slot + sizeof(uint32_t));
 }
 
 void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
+  Observed* observed = world.run.observed;
   if (signal == SIGSYS && EmulateDenied(info, context)) return;
   // A second failure comes from looking at the first: what is known by then has been written.
-  if (observed->ending != Ending::kNone) leave_call();
+  if (observed->ending != Ending::kNone) world.leave_call();
   observed->signal = signal;
   observed->code = info->si_code;
   observed->address = Number(info->si_addr);
@@ -44,14 +42,13 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
     ReadException(observed);
   }
   observed->own_pc = FindOwnCode(observed->pc, observed->sp, &observed->terminated);
-  leave_call();
+  world.leave_call();
 }
 
 }  // namespace
 
-void InstallHandlers(Observed* where, void (*leave)()) {
-  observed = where;
-  leave_call = leave;
+void InstallHandlers(void (*leave)()) {
+  world.leave_call = leave;
   stack_t stack{};
   stack.ss_sp = mmap(nullptr, kHandlerStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   stack.ss_size = kHandlerStack;
@@ -75,26 +72,27 @@ bool IsFailureSignal(int signal) {
   return false;
 }
 
-void NoteRewinding(bool rewinding) { observed->rewinding = rewinding; }
+void NoteRewinding(bool rewinding) { world.run.observed->rewinding = rewinding; }
 
-void NoteMissed() { observed->missed = true; }
+void NoteMissed() { world.run.observed->missed = true; }
 
-bool HasEnded() { return observed->ending != Ending::kNone; }
+bool HasEnded() { return world.run.observed->ending != Ending::kNone; }
 
 void NoteExit(int status) {
-  observed->status = status;
-  if (observed->ending == Ending::kNone) observed->ending = Ending::kExited;
-  leave_call();
+  world.run.observed->status = status;
+  if (world.run.observed->ending == Ending::kNone) world.run.observed->ending = Ending::kExited;
+  world.leave_call();
   ExitNow(status);
 }
 
 void NoteReported(const char* reason) {
-  if (observed->ending != Ending::kNone) leave_call();
+  Observed* observed = world.run.observed;
+  if (observed->ending != Ending::kNone) world.leave_call();
   CopyText(observed->reason, sizeof observed->reason, reason);
   observed->pc = Number(__builtin_return_address(0));
   observed->ending = Ending::kReported;
   observed->own_pc = FindOwnCode(observed->pc, 0, &observed->terminated);
-  leave_call();
+  world.leave_call();
 }
 
 }  // namespace recrash::replay

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/keeper.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/plan/recorded_path.h"
@@ -22,20 +22,9 @@
 namespace recrash::replay {
 namespace {
 
-constexpr size_t kLongestPath = 4096;
+constexpr Inputs& own = world.inputs;
+
 constexpr char kNowhere[] = "/proc/self/fd/none";
-
-// Memory of our own: what malloc gave is the dead process's once it is back.
-struct Content {
-  int descriptor;  // -1: not held
-  char path[32];
-};
-Content contents[plan::kMostInputs];
-
-char run_folder[kLongestPath];
-bool folder_is_ours;  // and empty
-bool sealed;
-bool folder_left;
 
 int MoveHigh(int descriptor) {
   constexpr int kLowest[] = {20000, 4000, 1000, 200, 100};
@@ -74,7 +63,7 @@ const char* WithoutPrefix(const char* path, const char* prefix) {
 
 // Where relative paths begin, as the dead process knew it. False: not to be found out.
 bool FolderOf(int folder, char* out) {
-  if (folder == AT_FDCWD && !folder_left) {
+  if (folder == AT_FDCWD && !own.folder_left) {
     CopyText(out, kLongestPath, TextOf(world.plan->working_directory));
     return *out == '/';
   }
@@ -101,8 +90,8 @@ bool Recorded(int folder, const char* path, char* out, bool* here) {
   char start[kLongestPath];
   if (*path != '/' && !FolderOf(folder, start)) return false;
   if (!NormalizePath(start, path, out, kLongestPath)) return false;
-  *here = *path != '/' && folder == AT_FDCWD && !folder_left;
-  const char* below = folder_is_ours ? WithoutPrefix(out, run_folder) : nullptr;
+  *here = *path != '/' && folder == AT_FDCWD && !own.folder_left;
+  const char* below = own.folder_is_ours ? WithoutPrefix(out, own.folder) : nullptr;
   if (!below) return true;
   *here = true;
   char rest[kLongestPath];
@@ -132,55 +121,55 @@ void ForEachListed(Visit visit) {
   for (const plan::InputName& name : TableOf<plan::InputName>(world.plan->input_names)) {
     const char* below = WithoutPrefix(TextOf(name.path), folder);
     if (!IsHeld(static_cast<int>(name.input)) || !below || !*below || strchr(below + 1, '/')) continue;
-    snprintf(link, sizeof link, "%s%s", run_folder, below);
-    visit(link, contents[name.input]);
+    snprintf(link, sizeof link, "%s%s", own.folder, below);
+    visit(link, own.contents[name.input]);
   }
 }
 
 }  // namespace
 
 void PrepareInputs() {
-  for (Content& content : contents) content.descriptor = -1;
+  for (Content& content : own.contents) content.descriptor = -1;
   if (LeftOut("inputs")) return;
   const auto inputs = TableOf<plan::Input>(world.plan->inputs);
   for (size_t i = 0; i < inputs.count; ++i) {
     if (!inputs[i].held) continue;
-    contents[i].descriptor = MakeContent(inputs[i]);
-    snprintf(contents[i].path, sizeof contents[i].path, "/proc/self/fd/%d", contents[i].descriptor);
+    own.contents[i].descriptor = MakeContent(inputs[i]);
+    snprintf(own.contents[i].path, sizeof own.contents[i].path, "/proc/self/fd/%d", own.contents[i].descriptor);
   }
 }
 
-bool IsHeld(int input) { return input >= 0 && contents[input].descriptor >= 0; }
+bool IsHeld(int input) { return input >= 0 && own.contents[input].descriptor >= 0; }
 
-bool IsSealed() { return sealed; }
+bool IsSealed() { return own.sealed; }
 
 void PrepareFolder(bool seal) {
-  sealed = seal;
-  folder_left = false;
-  CopyText(run_folder, sizeof run_folder, TextOf(world.plan->working_directory));
-  folder_is_ours = sealed || !IsFolder(run_folder);
-  if (!folder_is_ours) return;
-  snprintf(run_folder, sizeof run_folder, "%s/XXXXXX", KeptFolder());
-  if (!mkdtemp(run_folder)) Problem("cannot make an empty folder like %s: %s", run_folder, strerror(errno));
+  own.sealed = seal;
+  own.folder_left = false;
+  CopyText(own.folder, sizeof own.folder, TextOf(world.plan->working_directory));
+  own.folder_is_ours = own.sealed || !IsFolder(own.folder);
+  if (!own.folder_is_ours) return;
+  snprintf(own.folder, sizeof own.folder, "%s/XXXXXX", KeptFolder());
+  if (!mkdtemp(own.folder)) Problem("cannot make an empty folder like %s: %s", own.folder, strerror(errno));
   // Two names of one input, or a name that is taken: one link is enough.
   ForEachListed([](const char* link, const Content& content) { (void)!symlink(content.path, link); });
 }
 
 void RemoveFolder() {
-  if (folder_is_ours) {
+  if (own.folder_is_ours) {
     ForEachListed([](const char* link, const Content&) { unlink(link); });
-    rmdir(run_folder);
+    rmdir(own.folder);
   }
-  folder_is_ours = false;
+  own.folder_is_ours = false;
 }
 
 void EnterFolder() {
   // Never where the user happens to stand.
-  if (chdir(run_folder) != 0 && chdir("/") != 0) folder_left = true;
+  if (chdir(own.folder) != 0 && chdir("/") != 0) own.folder_left = true;
 }
 
 void SealMappings() {
-  if (!sealed) return;
+  if (!own.sealed) return;
   for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
     if (mapping.kind != plan::MappingKind::kFile || mapping.input < 0 || IsHeld(mapping.input)) continue;
     NoteMissed();  // who touches it dies of that; nothing tells
@@ -190,7 +179,7 @@ void SealMappings() {
 }
 
 int OpenHeld(int input, int flags) {
-  const Content& content = contents[input];
+  const Content& content = own.contents[input];
   const auto close_on_exec = static_cast<uint64_t>(flags & O_CLOEXEC);
   if ((flags & O_ACCMODE) == O_RDONLY) {
     return static_cast<int>(
@@ -213,18 +202,18 @@ int OpenHeld(int input, int flags) {
 
 Place FindPlace(int folder, const char* path, bool only_writes) {
   if (!world.restored || !path || !*path) return {};
-  if (!sealed && world.plan->input_names.count == 0) return {};
+  if (!own.sealed && world.plan->input_names.count == 0) return {};
   char recorded[kLongestPath];
   bool here = false;
   if (!Recorded(folder, path, recorded, &here)) return {};
   const int input = FindInput(recorded);
   if (IsHeld(input)) return {Where::kHeld, input};
-  if (sealed && (input >= 0 || here) && !only_writes) NoteMissed();
-  return input >= 0 && sealed ? Place{Where::kHidden, input} : Place{};
+  if (own.sealed && (input >= 0 || here) && !only_writes) NoteMissed();
+  return input >= 0 && own.sealed ? Place{Where::kHidden, input} : Place{};
 }
 
 const char* PathOf(const Place& place, const char* path) {
-  if (place.where == Where::kHeld) return contents[place.input].path;
+  if (place.where == Where::kHeld) return own.contents[place.input].path;
   return place.where == Where::kHidden ? kNowhere : path;
 }
 
@@ -239,11 +228,11 @@ const char* FolderFor(const char* path) {
   const bool same = world.restored && path && Recorded(AT_FDCWD, path, recorded, &here) &&
                     NormalizePath("/", TextOf(world.plan->working_directory), working, sizeof working) &&
                     Same(recorded, working);
-  return same ? run_folder : nullptr;
+  return same ? own.folder : nullptr;
 }
 
 void LeaveFolder(bool left) {
-  if (world.restored) folder_left = left;
+  if (world.restored) own.folder_left = left;
 }
 
 }  // namespace recrash::replay

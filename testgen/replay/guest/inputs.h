@@ -9,6 +9,22 @@
 
 namespace recrash::replay {
 
+constexpr size_t kLongestPath = 4096;
+
+// Memory of our own: what malloc gave is the dead process's once it is back.
+struct Content {
+  int descriptor;  // -1: not held
+  char path[32];
+};
+
+struct Inputs {
+  Content contents[plan::kMostInputs];
+  char folder[kLongestPath];  // of the run
+  bool folder_is_ours;        // and empty
+  bool folder_left;
+  bool sealed;
+};
+
 // Puts the contents of held inputs into anonymous files; once, in a process of its own making still.
 void PrepareInputs();
 
@@ -16,8 +32,8 @@ bool IsHeld(int input);
 
 // ---- One run -----------------------------------------------------------------------------------------------------
 
-// Before the run, in the parent: chooses the folder. Sealed, or where the recorded one is gone, it is one of
-// ours, in which nothing lies but links to the held inputs that lay in the recorded one.
+// Chooses the run's folder; in the parent, before the run. A sealed run, and a run whose recorded folder is gone, gets
+// an empty folder of ours, with links to the held inputs that lay in the recorded one.
 void PrepareFolder(bool sealed);
 void RemoveFolder();
 bool IsSealed();

@@ -1,19 +1,13 @@
-#include "testgen/replay/guest/interface.h"
-
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 #include "shadowstack/abi.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/world.h"
-
-// recrash/test.h includes GoogleTest, which has no place here; the struct is repeated and checked against it by the
-// tests of this folder.
-#include "testgen/replay/guest/interface_layout.h"
 
 namespace recrash::replay {
 namespace {
@@ -69,16 +63,15 @@ bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
   return true;
 }
 
-uint32_t Call(uint32_t index, uint32_t depth, char* text, size_t size) {
+uint32_t Call(uint32_t index, const Start* start, char* text, size_t size) {
   const plan::Frame* frame = FindFrame(index);
   if (!frame) return static_cast<uint32_t>(Verdict::kCannotReplay);
-  const Start start{depth, (frame->flags & plan::kFromEntry) != 0, (frame->flags & plan::kSealed) != 0};
-  return static_cast<uint32_t>(RunFrame(*frame, start, text, size));
+  return static_cast<uint32_t>(RunFrame(*frame, *start, text, size));
 }
 
-bool Rewind(uint32_t index, uint32_t number) {
+Start VerifiedStart(uint32_t index) {
   const plan::Frame* frame = FindFrame(index);
-  return frame && RewindNext(*frame, number);
+  return frame ? frame->start : Start();
 }
 
 const char* FailureText() { return TextOf(world.plan->failure_text); }
@@ -90,7 +83,8 @@ const char* FrameName(uint32_t index) {
 
 const char* ReportPath() { return TextOf(world.plan->report_path); }
 
-const ReplayInterface kInterface = {1, HasFrame, Load, Store, Call, FailureText, false, FrameName, ReportPath, Rewind};
+const ReplayInterface kInterface = {kReplayVersion, HasFrame, Load,      Store,      Call,
+                                    FailureText,    false,    FrameName, ReportPath, VerifiedStart};
 
 }  // namespace
 
@@ -99,9 +93,17 @@ int RunTestLibrary(int argc, char** argv) {
   // DEEPBIND and LOCAL keep the library's GoogleTest apart from one that the program may contain.
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
   if (!library) Problem("cannot load the tests: %s", dlerror());
+  using TestVersion = uint32_t (*)();
+  const auto test_version = reinterpret_cast<TestVersion>(dlsym(library, "recrash_test_version"));
   using TestMain = int (*)(int, char**, const ReplayInterface*);
   const auto test_main = reinterpret_cast<TestMain>(dlsym(library, "recrash_test_main"));
   if (!test_main) Problem("%s has no recrash_test_main; its sources must include <recrash/test.h>", path);
+  if (const uint32_t version = test_version ? test_version() : 1; version != kReplayVersion) {
+    Problem(
+        "%s was built with version %u of <recrash/test.h>, this replay library needs version %u\n"
+        "  build the tests again",
+        path, version, kReplayVersion);
+  }
   const int status = test_main(argc, argv, &kInterface);
   fflush(nullptr);
   return status;

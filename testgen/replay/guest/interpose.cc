@@ -2,15 +2,26 @@
 // a replay stay ours.
 #include "testgen/replay/guest/interpose.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <spawn.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "testgen/replay/guest/handler.h"
+#include "testgen/replay/guest/inputs.h"
+#include "testgen/replay/guest/late_modules.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 
@@ -19,18 +30,10 @@
 namespace recrash::replay {
 namespace {
 
-int (*real_sigaction)(int, const struct sigaction*, struct sigaction*);
-sighandler_t (*real_signal)(int, sighandler_t);
-int (*real_mutex_lock)(pthread_mutex_t*);
-int (*real_mutex_trylock)(pthread_mutex_t*);
-int (*real_mutex_timedlock)(pthread_mutex_t*, const timespec*);
-int (*real_rwlock_rdlock)(pthread_rwlock_t*);
-int (*real_rwlock_wrlock)(pthread_rwlock_t*);
-void (*real_exit)(int);
-
 template <typename T>
-void Find(T* function, const char* name) {
-  if (!*function) *function = reinterpret_cast<T>(dlsym(RTLD_NEXT, name));
+T* Find(T** function, const char* name) {
+  if (!*function) *function = reinterpret_cast<T*>(dlsym(RTLD_NEXT, name));
+  return *function;
 }
 
 // Threads that the replay itself starts are alive; all others died with the recorded process.
@@ -65,19 +68,124 @@ void Steal(pthread_rwlock_t* lock) {
 
 }  // namespace
 
-void FindInterposed() {
-  Find(&real_sigaction, "sigaction");
-  Find(&real_signal, "signal");
-  Find(&real_mutex_lock, "pthread_mutex_lock");
-  Find(&real_mutex_trylock, "pthread_mutex_trylock");
-  Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
-  Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
-  Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
-  Find(&real_exit, "exit");
-  FindInterposedFiles();
+// ---- Paths: ------------------------------------------------------------
+//
+// Functions of the C library that take a path: one of an input of the report leads to the input's content, and opening
+// for writing leads to /dev/null, or, where an input is opened for reading as well, to a copy of its own.
+//
+// The C library or the kernel does the work, on another path; calls from inside of the C library (fopen's own open) do
+// not come through here, so fopen and its like are here themselves.
+
+namespace {
+
+constexpr char kNull[] = "/dev/null";
+constexpr int kWrites = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
+constexpr int kMakes = O_CREAT | O_EXCL | O_TRUNC | O_TMPFILE;  // O_DIRECTORY among them
+
+// As a system call's result comes out of the C library.
+int Result(long result) {
+  if (result >= 0) return static_cast<int>(result);
+  errno = static_cast<int>(-result);
+  return -1;
 }
 
-void InstallRealAction(int signal, const struct sigaction* action) { real_sigaction(signal, action, nullptr); }
+uint64_t Descriptor(int descriptor) { return static_cast<uint64_t>(int64_t{descriptor}); }
+
+int Open(int folder, const char* path, int flags, mode_t mode) {
+  const bool only_writes = (flags & O_ACCMODE) == O_WRONLY;
+  const Place place = FindPlace(folder, path, only_writes);
+  if (place.where == Where::kHeld && !only_writes) return Result(OpenHeld(place.input, flags));
+  Find(&world.real.openat, "openat");
+  if (world.restored && (flags & kWrites)) return world.real.openat(AT_FDCWD, kNull, flags & ~kMakes);
+  return world.real.openat(folder, PathOf(place, path), flags, mode);
+}
+
+// Of fopen: what open would be given.
+int FlagsOf(const char* mode) {
+  bool updates = false;
+  for (const char* at = mode; *at && *at != ','; ++at) updates = updates || *at == '+';
+  const int access = updates ? O_RDWR : *mode == 'r' ? O_RDONLY : O_WRONLY;
+  return access | (*mode == 'w' ? O_TRUNC : 0) | (*mode == 'a' ? O_APPEND : 0);
+}
+
+FILE* OpenFile(const char* path, const char* mode) {
+  Find(&world.real.fopen, "fopen");
+  if (!world.restored) return world.real.fopen(path, mode);
+  const int flags = FlagsOf(mode);
+  const Place place = FindPlace(AT_FDCWD, path, (flags & O_ACCMODE) == O_WRONLY);
+  if (place.where == Where::kHeld && (flags & O_ACCMODE) == O_RDWR) {
+    const int copy = Result(OpenHeld(place.input, flags));
+    return copy < 0 ? nullptr : Find(&world.real.fdopen, "fdopen")(copy, mode);
+  }
+  return world.real.fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
+}
+
+FILE* ReopenFile(const char* path, const char* mode, FILE* stream) {
+  Find(&world.real.freopen, "freopen");
+  if (!world.restored || !path) return world.real.freopen(path, mode, stream);
+  const Place place = FindPlace(AT_FDCWD, path);
+  return world.real.freopen(FlagsOf(mode) & kWrites ? kNull : PathOf(place, path), mode, stream);
+}
+
+// A content's path is a link itself.
+int FlagsFor(const Place& place, int flags) {
+  return place.where == Where::kHeld ? flags & ~AT_SYMLINK_NOFOLLOW : flags;
+}
+
+int Stat(int folder, const char* path, struct stat* status, int flags) {
+  const Place place = FindPlace(folder, path);
+  return Result(Raw(SYS_newfstatat, Descriptor(folder), Number(PathOf(place, path)), Number(status),
+                    static_cast<uint64_t>(FlagsFor(place, flags))));
+}
+
+int Access(int folder, const char* path, int mode, int flags) {
+  const Place place = FindPlace(folder, path);
+  return Find(&world.real.faccessat, "faccessat")(folder, PathOf(place, path), mode, FlagsFor(place, flags));
+}
+
+char* RealPath(const char* path, char* out) {
+  const Place place = FindPlace(AT_FDCWD, path);
+  Find(&world.real.realpath, "realpath");
+  if (place.where != Where::kHeld) return world.real.realpath(PathOf(place, path), out);
+  if (!out) return strdup(RecordedPath(place.input));
+  CopyText(out, PATH_MAX, RecordedPath(place.input));
+  return out;
+}
+
+// What another process finds, or who lists the folder, is not seen: it may be something that is not there sealed.
+void NoteUnseen() {
+  if (world.restored && IsSealed()) NoteMissed();
+}
+
+}  // namespace
+
+void FindInterposed() {
+  Find(&world.real.sigaction, "sigaction");
+  Find(&world.real.signal, "signal");
+  Find(&world.real.mutex_lock, "pthread_mutex_lock");
+  Find(&world.real.mutex_trylock, "pthread_mutex_trylock");
+  Find(&world.real.mutex_timedlock, "pthread_mutex_timedlock");
+  Find(&world.real.rwlock_rdlock, "pthread_rwlock_rdlock");
+  Find(&world.real.rwlock_wrlock, "pthread_rwlock_wrlock");
+  Find(&world.real.exit, "exit");
+  Find(&world.real.openat, "openat");
+  Find(&world.real.fopen, "fopen");
+  Find(&world.real.freopen, "freopen");
+  Find(&world.real.fdopen, "fdopen");
+  Find(&world.real.faccessat, "faccessat");
+  Find(&world.real.realpath, "realpath");
+  Find(&world.real.opendir, "opendir");
+  Find(&world.real.dlopen, "dlopen");
+  Find(&world.real.system, "system");
+  Find(&world.real.popen, "popen");
+  Find(&world.real.execve, "execve");
+  Find(&world.real.execv, "execv");
+  Find(&world.real.execvp, "execvp");
+  Find(&world.real.posix_spawn, "posix_spawn");
+  Find(&world.real.posix_spawnp, "posix_spawnp");
+}
+
+void InstallRealAction(int signal, const struct sigaction* action) { world.real.sigaction(signal, action, nullptr); }
 
 }  // namespace recrash::replay
 
@@ -88,55 +196,225 @@ RECRASH_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
     if (old) *old = {};
     return 0;
   }
-  Find(&real_sigaction, "sigaction");
-  return real_sigaction(signal, action, old);
+  Find(&world.real.sigaction, "sigaction");
+  return world.real.sigaction(signal, action, old);
 }
 
 RECRASH_EXPORT sighandler_t signal(int number, sighandler_t handler) {
   if (world.restored && IsFailureSignal(number)) return SIG_DFL;
-  Find(&real_signal, "signal");
-  return real_signal(number, handler);
+  Find(&world.real.signal, "signal");
+  return world.real.signal(number, handler);
 }
 
 RECRASH_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  Find(&real_mutex_lock, "pthread_mutex_lock");
+  Find(&world.real.mutex_lock, "pthread_mutex_lock");
   Steal(mutex);
-  return real_mutex_lock(mutex);
+  return world.real.mutex_lock(mutex);
 }
 
 RECRASH_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  Find(&real_mutex_trylock, "pthread_mutex_trylock");
+  Find(&world.real.mutex_trylock, "pthread_mutex_trylock");
   Steal(mutex);
-  return real_mutex_trylock(mutex);
+  return world.real.mutex_trylock(mutex);
 }
 
 RECRASH_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
-  Find(&real_mutex_timedlock, "pthread_mutex_timedlock");
+  Find(&world.real.mutex_timedlock, "pthread_mutex_timedlock");
   Steal(mutex);
-  return real_mutex_timedlock(mutex, until);
+  return world.real.mutex_timedlock(mutex, until);
 }
 
 RECRASH_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  Find(&real_rwlock_rdlock, "pthread_rwlock_rdlock");
+  Find(&world.real.rwlock_rdlock, "pthread_rwlock_rdlock");
   Steal(lock);
-  return real_rwlock_rdlock(lock);
+  return world.real.rwlock_rdlock(lock);
 }
 
 RECRASH_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
-  Find(&real_rwlock_wrlock, "pthread_rwlock_wrlock");
+  Find(&world.real.rwlock_wrlock, "pthread_rwlock_wrlock");
   Steal(lock);
-  return real_rwlock_wrlock(lock);
+  return world.real.rwlock_wrlock(lock);
 }
 
 // In a child an exit is seen by the parent. In place it must not end the debugged process.
 RECRASH_EXPORT __attribute__((noreturn)) void exit(int status) {
   if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
-  Find(&real_exit, "exit");
-  real_exit(status);
+  Find(&world.real.exit, "exit");
+  world.real.exit(status);
   __builtin_unreachable();
 }
 
 RECRASH_EXPORT __attribute__((noreturn)) void _exit(int status) {
   if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
   ExitNow(status);
+}
+
+// ---- open --------------------------------------------------------------------------------------------------------
+
+#define RECRASH_MODE_BEHIND(last)                                \
+  va_list rest;                                                  \
+  va_start(rest, last);                                          \
+  const auto mode = static_cast<mode_t>(va_arg(rest, unsigned)); \
+  va_end(rest)
+
+RECRASH_EXPORT int open(const char* path, int flags, ...) {
+  RECRASH_MODE_BEHIND(flags);
+  return Open(AT_FDCWD, path, flags, mode);
+}
+RECRASH_EXPORT int open64(const char* path, int flags, ...) {
+  RECRASH_MODE_BEHIND(flags);
+  return Open(AT_FDCWD, path, flags, mode);
+}
+RECRASH_EXPORT int openat(int folder, const char* path, int flags, ...) {
+  RECRASH_MODE_BEHIND(flags);
+  return Open(folder, path, flags, mode);
+}
+RECRASH_EXPORT int openat64(int folder, const char* path, int flags, ...) {
+  RECRASH_MODE_BEHIND(flags);
+  return Open(folder, path, flags, mode);
+}
+#undef RECRASH_MODE_BEHIND
+
+// With -D_FORTIFY_SOURCE.
+RECRASH_EXPORT int __open_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
+RECRASH_EXPORT int __open64_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
+RECRASH_EXPORT int __openat_2(int folder, const char* path, int flags) { return Open(folder, path, flags, 0); }
+RECRASH_EXPORT int __openat64_2(int folder, const char* path, int flags) { return Open(folder, path, flags, 0); }
+
+RECRASH_EXPORT int creat(const char* path, mode_t mode) {
+  return Open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+RECRASH_EXPORT int creat64(const char* path, mode_t mode) {
+  return Open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
+
+RECRASH_EXPORT FILE* fopen(const char* path, const char* mode) { return OpenFile(path, mode); }
+RECRASH_EXPORT FILE* fopen64(const char* path, const char* mode) { return OpenFile(path, mode); }
+RECRASH_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  return ReopenFile(path, mode, stream);
+}
+RECRASH_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
+  return ReopenFile(path, mode, stream);
+}
+
+// ---- What is there? ------------------------------------------------------------------------------------------------
+
+RECRASH_EXPORT int stat(const char* path, struct stat* status) { return Stat(AT_FDCWD, path, status, 0); }
+RECRASH_EXPORT int lstat(const char* path, struct stat* status) {
+  return Stat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+RECRASH_EXPORT int fstatat(int folder, const char* path, struct stat* status, int flags) {
+  return Stat(folder, path, status, flags);
+}
+RECRASH_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
+  const Place place = FindPlace(folder, path);
+  return Result(Raw(SYS_statx, Descriptor(folder), Number(PathOf(place, path)),
+                    static_cast<uint64_t>(FlagsFor(place, flags)), mask, Number(status)));
+}
+
+// On x86-64 the types of the 64-bit names are the same. The ones with a version are of programs from before glibc 2.33.
+static_assert(sizeof(struct stat) == sizeof(struct stat64), "one implementation serves both");
+RECRASH_EXPORT int stat64(const char* path, struct stat64* status) {
+  return Stat(AT_FDCWD, path, reinterpret_cast<struct stat*>(status), 0);
+}
+RECRASH_EXPORT int lstat64(const char* path, struct stat64* status) {
+  return Stat(AT_FDCWD, path, reinterpret_cast<struct stat*>(status), AT_SYMLINK_NOFOLLOW);
+}
+RECRASH_EXPORT int fstatat64(int folder, const char* path, struct stat64* status, int flags) {
+  return Stat(folder, path, reinterpret_cast<struct stat*>(status), flags);
+}
+RECRASH_EXPORT int __xstat(int, const char* path, struct stat* status) { return Stat(AT_FDCWD, path, status, 0); }
+RECRASH_EXPORT int __xstat64(int, const char* path, struct stat* status) { return Stat(AT_FDCWD, path, status, 0); }
+RECRASH_EXPORT int __lxstat(int, const char* path, struct stat* status) {
+  return Stat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+RECRASH_EXPORT int __lxstat64(int, const char* path, struct stat* status) {
+  return Stat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
+}
+RECRASH_EXPORT int __fxstatat(int, int folder, const char* path, struct stat* status, int flags) {
+  return Stat(folder, path, status, flags);
+}
+RECRASH_EXPORT int __fxstatat64(int, int folder, const char* path, struct stat* status, int flags) {
+  return Stat(folder, path, status, flags);
+}
+
+RECRASH_EXPORT int access(const char* path, int mode) { return Access(AT_FDCWD, path, mode, 0); }
+RECRASH_EXPORT int eaccess(const char* path, int mode) { return Access(AT_FDCWD, path, mode, AT_EACCESS); }
+RECRASH_EXPORT int euidaccess(const char* path, int mode) { return Access(AT_FDCWD, path, mode, AT_EACCESS); }
+RECRASH_EXPORT int faccessat(int folder, const char* path, int mode, int flags) {
+  return Access(folder, path, mode, flags);
+}
+
+RECRASH_EXPORT char* realpath(const char* path, char* out) { return RealPath(path, out); }
+RECRASH_EXPORT char* __realpath_chk(const char* path, char* out, size_t) { return RealPath(path, out); }
+RECRASH_EXPORT char* canonicalize_file_name(const char* path) { return RealPath(path, nullptr); }
+
+RECRASH_EXPORT ssize_t readlink(const char* path, char* out, size_t size) {
+  const Place place = FindPlace(AT_FDCWD, path);
+  if (place.where != Where::kHeld) return Result(Raw(SYS_readlink, Number(PathOf(place, path)), Number(out), size));
+  errno = EINVAL;  // no link
+  return -1;
+}
+
+// ---- The folder ----------------------------------------------------------------------------------------------------
+
+RECRASH_EXPORT int chdir(const char* path) {
+  const char* folder = FolderFor(path);
+  if (!folder) FindPlace(AT_FDCWD, path);
+  const int result = Result(Raw(SYS_chdir, Number(folder ? folder : path)));
+  if (result == 0) LeaveFolder(!folder);
+  return result;
+}
+RECRASH_EXPORT int fchdir(int folder) {
+  const int result = Result(Raw(SYS_fchdir, Descriptor(folder)));
+  if (result == 0) LeaveFolder(true);
+  return result;
+}
+RECRASH_EXPORT DIR* opendir(const char* path) {
+  const char* folder = FolderFor(path);
+  FindPlace(AT_FDCWD, path);
+  if (folder) NoteUnseen();
+  return Find(&world.real.opendir, "opendir")(folder ? folder : path);
+}
+
+// ---- What may look for files where nobody sees it ------------------------------------------------------------------
+
+RECRASH_EXPORT void* dlopen(const char* path, int flags) {
+  Find(&world.real.dlopen, "dlopen");
+  if (path && strchr(path, '/')) FindPlace(AT_FDCWD, path);
+  if (path && world.restored && AnyLate()) {
+    if (void* handle = world.real.dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) InitialiseLate(handle);
+  }
+  // The loader looks up who calls: a return address of ours would change where it searches.
+  [[clang::musttail]] return world.real.dlopen(path, flags);
+}
+RECRASH_EXPORT int system(const char* command) {
+  NoteUnseen();
+  return Find(&world.real.system, "system")(command);
+}
+RECRASH_EXPORT FILE* popen(const char* command, const char* mode) {
+  NoteUnseen();
+  return Find(&world.real.popen, "popen")(command, mode);
+}
+RECRASH_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
+  NoteUnseen();
+  return Find(&world.real.execve, "execve")(path, arguments, environment);
+}
+RECRASH_EXPORT int execv(const char* path, char* const* arguments) {
+  NoteUnseen();
+  return Find(&world.real.execv, "execv")(path, arguments);
+}
+RECRASH_EXPORT int execvp(const char* path, char* const* arguments) {
+  NoteUnseen();
+  return Find(&world.real.execvp, "execvp")(path, arguments);
+}
+RECRASH_EXPORT int posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
+                               const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  NoteUnseen();
+  return Find(&world.real.posix_spawn, "posix_spawn")(process, path, actions, attributes, arguments, environment);
+}
+RECRASH_EXPORT int posix_spawnp(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
+                                const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
+  NoteUnseen();
+  return Find(&world.real.posix_spawnp, "posix_spawnp")(process, path, actions, attributes, arguments, environment);
 }

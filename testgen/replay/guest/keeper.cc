@@ -18,9 +18,6 @@
 namespace recrash::replay {
 namespace {
 
-char folder[4096];  // empty: none yet
-pid_t keeper;
-
 bool IsFolder(const char* path) {
   struct stat status;
   return *path == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
@@ -33,7 +30,7 @@ bool IsFolder(const char* path) {
   char option[] = "-c";
   char script[] = "read line; rm -rf -- \"$0\"";
   char path[] = "PATH=/usr/bin:/bin";
-  char* const arguments[] = {shell, option, script, folder, nullptr};
+  char* const arguments[] = {shell, option, script, world.keeper.folder, nullptr};
   char* const environment[] = {path, nullptr};
   constexpr long kCloseRange = 436;
   Raw(SYS_setsid);
@@ -56,25 +53,26 @@ void StartKeeper() {
   const long child = write_end < 0 ? -1 : Raw(SYS_clone, CLONE_UNTRACED);
   if (child == 0) BecomeShell(ends[0]);
   close(ends[0]);
-  if (child > 0) keeper = static_cast<pid_t>(child);
+  if (child > 0) world.keeper.process = static_cast<pid_t>(child);
 }
 
 }  // namespace
 
 const char* KeptFolder() {
-  if (*folder) return folder;
+  if (*world.keeper.folder) return world.keeper.folder;
   const char* temporary = getenv("TMPDIR");
-  snprintf(folder, sizeof folder, "%s/recrash-empty-XXXXXX", IsFolder(temporary ? temporary : "") ? temporary : "/tmp");
-  if (!mkdtemp(folder)) Problem("cannot make a folder like %s: %s", folder, strerror(errno));
+  snprintf(world.keeper.folder, sizeof world.keeper.folder, "%s/recrash-empty-XXXXXX",
+           IsFolder(temporary ? temporary : "") ? temporary : "/tmp");
+  if (!mkdtemp(world.keeper.folder)) Problem("cannot make a folder like %s: %s", world.keeper.folder, strerror(errno));
   StartKeeper();
-  return folder;
+  return world.keeper.folder;
 }
 
 void RemoveKeptFolder() {
   // Something in it is the program's own, of a run in place: that is removed too, by the keeper.
-  if (!*folder || rmdir(folder) != 0 || keeper <= 0) return;
-  kill(keeper, SIGKILL);
-  while (waitpid(keeper, nullptr, __WALL) < 0 && errno == EINTR) {
+  if (!*world.keeper.folder || rmdir(world.keeper.folder) != 0 || world.keeper.process <= 0) return;
+  kill(world.keeper.process, SIGKILL);
+  while (waitpid(world.keeper.process, nullptr, __WALL) < 0 && errno == EINTR) {
   }
 }
 

@@ -1,18 +1,25 @@
 // The place of the folders that replays stand in, and the process that removes it when this one cannot.
 //
-// Who made a folder removes it after the run; killed (by hand, by the kernel for its memory, by a debugger that quits)
-// it does not. A shell waits for that at a pipe whose other end this process and its copies hold, and removes what is
-// left when the last of them has gone.
+// The process that made a folder removes it after the run, unless it is killed: by hand, by the kernel for its memory,
+// by a debugger that quits. So a shell waits at a pipe whose other end this process and its copies hold. When the last
+// of them has gone, the shell removes what is left.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_KEEPER_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_KEEPER_H_
 
+#include <sys/types.h>
+
 namespace recrash::replay {
 
-// The folder for those of the runs, made at the first call. Workers share that of the process that they are copied
-// from.
+struct Keeper {
+  char folder[4096];  // empty: none yet
+  pid_t process;      // 0: none
+};
+
+// The folder in which the runs' folders are made; made at the first call. Workers share it with the process that
+// started them.
 const char* KeptFolder();
 
-// Before the process ends by itself: nothing is left then, and nobody waits.
+// REQUIRES: the process is about to end by itself. Removes the folder and ends the shell.
 void RemoveKeptFolder();
 
 }  // namespace recrash::replay

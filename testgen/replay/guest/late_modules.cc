@@ -14,10 +14,6 @@ namespace {
 
 using Initialiser = void(int, char**, char**);
 
-constexpr int kMostLate = 64;
-const LiveModule* waiting[kMostLate];
-int waiting_count;
-
 // What the dynamic section says of how a library begins and what it needs.
 struct Dynamic {
   uint64_t init = 0;
@@ -39,15 +35,14 @@ Dynamic Read(const link_map& library) {
 }
 
 void Call(uint64_t initialiser) {
-  static char name[] = "";
-  static char* arguments[] = {name, nullptr};
-  Pointer<Initialiser>(initialiser)(1, arguments, environ);
+  world.late.arguments[0] = world.late.name;
+  Pointer<Initialiser>(initialiser)(1, world.late.arguments, environ);
 }
 
 bool StopWaiting(const link_map& library) {
-  for (int i = 0; i < waiting_count; ++i) {
-    if (!waiting[i] || !waiting[i]->live.Contains(Number(library.l_ld))) continue;
-    waiting[i] = nullptr;
+  for (int i = 0; i < world.late.count; ++i) {
+    if (!world.late.waiting[i] || !world.late.waiting[i]->live.Contains(Number(library.l_ld))) continue;
+    world.late.waiting[i] = nullptr;
     return true;
   }
   return false;
@@ -91,14 +86,15 @@ bool IsLate(const plan::EntryState* state, const plan::Module* module) {
 }
 
 void AwaitLateModules(const plan::EntryState* state) {
-  waiting_count = 0;
+  world.late.count = 0;
   if (LeftOut("late_initialisers")) return;
   for (const LiveModule& module : AllModules()) {
-    if (waiting_count < kMostLate && IsLate(state, module.recorded)) waiting[waiting_count++] = &module;
+    if (world.late.count < kMostLate && IsLate(state, module.recorded))
+      world.late.waiting[world.late.count++] = &module;
   }
 }
 
-bool AnyLate() { return waiting_count > 0; }
+bool AnyLate() { return world.late.count > 0; }
 
 void InitialiseLate(void* handle) { Initialise(*static_cast<const link_map*>(handle)); }
 

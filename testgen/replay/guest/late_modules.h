@@ -1,5 +1,7 @@
-// Modules that the dead process loaded only after a frame's entry. Here they are loaded before any replay, so in one
-// from that entry they keep the data with which they came, and are initialised when the program opens them.
+// Modules that the dead process loaded only after a frame's entry.
+//
+// The subject loads them before any replay. In a replay from that entry they keep their first data, and are initialised
+// when the program opens them.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_LATE_MODULES_H_
 
@@ -7,6 +9,15 @@
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
+
+constexpr int kMostLate = 64;
+
+struct LateModules {
+  const LiveModule* waiting[kMostLate];
+  int count;
+  char name[1];  // with which their initialisers are called
+  char* arguments[2];
+};
 
 // Was `module` loaded only after the entry of `state`? Not where there is no state (null).
 bool IsLate(const plan::EntryState* state, const plan::Module* module);

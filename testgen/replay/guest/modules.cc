@@ -17,11 +17,7 @@
 namespace recrash::replay {
 namespace {
 
-constexpr int kMostModules = 512;
 constexpr uint64_t kPage = plan::kPageSize;
-
-LiveModule modules[kMostModules];
-int module_count = 0;
 
 const char* BaseName(const char* path) {
   const char* slash = strrchr(path, '/');
@@ -117,12 +113,12 @@ void FindOpaqueSections(LiveModule* module, uint64_t bias) {
 }
 
 int AddModule(dl_phdr_info* info, size_t, void*) {
-  if (module_count == kMostModules) return 0;
+  if (world.modules.count == kMostModules) return 0;
   char resolved[PATH_MAX];
   const bool is_program = info->dlpi_name[0] == 0;
   const char* path = is_program ? "" : info->dlpi_name;
   if (!is_program && realpath(path, resolved)) path = resolved;
-  LiveModule& module = modules[module_count];
+  LiveModule& module = world.modules.all[world.modules.count];
   module = LiveModule{};
   module.recorded = FindRecorded(path, is_program);
   if (!module.recorded && path == resolved) module.recorded = FindRecorded(info->dlpi_name, false);
@@ -142,15 +138,11 @@ int AddModule(dl_phdr_info* info, size_t, void*) {
     module.ghost = module.recorded->base;  // unless that is occupied
     if (module.moved() && !(module.recorded->flags & plan::kVdso)) FindOpaqueSections(&module, info->dlpi_addr);
   }
-  ++module_count;
+  ++world.modules.count;
   return 0;
 }
 
 // ---- Translation -------------------------------------------------------------------------------------------------
-
-uint64_t lowest = UINT64_MAX;  // of all recorded ranges that moved
-uint64_t highest = 0;
-uint64_t pointer_guard = 0;
 
 // .eh_frame_hdr holds the start of every function that can be unwound, sorted: also in a stripped file.
 bool IsFunctionStart(const LiveModule& module, uint64_t live) {
@@ -221,9 +213,9 @@ uint64_t TranslateRebuilt(const LiveModule& module, uint64_t word) {
 }
 
 uint64_t TranslatePlain(uint64_t word, bool filter) {
-  if (word < lowest || word >= highest) return word;
-  for (int i = 0; i < module_count; ++i) {
-    const LiveModule& module = modules[i];
+  if (word < world.modules.lowest || word >= world.modules.highest) return word;
+  for (int i = 0; i < world.modules.count; ++i) {
+    const LiveModule& module = world.modules.all[i];
     if (!module.recorded || !module.recorded_range.Contains(word)) continue;
     if (module.rebuilt()) return TranslateRebuilt(module, word);
     const uint64_t live = word - module.recorded_range.start + module.live.start;
@@ -235,11 +227,13 @@ uint64_t TranslatePlain(uint64_t word, bool filter) {
 constexpr int kMangleShift = 17;
 
 uint64_t Mangle(uint64_t address) {
-  const uint64_t mixed = address ^ pointer_guard;
+  const uint64_t mixed = address ^ world.modules.pointer_guard;
   return mixed << kMangleShift | mixed >> (64 - kMangleShift);
 }
 
-uint64_t Demangle(uint64_t word) { return (word >> kMangleShift | word << (64 - kMangleShift)) ^ pointer_guard; }
+uint64_t Demangle(uint64_t word) {
+  return (word >> kMangleShift | word << (64 - kMangleShift)) ^ world.modules.pointer_guard;
+}
 
 }  // namespace
 
@@ -256,38 +250,38 @@ void LoadMissingModules() {
 }
 
 void FindModules() {
-  module_count = 0;
+  world.modules.count = 0;
   dl_iterate_phdr(AddModule, nullptr);
-  lowest = UINT64_MAX;
-  highest = 0;
-  for (int i = 0; i < module_count; ++i) {
-    const LiveModule& module = modules[i];
+  world.modules.lowest = UINT64_MAX;
+  world.modules.highest = 0;
+  for (int i = 0; i < world.modules.count; ++i) {
+    const LiveModule& module = world.modules.all[i];
     if (!module.recorded) continue;
     if (!module.moved() && !module.rebuilt()) continue;
-    if (module.recorded_range.start < lowest) lowest = module.recorded_range.start;
-    if (module.recorded_range.end > highest) highest = module.recorded_range.end;
+    if (module.recorded_range.start < world.modules.lowest) world.modules.lowest = module.recorded_range.start;
+    if (module.recorded_range.end > world.modules.highest) world.modules.highest = module.recorded_range.end;
   }
 }
 
-ModuleList AllModules() { return {modules, module_count}; }
+ModuleList AllModules() { return {world.modules.all, world.modules.count}; }
 
 const LiveModule* FindLive(uint64_t live_address) {
-  for (int i = 0; i < module_count; ++i) {
-    if (modules[i].live.Contains(live_address)) return &modules[i];
+  for (int i = 0; i < world.modules.count; ++i) {
+    if (world.modules.all[i].live.Contains(live_address)) return &world.modules.all[i];
   }
   return nullptr;
 }
 
 const LiveModule* ProgramModule() {
-  for (int i = 0; i < module_count; ++i) {
-    if (modules[i].path[0] == 0) return &modules[i];
+  for (int i = 0; i < world.modules.count; ++i) {
+    if (world.modules.all[i].path[0] == 0) return &world.modules.all[i];
   }
   return nullptr;
 }
 
 const LiveModule* ModuleOf(const plan::Module* recorded) {
-  for (int i = 0; i < module_count; ++i) {
-    if (modules[i].recorded == recorded) return &modules[i];
+  for (int i = 0; i < world.modules.count; ++i) {
+    if (world.modules.all[i].recorded == recorded) return &world.modules.all[i];
   }
   return nullptr;
 }
@@ -306,7 +300,7 @@ bool IsWritable(const LiveModule& module, uint64_t live) {
   return false;
 }
 
-void SetPointerGuard(uint64_t guard) { pointer_guard = guard; }
+void SetPointerGuard(uint64_t guard) { world.modules.pointer_guard = guard; }
 
 uint64_t Translate(uint64_t word) {
   const uint64_t plain = TranslatePlain(word, true);
@@ -314,12 +308,12 @@ uint64_t Translate(uint64_t word) {
   // Jump buffers and exit handlers hold code addresses mixed with the pointer guard. That a random word comes out
   // inside a module is as likely as the modules' share of 2^64.
   const uint64_t clear = Demangle(word);
-  if (clear < lowest || clear >= highest || LeftOut("mangled")) return word;
+  if (clear < world.modules.lowest || clear >= world.modules.highest || LeftOut("mangled")) return word;
   return Mangle(TranslatePlain(clear, false));
 }
 
 void TranslateRange(uint64_t address, uint64_t size) {
-  if (lowest >= highest) return;
+  if (world.modules.lowest >= world.modules.highest) return;
   auto* words = Pointer<uint64_t>(address);
   for (uint64_t i = 0; i < size / sizeof(uint64_t); ++i) {
     const uint64_t translated = Translate(words[i]);

@@ -1,4 +1,4 @@
-// The modules of the subject beside those of the dead process, and the translation of words from one to the other.
+// Pairs the subject's modules with the recorded ones, and translates recorded words into live ones.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_MODULES_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_MODULES_H_
 
@@ -17,7 +17,7 @@ struct Range {
 
 struct LiveModule {
   const plan::Module* recorded = nullptr;
-  const char* path = "";
+  const char* path = nullptr;  // "": the program
   Range live;
   Range recorded_range;
   Range got_plt;  // live; empty when the module is bound at start and the table read-only
@@ -35,6 +35,16 @@ struct LiveModule {
   uint64_t ghost = 0;  // where the recorded image of a rebuilt module is mapped
   bool rebuilt() const { return recorded && (recorded->flags & plan::kOtherBuild); }
   bool moved() const { return live.start != recorded_range.start; }
+};
+
+constexpr int kMostModules = 512;
+
+struct Modules {
+  LiveModule all[kMostModules];
+  int count;
+  uint64_t lowest;  // of all recorded ranges that moved
+  uint64_t highest;
+  uint64_t pointer_guard;
 };
 
 // Loads what the dead process had loaded at run time, so that its modules are there.
@@ -69,7 +79,7 @@ uint64_t ToRecorded(uint64_t live_address);
 // The dead process's fs:0x30, with which glibc mixes the code addresses that it keeps.
 void SetPointerGuard(uint64_t guard);
 
-// Calls `visit` for each module of which the subject has another build than the dead process.
+// Calls `visit` for each module that was rebuilt since the crash.
 template <typename Visitor>
 void ForEachRebuilt(Visitor visit) {
   for (LiveModule& module : AllModules()) {

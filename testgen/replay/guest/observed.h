@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 
 namespace recrash::replay {
 
@@ -21,8 +21,7 @@ struct Observed {
   uint64_t own_pc;  // live; innermost in the program or in the module of the failing place; 0 when there was none
   uint64_t sp;
   int32_t status;  // kExited: exit status; kKilled: signal
-  uint32_t stolen_locks;
-  bool searched;    // own_pc has been looked for
+  uint32_t reserved;
   bool terminated;  // by std::terminate, not by an abort of its own
   bool rewinding;   // a stream was being rewound: the function has not been called
   bool missed;      // sealed, and it looked for something that may be there when it is not
@@ -34,6 +33,28 @@ struct Observed {
 
 // The recorded failure in the recorded place, or what instead; `text` gets one line.
 Verdict Judge(const Observed& observed, char* text, size_t size);
+
+// ---- Signal handlers of a replay: they write down what happened and end the child ----
+
+// `leave` is called when the outcome is known: ends the child, or goes back into the call in process.
+void InstallHandlers(void (*leave)());
+
+// RECRASH_REPORT was reached.
+void NoteReported(const char* reason);
+
+// The program ends itself, in place.
+[[noreturn]] void NoteExit(int status);
+
+bool IsFailureSignal(int signal);
+
+// While it is true, an ending is one of rewinding a stream, not of the call.
+void NoteRewinding(bool rewinding);
+
+// A sealed replay did not find something that may be there otherwise.
+void NoteMissed();
+
+// In process a handler comes back: has the replay ended?
+bool HasEnded();
 
 }  // namespace recrash::replay
 

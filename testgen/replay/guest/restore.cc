@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "testgen/replay/guest/entry_state.h"
 #include "testgen/replay/guest/late_modules.h"
+#include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
@@ -35,6 +35,8 @@ extern "C" __attribute__((visibility("default"), noinline)) void __recrash_befor
 namespace recrash::replay {
 namespace {
 
+constexpr Restore& own = world.restore;
+
 // struct pthread of glibc 2.25 to 2.41 on x86-64.
 constexpr uint64_t kUsualTidOffset = 0x2d0;
 constexpr uint64_t kTcbHead = 0x38;
@@ -44,60 +46,9 @@ constexpr uint64_t kPointerGuard = 0x30;
 constexpr uint64_t kNonContiguous = 2;  // of main_arena.flags
 constexpr uint64_t kArenaFlags = 4;
 
-struct KeptWord {
-  uint64_t address;
-  uint64_t value;
-};
-
-struct LiveRun {
-  const plan::Module* module;
-  uint64_t live;
-  uint64_t from;
-  uint64_t size;
-};
-
-KeptWord* kept;
-size_t kept_count;
-LiveRun* runs;
-size_t run_count;
-prctl_mm_map memory_map;
-uint64_t tid_offset;
-uint64_t* current_break;  // libc's __curbrk
-
-// A module's thread-local variables, where they have moved relative to the thread control block.
-struct TlsCopy {
-  uint64_t live;
-  uint64_t recorded;
-  uint64_t size;
-};
-constexpr int kMostTlsModules = 256;
-TlsCopy tls_copies[kMostTlsModules];
-int tls_copy_count;
-bool tls_moved;
-
-// Memory of the program's agent that a replay leaves as it is in this process.
-constexpr int kMostKeptRanges = 16;
-Range kept_ranges[kMostKeptRanges];
-int kept_range_count;
-
-// Pages that the agent keeps read-only in a program that runs: the call must find them so, or it would run over a place
-// where it crashed.
-Range sealed_range;
-
 void ProtectSealed(int protection) {
-  Raw(SYS_mprotect, sealed_range.start, sealed_range.end - sealed_range.start, static_cast<uint64_t>(protection));
+  Raw(SYS_mprotect, own.sealed.start, own.sealed.end - own.sealed.start, static_cast<uint64_t>(protection));
 }
-
-struct Saved {
-  uint64_t address;
-  uint64_t size;
-  uint64_t copy;
-};
-constexpr int kMostSaved = 1024;
-Saved saved[kMostSaved];
-int saved_count;
-uint64_t saved_fs;
-prctl_mm_map saved_memory_map;
 
 uint64_t GetFs() {
   uint64_t base = 0;
@@ -120,7 +71,7 @@ bool IsRestored(const LiveModule* module) {
 void PrepareModuleRuns() {
   const auto all = TableOf<plan::Run>(world.plan->runs);
   const auto modules = TableOf<plan::Module>(world.plan->modules);
-  runs = Allocate<LiveRun>(all.count);
+  own.runs = Allocate<LiveRun>(all.count);
   for (const plan::Run& run : all) {
     if (run.module < 0) continue;
     const LiveModule* module = ModuleOf(&modules[static_cast<size_t>(run.module)]);
@@ -128,15 +79,15 @@ void PrepareModuleRuns() {
     const uint64_t live = run.address - module->recorded_range.start + module->live.start;
     // The first and the last page decide: a run is cut from one mapping, all of which could be written.
     if (!IsWritable(*module, live) || !IsWritable(*module, live + run.size - 1)) continue;
-    const uint64_t from = Number(world.bytes + run.offset);
+    const uint64_t from = ContentOf(run);
     TranslateRange(from, run.size);
-    runs[run_count++] = {module->recorded, live, from, run.size};
+    own.runs[own.run_count++] = {module->recorded, live, from, run.size};
   }
 }
 
 void Keep(uint64_t address) {
-  kept = static_cast<KeptWord*>(realloc(kept, (kept_count + 1) * sizeof *kept));
-  kept[kept_count++] = {address, *Pointer<uint64_t>(address)};
+  own.kept = static_cast<KeptWord*>(realloc(own.kept, (own.kept_count + 1) * sizeof *own.kept));
+  own.kept[own.kept_count++] = {address, *Pointer<uint64_t>(address)};
 }
 
 void PrepareKeptWords() {
@@ -145,8 +96,9 @@ void PrepareKeptWords() {
     if (!IsRestored(module) || LeftOut("got_plt")) continue;
     for (uint64_t at = module->got_plt.start; at < module->got_plt.end; at += sizeof(uint64_t)) Keep(at);
   }
-  for (int i = 0; i < kept_range_count; ++i) {
-    for (uint64_t at = kept_ranges[i].start; at + sizeof(uint64_t) <= kept_ranges[i].end; at += sizeof(uint64_t)) {
+  for (int i = 0; i < own.kept_range_count; ++i) {
+    for (uint64_t at = own.kept_ranges[i].start; at + sizeof(uint64_t) <= own.kept_ranges[i].end;
+         at += sizeof(uint64_t)) {
       Keep(at);
     }
   }
@@ -165,33 +117,33 @@ void PrepareBreak() {
   for (char* word = strtok_r(after_name + 1, " ", &rest); word && number < 64; word = strtok_r(nullptr, " ", &rest)) {
     field[number++] = strtoull(word, nullptr, 10);
   }
-  memory_map.start_code = field[26];
-  memory_map.end_code = field[27];
-  memory_map.start_stack = field[28];
-  memory_map.start_data = field[45];
-  memory_map.end_data = field[46];
-  memory_map.arg_start = field[48];
-  memory_map.arg_end = field[49];
-  memory_map.env_start = field[50];
-  memory_map.env_end = field[51];
-  memory_map.exe_fd = static_cast<uint32_t>(-1);
-  memory_map.start_brk = field[47];
-  memory_map.brk = Number(sbrk(0));
-  saved_memory_map = memory_map;
-  memory_map.start_brk = world.plan->brk_start;
-  memory_map.brk = world.plan->brk_end;
-  current_break = static_cast<uint64_t*>(dlsym(RTLD_DEFAULT, "__curbrk"));
+  own.memory_map.start_code = field[26];
+  own.memory_map.end_code = field[27];
+  own.memory_map.start_stack = field[28];
+  own.memory_map.start_data = field[45];
+  own.memory_map.end_data = field[46];
+  own.memory_map.arg_start = field[48];
+  own.memory_map.arg_end = field[49];
+  own.memory_map.env_start = field[50];
+  own.memory_map.env_end = field[51];
+  own.memory_map.exe_fd = static_cast<uint32_t>(-1);
+  own.memory_map.start_brk = field[47];
+  own.memory_map.brk = Number(sbrk(0));
+  own.saved_memory_map = own.memory_map;
+  own.memory_map.start_brk = world.plan->brk_start;
+  own.memory_map.brk = world.plan->brk_end;
+  own.current_break = static_cast<uint64_t*>(dlsym(RTLD_DEFAULT, "__curbrk"));
 }
 
 void FindTidOffset() {
   const uint64_t tcb = GetFs();
   const auto tid = static_cast<int32_t>(Raw(SYS_gettid));
   if (*Pointer<int32_t>(tcb + kUsualTidOffset) == tid) {
-    tid_offset = kUsualTidOffset;
+    own.tid_offset = kUsualTidOffset;
     return;
   }
   for (uint64_t offset = 0x280; offset < 0x400; offset += sizeof tid) {
-    if (*Pointer<int32_t>(tcb + offset) == tid) tid_offset = offset;
+    if (*Pointer<int32_t>(tcb + offset) == tid) own.tid_offset = offset;
   }
 }
 
@@ -216,16 +168,16 @@ void PrepareTls() {
   const uint64_t live_fs = GetFs();
   for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
     const LiveModule* module = ModuleOf(&recorded);
-    if (!module || module->tls_id == 0 || module->tls_block == 0 || tls_copy_count == kMostTlsModules) continue;
+    if (!module || module->tls_id == 0 || module->tls_block == 0 || own.tls_copy_count == kMostTlsModules) continue;
     // Of a changed set of variables nothing is known; they begin as in a new thread.
     if (module->rebuilt() && module->tls_size != recorded.tls_size) {
-      tls_moved = true;
+      own.tls_moved = true;
       continue;
     }
     uint64_t block = 0;
     if (!ReadRecorded(dtv + RecordedTlsId(*module) * 16, &block, sizeof block) || block + 1 <= 1) continue;
-    if (live_fs - module->tls_block != world.plan->fs_base - block && module->tls_block < live_fs) tls_moved = true;
-    tls_copies[tls_copy_count++] = {module->tls_block, block, module->tls_size};
+    if (live_fs - module->tls_block != world.plan->fs_base - block && module->tls_block < live_fs) own.tls_moved = true;
+    own.tls_copies[own.tls_copy_count++] = {module->tls_block, block, module->tls_size};
   }
 }
 
@@ -243,16 +195,16 @@ void CheckThread() {
 
 bool RestoreBreak(const plan::EntryState* entry_state) {
   if (world.plan->brk_start == 0 || LeftOut("brk")) return false;
-  memory_map.brk = entry_state ? entry_state->brk_end : world.plan->brk_end;
-  return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&memory_map), sizeof memory_map, 0) == 0;
+  own.memory_map.brk = entry_state ? entry_state->brk_end : world.plan->brk_end;
+  return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&own.memory_map), sizeof own.memory_map, 0) == 0;
 }
 
 void RestoreModules(const plan::EntryState* entry_state) {
-  for (size_t i = 0; i < run_count; ++i) {
-    if (!IsLate(entry_state, runs[i].module)) Copy(runs[i].live, runs[i].from, runs[i].size);
+  for (size_t i = 0; i < own.run_count; ++i) {
+    if (!IsLate(entry_state, own.runs[i].module)) Copy(own.runs[i].live, own.runs[i].from, own.runs[i].size);
   }
   if (entry_state) PutEntryState(*entry_state);
-  for (size_t i = 0; i < kept_count; ++i) *Pointer<uint64_t>(kept[i].address) = kept[i].value;
+  for (size_t i = 0; i < own.kept_count; ++i) *Pointer<uint64_t>(own.kept[i].address) = own.kept[i].value;
 }
 
 // Named objects of equal size take their old contents over to the new build.
@@ -269,7 +221,7 @@ void RestoreRebuilt(const LiveModule& module) {
 
 // Where the kernel refuses to move the break, malloc must not take the live one for the end of its heap.
 void DetachBreak(uint64_t live_break) {
-  if (current_break) *current_break = live_break;
+  if (own.current_break) *own.current_break = live_break;
   if (world.plan->main_arena == 0 || LeftOut("noncontiguous")) return;
   *Pointer<uint32_t>(ToLive(world.plan->main_arena) + kArenaFlags) |= kNonContiguous;
 }
@@ -288,19 +240,20 @@ void ApplyPatches(const plan::Array& patches) {
 void EnterRecordedThread() {
   uint64_t thread = world.plan->fs_base;
   if (LeftOut("thread")) return;
-  if (tls_moved) {
+  if (own.tls_moved) {
     thread = GetFs();
-    for (int i = 0; i < tls_copy_count; ++i) Copy(tls_copies[i].live, tls_copies[i].recorded, tls_copies[i].size);
+    for (int i = 0; i < own.tls_copy_count; ++i)
+      Copy(own.tls_copies[i].live, own.tls_copies[i].recorded, own.tls_copies[i].size);
     Copy(thread + kCanary, world.plan->fs_base + kCanary, sizeof(uint64_t));
     Copy(thread + kPointerGuard, world.plan->fs_base + kPointerGuard, sizeof(uint64_t));
   } else {
     Raw(SYS_arch_prctl, ARCH_SET_FS, thread);
   }
-  if (tid_offset) *Pointer<int32_t>(thread + tid_offset) = static_cast<int32_t>(Raw(SYS_gettid));
+  if (own.tid_offset) *Pointer<int32_t>(thread + own.tid_offset) = static_cast<int32_t>(Raw(SYS_gettid));
 }
 
 void RestoreMemory(const PreparedCall& call) {
-  const uint64_t live_break = current_break ? *current_break : 0;
+  const uint64_t live_break = own.current_break ? *own.current_break : 0;
   const bool moved = RestoreBreak(call.entry_state);
   RestoreModules(call.entry_state);
   if (moved && call.entry_state) FreeHeapBeyond(*call.entry_state);
@@ -308,7 +261,7 @@ void RestoreMemory(const PreparedCall& call) {
     if (!IsLate(call.entry_state, module.recorded)) RestoreRebuilt(module);
   });
   if (!moved) DetachBreak(live_break);
-  if (abort_message_slot) *abort_message_slot = nullptr;
+  if (world.runtime.abort_message_slot) *world.runtime.abort_message_slot = nullptr;
   // What is kept of a throw came later than the entry; but where only copies are of the entry, what is under them is of
   // the crash.
   const bool is_of_crash = !call.entry_state || call.entry_state->is_copies;
@@ -324,9 +277,9 @@ void RestoreMemory(const PreparedCall& call) {
 }
 
 // A tracer that comes now finds memory as the function will find it.
-void AwaitTracer(plan::FrameResult* result) {
-  __atomic_store_n(&result->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
-  while (!__atomic_load_n(&result->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, Number(&result->go), FUTEX_WAIT, 0, 0);
+void AwaitTracer(plan::Slot* slot) {
+  __atomic_store_n(&slot->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
+  while (!__atomic_load_n(&slot->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, Number(&slot->go), FUTEX_WAIT, 0, 0);
 }
 
 }  // namespace
@@ -334,7 +287,7 @@ void AwaitTracer(plan::FrameResult* result) {
 bool ReadRecorded(uint64_t address, void* out, uint64_t size) {
   for (const plan::Run& run : TableOf<plan::Run>(world.plan->runs)) {
     if (address < run.address || address + size > run.address + run.size) continue;
-    Copy(Number(out), Number(world.bytes + run.offset + (address - run.address)), size);
+    Copy(Number(out), ContentOf(run) + (address - run.address), size);
     return true;
   }
   return false;
@@ -353,41 +306,41 @@ void PrepareRestore() {
 }
 
 void SaveLive() {
-  saved_count = 0;
-  saved_fs = GetFs();
-  saved_memory_map.brk = Number(sbrk(0));
+  own.saved_count = 0;
+  own.saved_fs = GetFs();
+  own.saved_memory_map.brk = Number(sbrk(0));
   for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
     const LiveModule* module = ModuleOf(&recorded);
     if (!module || (recorded.flags & (plan::kLoader | plan::kVdso))) continue;
     for (uint64_t page = module->live.start; page < module->live.end; page += plan::kPageSize) {
-      if (!IsWritable(*module, page) || saved_count >= kMostSaved - kMostTlsModules - 1) continue;
-      Saved* last = saved_count ? &saved[saved_count - 1] : nullptr;
+      if (!IsWritable(*module, page) || own.saved_count >= kMostSaved - kMostTlsModules - 1) continue;
+      Saved* last = own.saved_count ? &own.saved[own.saved_count - 1] : nullptr;
       if (last && last->address + last->size == page) {
         last->size += plan::kPageSize;
       } else {
-        saved[saved_count++] = {page, plan::kPageSize, 0};
+        own.saved[own.saved_count++] = {page, plan::kPageSize, 0};
       }
     }
   }
-  for (int i = 0; tls_moved && i < tls_copy_count && saved_count < kMostSaved - 1; ++i) {
-    saved[saved_count++] = {tls_copies[i].live, tls_copies[i].size, 0};
+  for (int i = 0; own.tls_moved && i < own.tls_copy_count && own.saved_count < kMostSaved - 1; ++i) {
+    own.saved[own.saved_count++] = {own.tls_copies[i].live, own.tls_copies[i].size, 0};
   }
-  saved[saved_count++] = {saved_fs, kTcbHead, 0};
-  for (int i = 0; i < saved_count; ++i) {
-    void* copy = mmap(nullptr, saved[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  own.saved[own.saved_count++] = {own.saved_fs, kTcbHead, 0};
+  for (int i = 0; i < own.saved_count; ++i) {
+    void* copy = mmap(nullptr, own.saved[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) Problem("cannot put the process's own memory aside: %s", strerror(errno));
-    saved[i].copy = Number(copy);
-    Copy(saved[i].copy, saved[i].address, saved[i].size);
+    own.saved[i].copy = Number(copy);
+    Copy(own.saved[i].copy, own.saved[i].address, own.saved[i].size);
   }
 }
 
 void PutLiveBack() {
   ProtectSealed(PROT_READ | PROT_WRITE);
-  Raw(SYS_arch_prctl, ARCH_SET_FS, saved_fs);
-  for (int i = 0; i < saved_count; ++i) Copy(saved[i].address, saved[i].copy, saved[i].size);
-  Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&saved_memory_map), sizeof saved_memory_map, 0);
+  Raw(SYS_arch_prctl, ARCH_SET_FS, own.saved_fs);
+  for (int i = 0; i < own.saved_count; ++i) Copy(own.saved[i].address, own.saved[i].copy, own.saved[i].size);
+  Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&own.saved_memory_map), sizeof own.saved_memory_map, 0);
   world.restored = false;
-  for (int i = 0; i < saved_count; ++i) munmap(Pointer<void>(saved[i].copy), saved[i].size);
+  for (int i = 0; i < own.saved_count; ++i) munmap(Pointer<void>(own.saved[i].copy), own.saved[i].size);
 }
 
 void RestoreAndCall(const PreparedCall& call) {
@@ -407,11 +360,11 @@ void RestoreAndCall(const PreparedCall& call) {
 extern "C" __attribute__((visibility("default"))) void __recrash_replay_keep(void* start, size_t size) {
   using namespace recrash::replay;
   const uint64_t address = Number(start);
-  if (kept_range_count < kMostKeptRanges) kept_ranges[kept_range_count++] = {address, address + size};
+  if (own.kept_range_count < kMostKeptRanges) own.kept_ranges[own.kept_range_count++] = {address, address + size};
 }
 
 // ... and which pages of it are read-only from its start to a crash.
 extern "C" __attribute__((visibility("default"))) void __recrash_replay_seal(void* start, size_t size) {
   using namespace recrash::replay;
-  sealed_range = {Number(start), Number(start) + size};
+  own.sealed = {Number(start), Number(start) + size};
 }

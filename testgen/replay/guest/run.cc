@@ -13,8 +13,6 @@
 #include <unistd.h>
 
 #include "shadowstack/abi.h"
-#include "testgen/replay/guest/entry_state.h"
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
@@ -28,23 +26,16 @@
 namespace recrash::replay {
 namespace {
 
-constexpr uint32_t kMostWorkers = 64;
-
-Observed* observed;  // shared with the child; of each worker its own
-PreparedCall prepared;
-StreamPlace to_rewind[kMostStreams];
-int to_rewind_count;
-
 Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
 void PutWord(const plan::Word& word, uint64_t entry_sp) {
   const auto location = static_cast<abi::Location>(word.location);
   if (location <= abi::Location::kR10) {
-    memcpy(&prepared.state.integer[word.location], word.bytes, 8);
+    memcpy(&world.run.call.state.integer[word.location], word.bytes, 8);
   } else if (word.location >= 16 && word.location < 24) {
-    memcpy(prepared.state.vector[word.location - 16], word.bytes, 16);
-  } else if (location == abi::Location::kStack && prepared.stack_count < 64) {
-    PreparedCall::StackWord& slot = prepared.stack[prepared.stack_count++];
+    memcpy(world.run.call.state.vector[word.location - 16], word.bytes, 16);
+  } else if (location == abi::Location::kStack && world.run.call.stack_count < 64) {
+    PreparedCall::StackWord& slot = world.run.call.stack[world.run.call.stack_count++];
     slot.address = entry_sp + 8 + word.stack_offset;
     // An argument slot has eight bytes; its upper ones are the extension of a narrow integer.
     slot.size = word.size < 8 ? 8 : word.size;
@@ -59,25 +50,51 @@ uint64_t EntryOf(const plan::Frame& frame) {
   return module ? module->live.start + frame.entry : 0;  // 0: not loaded, the call fails there
 }
 
+// The address in the parameter, when the record has the whole pointer.
+bool FindPointer(const plan::Frame& frame, uint32_t parameter, uint64_t* address) {
+  for (const plan::Word& word : WordsOf(frame)) {
+    if (word.parameter != parameter || word.source_offset != 0 || word.size != sizeof *address) continue;
+    memcpy(address, word.bytes, sizeof *address);
+    return true;
+  }
+  return false;
+}
+
+bool AddStream(const plan::Frame& frame, uint32_t parameter) {
+  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
+    if (stream.parameter != parameter || !CanRewind(stream.kind) || world.run.call.stream_count == kMostStreams)
+      continue;
+    uint64_t address = 0;
+    if (!FindPointer(frame, parameter, &address)) continue;
+    world.run.call.streams[world.run.call.stream_count++] = {address + stream.offset, stream.kind};
+    return true;
+  }
+  return false;
+}
+
+// The first parameter of those to rewind that is no stream, or whose functions the subject does not have; 0: all are.
+uint32_t AddStreams(const plan::Frame& frame, uint64_t parameters) {
+  for (uint32_t parameter = 1; parameter <= kLastRewound; ++parameter) {
+    if ((parameters >> parameter & 1) && !AddStream(frame, parameter)) return parameter;
+  }
+  return 0;
+}
+
 void Prepare(const plan::Frame& frame, const Start& start) {
-  prepared = PreparedCall{};
-  ReadControlWords(&prepared.state);
+  world.run.call = PreparedCall{};
+  ReadControlWords(&world.run.call.state);
   if (world.plan->mxcsr) {
-    prepared.state.mxcsr = world.plan->mxcsr & 0xffc0;  // without the sticky flags
-    prepared.state.fcw = static_cast<uint16_t>(world.plan->fcw);
+    world.run.call.state.mxcsr = world.plan->mxcsr & 0xffc0;  // without the sticky flags
+    world.run.call.state.fcw = static_cast<uint16_t>(world.plan->fcw);
   }
   for (const plan::Word& word : WordsOf(frame)) PutWord(word, frame.entry_sp);
-  prepared.state.sp = frame.entry_sp + 8;
-  prepared.state.function = EntryOf(frame);
-  if (start.from_entry) prepared.entry_state = EntryStateOf(frame);
-  prepared.held = start.held;
+  world.run.call.state.sp = frame.entry_sp + 8;
+  world.run.call.state.function = EntryOf(frame);
+  if (start.from_entry) world.run.call.entry_state = EntryStateOf(frame);
   if (start.depth > 0) {
-    prepared.fields = TableOf<plan::Patch>(frame.fields).first;
-    prepared.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
+    world.run.call.fields = TableOf<plan::Patch>(frame.fields).first;
+    world.run.call.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
   }
-  for (int i = 0; i < to_rewind_count; ++i) prepared.streams[i] = to_rewind[i];
-  prepared.stream_count = to_rewind_count;
-  to_rewind_count = 0;
 }
 
 void EndChild() { ExitNow(0); }
@@ -86,23 +103,17 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   return call.entry_state ? call.entry_state->files : world.plan->files;
 }
 
-// The parent may have died before it could be said that this process dies with it.
-void DieWith(long parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (Raw(SYS_getppid) != parent) ExitNow(1);
-}
-
 [[noreturn]] void RunChild(long parent) {
   setpgid(0, 0);
   DieWith(parent);
   EnterFolder();
   SetLimits();
-  InstallHandlers(observed, EndChild);
+  InstallHandlers(EndChild);
   SealMappings();
-  ReopenFiles(FilesOf(prepared));
+  ReopenFiles(FilesOf(world.run.call));
   EnterSandbox();
-  RestoreAndCall(prepared);
-  observed->ending = Ending::kReturned;
+  RestoreAndCall(world.run.call);
+  world.run.observed->ending = Ending::kReturned;
   EndChild();
   ExitNow(0);
 }
@@ -139,7 +150,7 @@ void RunInChild() {
   const long child = Raw(SYS_clone, SIGCHLD);
   if (child == 0) RunChild(parent);
   if (child < 0) {
-    observed->ending = Ending::kNone;
+    world.run.observed->ending = Ending::kNone;
     return;
   }
   const bool ended = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
@@ -148,15 +159,15 @@ void RunInChild() {
   while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
   }
   kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
-  if (observed->ending != Ending::kNone) return;
+  if (world.run.observed->ending != Ending::kNone) return;
   if (!ended) {
-    observed->ending = Ending::kTimedOut;
+    world.run.observed->ending = Ending::kTimedOut;
   } else if (WIFEXITED(status)) {
-    observed->ending = Ending::kExited;
-    observed->status = WEXITSTATUS(status);
+    world.run.observed->ending = Ending::kExited;
+    world.run.observed->status = WEXITSTATUS(status);
   } else {
-    observed->ending = Ending::kKilled;
-    observed->status = WTERMSIG(status);
+    world.run.observed->ending = Ending::kKilled;
+    world.run.observed->status = WTERMSIG(status);
   }
 }
 
@@ -168,21 +179,26 @@ void RunInPlace() {
   fflush(nullptr);
   const int directory = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   EnterFolder();
-  InstallHandlers(observed, LeaveCall);
-  ReopenFiles(FilesOf(prepared));
+  InstallHandlers(LeaveCall);
+  ReopenFiles(FilesOf(world.run.call));
   SaveLive();
-  RestoreAndCall(prepared);
-  if (observed->ending == Ending::kNone) observed->ending = Ending::kReturned;
+  RestoreAndCall(world.run.call);
+  if (world.run.observed->ending == Ending::kNone) world.run.observed->ending = Ending::kReturned;
   PutLiveBack();
-  if (prepared.entry_state) TakeEntryStateAway(*prepared.entry_state);
+  if (world.run.call.entry_state) TakeEntryStateAway(*world.run.call.entry_state);
   RefreshMemory();
   if (directory >= 0) {
-    if (fchdir(directory) != 0) observed->status = errno;
+    if (fchdir(directory) != 0) world.run.observed->status = errno;
     close(directory);
   }
 }
 
 }  // namespace
+
+void DieWith(long parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (Raw(SYS_getppid) != parent) ExitNow(1);
+}
 
 const plan::Frame* FindFrame(uint32_t index) {
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
@@ -192,9 +208,9 @@ const plan::Frame* FindFrame(uint32_t index) {
 }
 
 void PrepareFrames() {
-  observed = static_cast<Observed*>(
-      mmap(nullptr, kMostWorkers * sizeof *observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  if (observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
+  world.run.all_observed = world.run.observed = static_cast<Observed*>(mmap(
+      nullptr, kMostWorkers * sizeof *world.run.observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  if (world.run.observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
   world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
     for (plan::Word& word : WordsOf(frame)) {
@@ -208,27 +224,18 @@ void PrepareFrames() {
   }
 }
 
-bool RewindNext(const plan::Frame& frame, uint32_t number) {
-  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) {
-    if (stream.parameter != number || !CanRewind(stream.kind) || to_rewind_count == kMostStreams) continue;
-    for (const plan::Word& word : WordsOf(frame)) {
-      if (word.parameter != number || word.source_offset != 0 || word.size != sizeof(uint64_t)) continue;
-      uint64_t address = 0;
-      memcpy(&address, word.bytes, sizeof address);
-      to_rewind[to_rewind_count++] = {address + stream.offset, stream.kind};
-      return true;
-    }
-  }
-  return false;
-}
-
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size) {
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
-  *observed = Observed{};
+  *world.run.observed = Observed{};
   Prepare(frame, start);
+  world.run.call.held = held;
+  if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
+    snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
+    return Verdict::kCannotReplay;
+  }
   PrepareFolder(start.sealed);
   if (Has(plan::kInProcess)) {
     RunInPlace();
@@ -236,168 +243,11 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
     RunInChild();
   }
   RemoveFolder();
-  return Judge(*observed, text, size);
+  return Judge(*world.run.observed, text, size);
 }
 
-namespace {
+bool HasMissed() { return world.run.observed->missed; }
 
-bool RewindAll(const plan::Frame& frame) {
-  bool any = false;
-  for (const plan::Stream& stream : TableOf<plan::Stream>(frame.streams)) any |= RewindNext(frame, stream.parameter);
-  return any;
-}
-
-uint32_t Deepest(const plan::Frame& frame) {
-  if (frame.fields.count == 0) return 0;
-  return frame.fields.count > frame.shallow_fields ? 2 : 1;
-}
-
-bool MayTryAgain(const plan::FrameResult& result) {
-  return result.verdict != Verdict::kReproduced && result.verdict != Verdict::kCannotReplay;
-}
-
-// True when one of the tries, all sealed, looked for something that may be there when it is not sealed.
-bool Try(const plan::Frame& frame, bool sealed, bool only_from_entry, plan::FrameResult* result) {
-  result->depth = 0;
-  if (only_from_entry) {
-    result->entry_state = 1;
-    result->verdict = RunFrame(frame, {0, true, sealed}, result->text, sizeof result->text);
-    return observed->missed;
-  }
-  result->entry_state = 0;
-  result->verdict = RunFrame(frame, {0, false, sealed}, result->text, sizeof result->text);
-  bool missed = observed->missed;
-  for (uint32_t depth = 1; depth <= Deepest(frame) && MayTryAgain(*result); ++depth) {
-    result->depth = depth;
-    result->verdict = RunFrame(frame, {depth, false, sealed}, result->text, sizeof result->text);
-    missed |= observed->missed;
-  }
-  if (MayTryAgain(*result) && EntryStateOf(frame)) {
-    result->depth = 0;
-    result->entry_state = 1;
-    result->verdict = RunFrame(frame, {0, true, sealed}, result->text, sizeof result->text);
-    missed |= observed->missed;
-  }
-  if (!MayTryAgain(*result) || !RewindAll(frame)) return missed;
-  char text[sizeof result->text];
-  const Verdict verdict = RunFrame(frame, {0, false, sealed}, text, sizeof text);
-  missed |= observed->missed;
-  if (verdict != Verdict::kReproduced) return missed;
-  result->verdict = Verdict::kReproduced;
-  result->depth = 0;
-  result->entry_state = 0;
-  result->rewound = 1;
-  memcpy(result->text, text, sizeof text);
-  return missed;
-}
-
-// A frame that has not missed anything would do the same unsealed: most are tried once only.
-void RunRequest(const plan::Frame& frame, bool only_from_entry, plan::FrameResult* result) {
-  const bool missed = Try(frame, true, only_from_entry, result);
-  result->self_contained = result->verdict == Verdict::kReproduced;
-  if (!missed || !MayTryAgain(*result)) return;
-  result->unsealed = 1;
-  Try(frame, false, only_from_entry, result);
-}
-
-void Repeat(const plan::Frame& frame, const plan::Request& request, plan::FrameResult* result) {
-  result->depth = request.depth;
-  result->rewound = request.rewound;
-  result->entry_state = request.from_entry;
-  if (request.rewound) RewindAll(frame);
-  const Start start{request.depth, request.from_entry != 0, request.sealed != 0, request.held ? result : nullptr};
-  result->verdict = RunFrame(frame, start, result->text, sizeof result->text);
-  result->self_contained = request.sealed && result->verdict == Verdict::kReproduced;
-  result->unsealed = !request.sealed;
-}
-
-void TimeRequest(const plan::Request& request, plan::FrameResult* result) {
-  const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[request.frame];
-  timespec start;
-  timespec end;
-  clock_gettime(CLOCK_MONOTONIC, &start);
-  if (request.again) {
-    Repeat(frame, request, result);
-  } else {
-    RunRequest(frame, request.from_entry != 0, result);
-  }
-  clock_gettime(CLOCK_MONOTONIC, &end);
-  result->seconds =
-      static_cast<double>(end.tv_sec - start.tv_sec) + static_cast<double>(end.tv_nsec - start.tv_nsec) * 1e-9;
-}
-
-// In a deep recursion that runs for ever once its state has moved on, each frame would take all of its time, half an
-// hour together; the first ones tell as much.
-constexpr int kMostTimedOut = 3;
-
-bool HasTimedOutOften(const plan::SharedResults& results, const plan::Frame& frame) {
-  const auto requests = TableOf<plan::Request>(world.plan->requests);
-  int count = 0;
-  for (size_t i = 0; i < requests.count; ++i) {
-    const plan::FrameResult& result = results.results[i];
-    const bool same = TableOf<plan::Frame>(world.plan->frames)[requests[i].frame].entry == frame.entry;
-    if (same && result.done && result.verdict == Verdict::kTimedOut) ++count;
-  }
-  return count >= kMostTimedOut;
-}
-
-void Answer(const plan::Request& request, const plan::SharedResults& results, plan::FrameResult* result) {
-  if (!HasTimedOutOften(results, TableOf<plan::Frame>(world.plan->frames)[request.frame])) {
-    TimeRequest(request, result);
-    return;
-  }
-  result->verdict = Verdict::kTimedOut;
-  snprintf(result->text, sizeof result->text, "not tried: %d frames of this function took longer than %g s",
-           kMostTimedOut, world.plan->seconds_per_frame);
-}
-
-// Begins the next request as long as there is one.
-void Work(plan::SharedResults* results) {
-  const auto requests = TableOf<plan::Request>(world.plan->requests);
-  for (;;) {
-    const uint32_t i = __atomic_fetch_add(&results->taken, 1, __ATOMIC_RELAXED);
-    if (i >= requests.count) return;
-    Answer(requests[i], *results, &results->results[i]);
-    results->results[i].done = 1;
-    __atomic_fetch_add(&results->done, 1, __ATOMIC_RELEASE);
-  }
-}
-
-// Copies of this process, each replaying by itself: a verdict is the same as of one after the other. By the bare system
-// call, as a replay's own process.
-pid_t StartWorker(plan::SharedResults* results, uint32_t number) {
-  const long parent = Raw(SYS_getpid);
-  const long worker = Raw(SYS_clone, SIGCHLD);
-  if (worker != 0) return static_cast<pid_t>(worker);
-  DieWith(parent);
-  observed += number;
-  Work(results);
-  ExitNow(0);
-}
-
-// One that was killed has left its request undone, and that is said of the request.
-void WaitForWorker(pid_t worker) {
-  while (worker > 0 && waitpid(worker, nullptr, 0) < 0 && errno == EINTR) {
-  }
-}
-
-}  // namespace
-
-void RunRequests() {
-  const auto requests = TableOf<plan::Request>(world.plan->requests);
-  const size_t bytes = sizeof(plan::SharedResults) + requests.count * sizeof(plan::FrameResult);
-  void* shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->results_fd, 0);
-  if (shared == MAP_FAILED) Problem("cannot map the results: %s", strerror(errno));
-  close(world.plan->results_fd);
-  auto* results = static_cast<plan::SharedResults*>(shared);
-  results->started = 1;
-  const uint32_t count = world.plan->workers < kMostWorkers ? world.plan->workers : kMostWorkers;
-  pid_t workers[kMostWorkers] = {};
-  KeptFolder();
-  // This process is the first of them; where no other can be started it does all.
-  for (uint32_t i = 1; i < count; ++i) workers[i] = StartWorker(results, i);
-  Work(results);
-  for (const pid_t worker : workers) WaitForWorker(worker);
-}
+void UseObserved(uint32_t worker) { world.run.observed = world.run.all_observed + worker; }
 
 }  // namespace recrash::replay

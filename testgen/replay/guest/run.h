@@ -5,31 +5,44 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
+#include "testgen/replay/guest/observed.h"
+#include "testgen/replay/guest/restore.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 
+constexpr uint32_t kMostWorkers = 64;
+
+struct Run {
+  Observed* all_observed;  // shared with children; one for each worker
+  Observed* observed;      // this worker's
+  PreparedCall call;       // of the replay that is run
+};
+
 const plan::Frame* FindFrame(uint32_t index);
 
-// Translates the frames' argument words; once.
+// Translates the argument words of all frames. Call it once.
 void PrepareFrames();
 
-// Rewinds the stream that parameter `number` points to in the next run of the frame; false when it is none, or when the
-// subject has not the functions for it.
-bool RewindNext(const plan::Frame& frame, uint32_t number);
+// Replays the frame once; `text` gets one line on what happened. With `held` the replay says there that it waits for a
+// tracer before the call.
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held = nullptr);
 
-// What a frame starts from.
-struct Start {
-  uint32_t depth = 0;
-  bool from_entry = false;            // as at its entry, where the plan has that; as at the crash otherwise
-  bool sealed = false;                // in an empty folder, with no inputs but those that the report holds
-  plan::FrameResult* held = nullptr;  // says there that it waits for a tracer before the call
-};
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size);
+// This process is worker `number` from now on, below kMostWorkers: what its replays see is kept apart from the others'.
+void UseObserved(uint32_t number);
 
-// Works off the plan's requests into the shared results, several at a time.
-void RunRequests();
+// This process is killed when its parent ends, which may have happened already.
+void DieWith(long parent);
+
+// The replay that was run last looked, sealed, for a file that may be there when it is not sealed.
+bool HasMissed();
+
+// Replays what the tool posts, several frames at a time, until it closes the queue.
+void WorkOffQueue();
+
+// Loads the plan's test library and runs its tests; gives their exit status.
+int RunTestLibrary(int argc, char** argv);
 
 }  // namespace recrash::replay
 

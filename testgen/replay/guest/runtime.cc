@@ -9,50 +9,26 @@
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/call.h"
 #include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 
 namespace recrash::replay {
 
-const char* volatile* abort_message_slot = nullptr;
-
 namespace {
 
-// Itanium C++ ABI: what __cxa_get_globals gives, and the start of a __cxa_exception.
-struct ExceptionGlobals {
-  uint64_t caught;  // __cxa_exception*
-  uint32_t uncaught_count;
-};
+constexpr Runtime& runtime = world.runtime;
+
+// Itanium C++ ABI: the start of a __cxa_exception.
 constexpr uint64_t kNextException = 32;
 constexpr uint64_t kUnwindHeader = 80;    // exception_class, whose lowest byte is 1 for a rethrown std::exception_ptr
 constexpr uint64_t kExceptionSize = 112;  // sizeof(__cxa_exception) of libstdc++; the object follows
 
-using GetGlobals = ExceptionGlobals* (*)();
-using CurrentType = void* (*)();
-using Backtrace = _Unwind_Reason_Code (*)(_Unwind_Reason_Code (*)(_Unwind_Context*, void*), void*);
-using GetIp = _Unwind_Ptr (*)(_Unwind_Context*);
-using EnclosingFunction = void* (*)(void*);
-using DemangleText = char* (*)(const char*, char*, size_t*, int*);
 // type_info::__do_catch, the fifth virtual function of libstdc++'s type_info; what(), the third of std::exception.
 using DoCatch = bool (*)(const void* self, const void* thrown, void** object, unsigned outer);
 using What = const char* (*)(const void* self);
 constexpr int kDoCatchSlot = 4;
 constexpr int kWhatSlot = 2;
-
-GetGlobals get_globals;
-CurrentType current_type;
-Backtrace backtrace;
-GetIp get_ip;
-EnclosingFunction enclosing_function;
-const void* terminate;
-DemangleText demangle;
-const void* exception_type_info;
-const LiveModule* program;
-const LiveModule* place_module;
-
-constexpr int kMostToolRanges = 1024;
-Range tool_ranges[kMostToolRanges];
-int tool_range_count;
 
 void* FindInProgram(const char* name) {
   for (const plan::RuntimeSymbol& symbol : TableOf<plan::RuntimeSymbol>(world.plan->runtime_symbols)) {
@@ -81,27 +57,29 @@ void FindToolRanges() {
     const bool rebuilt = module.rebuilt();
     for (const plan::Symbol& symbol : TableOf<plan::Symbol>(module.recorded->symbols)) {
       if (!(symbol.flags & plan::kTool) || (rebuilt && !(symbol.flags & plan::kTranslated))) continue;
-      if (tool_range_count == kMostToolRanges) break;
+      if (runtime.tool_range_count == kMostToolRanges) break;
       const uint64_t start = module.live.start + (rebuilt ? symbol.new_offset : symbol.offset);
-      tool_ranges[tool_range_count++] = {start, start + (rebuilt ? symbol.new_size : symbol.size)};
+      runtime.tool_ranges[runtime.tool_range_count++] = {start, start + (rebuilt ? symbol.new_size : symbol.size)};
     }
   }
 }
 
 bool IsOwn(uint64_t pc) {
-  for (int i = 0; i < tool_range_count; ++i) {
-    if (pc > tool_ranges[i].start && pc <= tool_ranges[i].end) return false;
+  for (int i = 0; i < runtime.tool_range_count; ++i) {
+    if (pc > runtime.tool_ranges[i].start && pc <= runtime.tool_ranges[i].end) return false;
   }
-  return (program && program->live.Contains(pc)) || (place_module && place_module->live.Contains(pc));
+  return (runtime.program && runtime.program->live.Contains(pc)) ||
+         (runtime.place_module && runtime.place_module->live.Contains(pc));
 }
 
 bool IsInTerminate(uint64_t return_address) {
-  return terminate && enclosing_function && enclosing_function(Pointer<void>(return_address - 1)) == terminate;
+  return runtime.terminate && runtime.enclosing_function &&
+         runtime.enclosing_function(Pointer<void>(return_address - 1)) == runtime.terminate;
 }
 
 _Unwind_Reason_Code Visit(_Unwind_Context* context, void* argument) {
   auto* walk = static_cast<Walk*>(argument);
-  const uint64_t pc = get_ip(context);
+  const uint64_t pc = runtime.get_ip(context);
   if (++walk->frames > 1000) return _URC_END_OF_STACK;
   // The handler's own frames come first.
   if (!walk->started && pc != walk->pc) return _URC_NO_REASON;
@@ -120,10 +98,10 @@ uint64_t ThrownObject(uint64_t exception) {
 void** VirtualTable(const void* object) { return *static_cast<void** const*>(object); }
 
 const char* WhatOf(const void* type, uint64_t object) {
-  if (!exception_type_info) return nullptr;
+  if (!runtime.exception_type_info) return nullptr;
   auto* adjusted = Pointer<void>(object);
-  const auto do_catch = reinterpret_cast<DoCatch>(VirtualTable(exception_type_info)[kDoCatchSlot]);
-  if (!do_catch(exception_type_info, type, &adjusted, 1)) return nullptr;
+  const auto do_catch = reinterpret_cast<DoCatch>(VirtualTable(runtime.exception_type_info)[kDoCatchSlot]);
+  if (!do_catch(runtime.exception_type_info, type, &adjusted, 1)) return nullptr;
   return reinterpret_cast<What>(VirtualTable(adjusted)[kWhatSlot])(adjusted);
 }
 
@@ -135,38 +113,39 @@ void* FindInRuntime(const char* name) {
 }
 
 void FindRuntime() {
-  program = ProgramModule();
+  runtime.program = ProgramModule();
   const uint64_t place = world.plan->place_pc;
   for (const plan::Module& module : TableOf<plan::Module>(world.plan->modules)) {
-    if (place >= module.base && place - module.base < module.size) place_module = ModuleOf(&module);
+    if (place >= module.base && place - module.base < module.size) runtime.place_module = ModuleOf(&module);
   }
   FindToolRanges();
-  get_globals = Find<GetGlobals>("__cxa_get_globals");
-  current_type = Find<CurrentType>("__cxa_current_exception_type");
-  exception_type_info = Find<const void*>("_ZTISt9exception");
-  terminate = Find<const void*>("_ZSt9terminatev");
-  demangle = reinterpret_cast<DemangleText>(dlsym(RTLD_DEFAULT, "__cxa_demangle"));
-  abort_message_slot = reinterpret_cast<const char* volatile*>(dlsym(RTLD_DEFAULT, "__abort_msg"));
+  runtime.get_globals = Find<decltype(Runtime::get_globals)>("__cxa_get_globals");
+  runtime.current_type = Find<decltype(Runtime::current_type)>("__cxa_current_exception_type");
+  runtime.exception_type_info = Find<const void*>("_ZTISt9exception");
+  runtime.terminate = Find<const void*>("_ZSt9terminatev");
+  runtime.demangle = reinterpret_cast<decltype(Runtime::demangle)>(dlsym(RTLD_DEFAULT, "__cxa_demangle"));
+  runtime.abort_message_slot = reinterpret_cast<const char* volatile*>(dlsym(RTLD_DEFAULT, "__abort_msg"));
   void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
   if (unwinder) {
-    backtrace = reinterpret_cast<Backtrace>(dlsym(unwinder, "_Unwind_Backtrace"));
-    get_ip = reinterpret_cast<GetIp>(dlsym(unwinder, "_Unwind_GetIP"));
-    enclosing_function = reinterpret_cast<EnclosingFunction>(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
+    runtime.backtrace = reinterpret_cast<decltype(Runtime::backtrace)>(dlsym(unwinder, "_Unwind_Backtrace"));
+    runtime.get_ip = reinterpret_cast<decltype(Runtime::get_ip)>(dlsym(unwinder, "_Unwind_GetIP"));
+    runtime.enclosing_function =
+        reinterpret_cast<decltype(Runtime::enclosing_function)>(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
   }
 }
 
 void RestoreExceptionState() {
-  if (!get_globals || LeftOut("exception_state")) return;
-  ExceptionGlobals* globals = get_globals();
+  if (!runtime.get_globals || LeftOut("exception_state")) return;
+  ExceptionGlobals* globals = runtime.get_globals();
   if (world.plan->failure_kind == abi::FailureKind::kException && globals->caught) {
     globals->caught = *Pointer<uint64_t>(globals->caught + kNextException);
   }
 }
 
 void ReadException(Observed* observed) {
-  if (!get_globals || !current_type) return;
-  const ExceptionGlobals* globals = get_globals();
-  const void* type = current_type();
+  if (!runtime.get_globals || !runtime.current_type) return;
+  const ExceptionGlobals* globals = runtime.get_globals();
+  const void* type = runtime.current_type();
   if (!globals->caught || !type) return;
   // std::type_info: vtable, name. A leading asterisk says that the name is compared by address only.
   const char* name = static_cast<const char* const*>(type)[1];
@@ -182,18 +161,80 @@ uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated) {
     const uint64_t caller = *Pointer<uint64_t>(sp);
     if (IsOwn(caller)) return caller;
   }
-  if (!backtrace || !get_ip) return 0;
+  if (!runtime.backtrace || !runtime.get_ip) return 0;
   Walk walk{pc, 0, false, 0, false};
-  backtrace(Visit, &walk);
+  runtime.backtrace(Visit, &walk);
   *terminated = walk.terminated;
   return walk.found;
 }
 
 void DemangleType(const char* mangled, char* out, size_t size) {
   int status = 0;
-  char* text = demangle ? demangle(mangled, nullptr, nullptr, &status) : nullptr;
+  char* text = runtime.demangle ? runtime.demangle(mangled, nullptr, nullptr, &status) : nullptr;
   snprintf(out, size, "%s", text ? text : mangled);
   free(text);
+}
+
+// ---- Streams ----
+
+namespace {
+
+constexpr uint32_t kIstream = 1;
+constexpr uint32_t kFile = 2;
+// Room between this code's frames and those of what it calls: more than recrash_call takes.
+constexpr uint64_t kStackDistance = 4096;
+
+// Itanium C++ ABI: the offset of the first virtual base stands three words before what a vtable pointer points to. The
+// virtual base of a std::istream is its std::ios.
+constexpr uint64_t kVirtualBaseSlot = 24;
+
+constexpr int kGoodBit = 0;
+constexpr int kFromBeginning = 0;  // std::ios::beg
+
+// The end-of-file mark first: a stream in a failed state does not seek.
+void RewindIstream(const StreamPlace* stream) {
+  const uint64_t vtable = *Pointer<uint64_t>(stream->address);
+  world.streams.clear(stream->address + *Pointer<uint64_t>(vtable - kVirtualBaseSlot), kGoodBit);
+  world.streams.seek_from(stream->address, 0, kFromBeginning);
+}
+
+void Rewind(const StreamPlace* stream) {
+  if (stream->kind == kIstream) {
+    RewindIstream(stream);
+  } else {
+    world.streams.rewind_file(stream->address);
+  }
+}
+
+}  // namespace
+
+void FindStreamFunctions() {
+  world.streams.clear = reinterpret_cast<decltype(StreamFunctions::clear)>(
+      FindInRuntime("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate"));
+  world.streams.seek_from =
+      reinterpret_cast<decltype(StreamFunctions::seek_from)>(FindInRuntime("_ZNSi5seekgElSt12_Ios_Seekdir"));
+  world.streams.rewind_file = reinterpret_cast<decltype(StreamFunctions::rewind_file)>(FindInRuntime("rewind"));
+}
+
+bool CanRewind(uint32_t kind) {
+  if (kind == kIstream) return world.streams.clear && world.streams.seek_from;
+  return kind == kFile && world.streams.rewind_file;
+}
+
+// By recrash_call, since the stream may be anything: a handler leaves it in process, and an exception (a stream may be
+// set to throw) ends there in std::terminate.
+bool RewindStreams(const StreamPlace* streams, int count, const CallState& call) {
+  for (int i = 0; i < count; ++i) {
+    CallState state = call;
+    state.integer[0] = Number(&streams[i]);
+    state.function = reinterpret_cast<uint64_t>(&Rewind);
+    state.sp = (Number(&state) - kStackDistance) & ~uint64_t{15};
+    NoteRewinding(true);
+    recrash_call(&state);
+    if (HasEnded()) return false;
+    NoteRewinding(false);
+  }
+  return true;
 }
 
 }  // namespace recrash::replay

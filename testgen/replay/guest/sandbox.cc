@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 
@@ -74,12 +74,9 @@ void Reopen(const plan::OpenFile& file) {
 
 // ---- Filter ------------------------------------------------------------------------------------------------------
 
-constexpr int kMostInstructions = 256;
-sock_filter filter[kMostInstructions];
-int filter_size;
-
 void Emit(uint16_t code, uint32_t k, uint8_t jump_true = 0, uint8_t jump_false = 0) {
-  if (filter_size < kMostInstructions) filter[filter_size++] = {code, jump_true, jump_false, k};
+  if (world.filter.size < kMostInstructions)
+    world.filter.instructions[world.filter.size++] = {code, jump_true, jump_false, k};
 }
 
 constexpr uint32_t kNumber = offsetof(seccomp_data, nr);
@@ -125,8 +122,19 @@ void OnlyLocalSockets() {
   Load(kNumber);
 }
 
+// Calls that change files or other processes, and that a replay is refused.
+// clang-format off
+constexpr long kChanges[] = {
+    SYS_unlink, SYS_unlinkat, SYS_rmdir, SYS_rename, SYS_renameat, SYS_renameat2, SYS_mkdir, SYS_mkdirat,
+    SYS_link, SYS_linkat, SYS_symlink, SYS_symlinkat, SYS_chmod, SYS_fchmodat, SYS_chown, SYS_lchown,
+    SYS_fchownat, SYS_truncate, SYS_mknod, SYS_mknodat, SYS_setxattr, SYS_mount, SYS_umount2, SYS_reboot,
+    SYS_fchmod, SYS_fchown, SYS_utimensat, SYS_utimes, SYS_utime, SYS_connect, SYS_ptrace,
+    SYS_pidfd_send_signal, SYS_process_vm_writev, SYS_shmctl, SYS_msgctl, SYS_semctl,
+};
+// clang-format on
+
 void BuildFilter() {
-  filter_size = 0;
+  world.filter.size = 0;
   Load(offsetof(seccomp_data, arch));
   Emit(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
   Return(Fail(ENOSYS));
@@ -137,43 +145,7 @@ void BuildFilter() {
   Return(SECCOMP_RET_TRAP);
   Deny(SYS_openat2, ENOSYS);
   Deny(SYS_io_uring_setup, ENOSYS);
-  const long changes[] = {SYS_unlink,
-                          SYS_unlinkat,
-                          SYS_rmdir,
-                          SYS_rename,
-                          SYS_renameat,
-                          SYS_renameat2,
-                          SYS_mkdir,
-                          SYS_mkdirat,
-                          SYS_link,
-                          SYS_linkat,
-                          SYS_symlink,
-                          SYS_symlinkat,
-                          SYS_chmod,
-                          SYS_fchmodat,
-                          SYS_chown,
-                          SYS_lchown,
-                          SYS_fchownat,
-                          SYS_truncate,
-                          SYS_mknod,
-                          SYS_mknodat,
-                          SYS_setxattr,
-                          SYS_mount,
-                          SYS_umount2,
-                          SYS_reboot,
-                          SYS_fchmod,
-                          SYS_fchown,
-                          SYS_utimensat,
-                          SYS_utimes,
-                          SYS_utime,
-                          SYS_connect,
-                          SYS_ptrace,
-                          SYS_pidfd_send_signal,
-                          SYS_process_vm_writev,
-                          SYS_shmctl,
-                          SYS_msgctl,
-                          SYS_semctl};
-  for (const long number : changes) Deny(number, EACCES);
+  for (const long number : kChanges) Deny(number, EACCES);
   const auto self = static_cast<uint32_t>(getpid());
   OnlyOwnProcess(SYS_kill, self);
   OnlyOwnProcess(SYS_tgkill, self);
@@ -210,7 +182,7 @@ void ReopenFiles(const plan::Array& files) {
 void EnterSandbox() {
   if (!Has(plan::kSandbox)) return;
   BuildFilter();
-  const sock_fprog program{static_cast<unsigned short>(filter_size), filter};
+  const sock_fprog program{static_cast<unsigned short>(world.filter.size), world.filter.instructions};
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   // Where the kernel has no filters the limits and the descriptors are what there is.
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);

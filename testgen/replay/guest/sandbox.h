@@ -2,12 +2,20 @@
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_
 
+#include <linux/filter.h>
 #include <signal.h>
 #include <ucontext.h>
 
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
+
+constexpr int kMostInstructions = 256;
+
+struct Filter {
+  sock_filter instructions[kMostInstructions];
+  int size;
+};
 
 void SetLimits();
 

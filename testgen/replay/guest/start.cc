@@ -11,16 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "testgen/replay/guest/handler.h"
 #include "testgen/replay/guest/inputs.h"
-#include "testgen/replay/guest/interface.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/restore.h"
-#include "testgen/replay/guest/rewind.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
@@ -90,7 +88,7 @@ int ReplayMain(int argc, char** argv, char**) {
   PrepareFrames();
   if (!Has(plan::kInProcess)) close(world.plan_fd);  // in place, each call maps the recorded contents again
   if (Has(plan::kVerify)) {
-    RunRequests();
+    WorkOffQueue();
     RemoveKeptFolder();
     _exit(0);
   }
@@ -109,9 +107,8 @@ void Problem(const char* format, ...) {
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   if (world.plan && Has(plan::kVerify)) {
-    void* shared =
-        mmap(nullptr, sizeof(plan::SharedResults), PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->results_fd, 0);
-    if (shared != MAP_FAILED) CopyText(static_cast<plan::SharedResults*>(shared)->problem, sizeof text, text);
+    void* shared = mmap(nullptr, sizeof(plan::Queue), PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->queue_fd, 0);
+    if (shared != MAP_FAILED) CopyText(static_cast<plan::Queue*>(shared)->problem, sizeof text, text);
   } else {
     fprintf(stderr, "recrash: error: %s\n", text);
   }

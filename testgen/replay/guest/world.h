@@ -1,21 +1,43 @@
-// What every part of the replay library looks at: the plan, and how far things are.
+// All that the replay library knows: the plan, and what each of its parts keeps. There is no other state, but for the
+// stack pointer that the assembly of call.cc saves.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_WORLD_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_WORLD_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include "testgen/replay/guest/inputs.h"
+#include "testgen/replay/guest/interpose.h"
+#include "testgen/replay/guest/keeper.h"
+#include "testgen/replay/guest/late_modules.h"
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/restore.h"
+#include "testgen/replay/guest/run.h"
+#include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 
 struct World {
-  char* bytes = nullptr;  // the plan, mapped privately: translated in place
-  const plan::Header* plan = nullptr;
-  int plan_fd = -1;
-  int null_fd = -1;  // /dev/null, for what the sandbox redirects
+  char* bytes;  // the plan, mapped privately: translated in place
+  const plan::Header* plan;
+  int plan_fd;
+  int null_fd;  // /dev/null, for what the sandbox redirects
   // Set in the child once recorded memory is back: interposed functions behave differently from then on.
-  volatile bool restored = false;
+  volatile bool restored;
+
+  Modules modules;
+  LateModules late;
+  Runtime runtime;
+  RealFunctions real;
+  Inputs inputs;
+  Keeper keeper;
+  Run run;
+  Restore restore;
+  StreamFunctions streams;
+  Filter filter;
+  void (*leave_call)();  // from a signal handler: ends the child, or the call in place
 };
 
 extern World world;
@@ -36,6 +58,11 @@ struct Table {
 template <typename T>
 Table<T> TableOf(const plan::Array& array) {
   return {reinterpret_cast<T*>(world.bytes + array.offset), array.count};
+}
+
+// Address of a run's bytes in the plan.
+inline uint64_t ContentOf(const plan::Run& run) {
+  return reinterpret_cast<uint64_t>(world.bytes + world.plan->contents + run.offset);
 }
 
 // Says why there is no replay (to the verifying tool, or on stderr) and ends the subject.

@@ -31,7 +31,7 @@ bool IsDebugged() {
 
 // A test that reads what the report does not hold can only be red as recorded with the very files.
 void SayWhichInputsAreNotAsRecorded(const Report& report) {
-  if (std::ranges::all_of(report.replay->frames, &ReplayFrame::self_contained)) return;
+  if (std::ranges::all_of(report.replay->frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return;
   for (const std::string& problem : InputProblems(report))
     std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", Printable(problem).c_str());
 }
@@ -47,7 +47,6 @@ Result<int> Launch(const Report& report, const LaunchOptions& options) {
   SayWhichInputsAreNotAsRecorded(report);
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
-  plan_options.program = subject->program.path;
   plan_options.test_library = options.test_library;
   plan_options.report_path = options.report_path;
   plan_options.seconds_per_frame = options.seconds_per_frame;

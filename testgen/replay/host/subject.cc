@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -32,7 +31,6 @@ namespace recrash {
 namespace {
 
 constexpr uint32_t kMostAttempts = 50;
-constexpr int kTickMilliseconds = 30;
 constexpr int kCannotTrace = 125;
 constexpr int kCannotExec = 126;
 
@@ -123,6 +121,34 @@ Status CheckLibraries(const Report& report) {
   return Ok{};
 }
 
+// A program into which something can be preloaded.
+Result<ProgramFile> ReadSubject(const std::string& program) {
+  char resolved[PATH_MAX];
+  struct stat status;
+  if (!realpath(program.c_str(), resolved) || stat(resolved, &status) != 0) {
+    return Error{Errc::kMissing, "the program " + program + " is not there: " + strerror(errno) +
+                                     "\n  name a build of it by --program PATH or RECRASH_PROGRAM"};
+  }
+  if (status.st_mode & (S_ISUID | S_ISGID)) {
+    return Error{Errc::kRefused, std::string(resolved) +
+                                     ": set-user-id programs cannot be replayed, since nothing can be "
+                                     "preloaded into them\n  give a copy without that bit"};
+  }
+  Result<ProgramFile> elf = ReadProgramFile(resolved, true);
+  if (!elf) return elf.error();
+  if (elf->interpreter.empty()) {
+    return Error{Errc::kRefused, std::string(resolved) +
+                                     ": a statically linked program cannot be replayed, since nothing "
+                                     "can be preloaded into it\n  link it dynamically (without "
+                                     "-static and -static-pie)"};
+  }
+  if (!BaseName(elf->interpreter).starts_with("ld-linux-x86-64.so")) {
+    return Error{Errc::kRefused, std::string(resolved) + ": needs the loader " + elf->interpreter +
+                                     ", replays need glibc's ld-linux-x86-64.so.2"};
+  }
+  return elf;
+}
+
 std::string Join(const std::vector<std::string>& parts, char separator) {
   std::string joined;
   for (const std::string& part : parts) {
@@ -196,18 +222,13 @@ pid_t Spawn(const CommandLine& command, bool traced) {
   _exit(kCannotExec);
 }
 
-int WaitForEnd(pid_t child, const std::function<void()>& tick) {
+int WaitForEnd(pid_t child, const std::function<bool()>& attend) {
   int status = 0;
-  const int handle = tick ? static_cast<int>(syscall(SYS_pidfd_open, child, 0)) : -1;
-  while (handle >= 0) {
-    pollfd wait_on{handle, POLLIN, 0};
-    if (poll(&wait_on, 1, kTickMilliseconds) > 0) break;
-    tick();
+  while (attend && attend()) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
   }
-  if (handle >= 0) close(handle);
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (tick) tick();
   return status;
 }
 
@@ -230,52 +251,26 @@ Result<std::string> FindSupportFile(const std::string& name, const std::string& 
 }
 
 Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library) {
-  char resolved[PATH_MAX];
-  struct stat status;
-  if (!realpath(program.c_str(), resolved) || stat(resolved, &status) != 0) {
-    return Error{Errc::kMissing, "the program " + program + " is not there: " + strerror(errno) +
-                                     "\n  name a build of it by --program PATH or RECRASH_PROGRAM"};
-  }
-  if (status.st_mode & (S_ISUID | S_ISGID)) {
-    return Error{Errc::kRefused, std::string(resolved) +
-                                     ": set-user-id programs cannot be replayed, since nothing can be "
-                                     "preloaded into them\n  give a copy without that bit"};
-  }
-  Result<ProgramFile> elf = ReadProgramFile(resolved, true);
+  Result<ProgramFile> elf = ReadSubject(program);
   if (!elf) return elf.error();
-  if (elf->interpreter.empty()) {
-    return Error{Errc::kRefused, std::string(resolved) +
-                                     ": a statically linked program cannot be replayed, since nothing "
-                                     "can be preloaded into it\n  link it dynamically (without "
-                                     "-static and -static-pie)"};
-  }
-  if (!BaseName(elf->interpreter).starts_with("ld-linux-x86-64.so")) {
-    return Error{Errc::kRefused, std::string(resolved) + ": needs the loader " + elf->interpreter +
-                                     ", replays need glibc's ld-linux-x86-64.so.2"};
-  }
   if (!report.replay || report.replay->frames.empty()) {
     return Error{Errc::kMissing, "the report has no frames to replay\n  run recrash generate on it first"};
   }
-  const Status libraries = CheckLibraries(report);
-  if (!libraries) return libraries.error();
+  if (const Status libraries = CheckLibraries(report); !libraries) return libraries.error();
   Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, *elf);
   if (!rebuilt) return rebuilt.error();
+  Result<std::string> library = replay_library.empty() ? FindSupportFile("librecrash_replay.so") : replay_library;
+  if (!library) return library.error();
   Subject subject;
   subject.program = std::move(*elf);
   subject.rebuilt_libraries = std::move(*rebuilt);
-  if (replay_library.empty()) {
-    Result<std::string> found = FindSupportFile("librecrash_replay.so");
-    if (!found) return found.error();
-    subject.replay_library = *found;
-  } else {
-    subject.replay_library = replay_library;
-  }
+  subject.replay_library = std::move(*library);
   subject.preload = RecordedPreload(report);
   return subject;
 }
 
 Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
-                       const std::function<void()>& tick) {
+                       const std::function<bool()>& attend) {
   std::vector<size_t> rebuilt;
   for (const RebuiltLibrary& library : subject.rebuilt_libraries) rebuilt.push_back(library.module);
   for (size_t i = 0; i < report.modules.size(); ++i) {
@@ -298,7 +293,7 @@ Result<int> RunSubject(const Report& report, const Subject& subject, const PlanF
       }
       if (forced.outcome == Forced::kEnded) return forced.status;
     }
-    status = WaitForEnd(child, tick);
+    status = WaitForEnd(child, attend);
     if (ExitedWith(status, plan::kCollisionStatus)) continue;
     return status;
   }

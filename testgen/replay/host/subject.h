@@ -23,14 +23,15 @@ struct Subject {
   std::string argv0;
 };
 
-// Checks that the program is one that can be replayed, and that the libraries are those of the report, but for the
-// program's own: of these it says which are other builds.
+// Checks that the program can be replayed and that the system's libraries are the recorded ones; finds the program's
+// own libraries that were rebuilt since the crash.
 Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library);
 
-// Runs it to its end, again where addresses collide; gives its wait status. `tick` is called every few hundredths of a
-// second meanwhile.
+// Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and
+// again until it returns false: it does what there is to do for the subject, or waits for that a few hundredths of a
+// second.
 Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
-                       const std::function<void()>& tick);
+                       const std::function<bool()>& attend);
 
 // Takes the place of this process; comes back only when that fails.
 Error ExecSubject(const Subject& subject, const PlanFile& plan);

@@ -10,7 +10,8 @@ namespace recrash {
 
 struct GlibcState {
   TargetAddress main_arena;  // 0 when it was not found
-  // Of each arena: whoever crashed inside malloc held one, and would wait for himself in the replay.
+  // One for each arena. A thread that crashed inside malloc holds its arena's mutex; a replay of it would wait for
+  // ever.
   std::vector<TargetAddress> arena_mutexes;
 };
 

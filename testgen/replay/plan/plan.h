@@ -12,13 +12,13 @@
 
 #include <cstdint>
 
-#include "recrash/verdict.h"
+#include "recrash/replay.h"
 #include "shadowstack/abi.h"
 
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 8;
 constexpr uint64_t kPageSize = 4096;
 // How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -31,7 +31,7 @@ constexpr uint64_t kMarkerWhich = 0x5243;
 
 // The subject ends so when a recorded range is occupied: start again, the kernel draws other addresses.
 constexpr int kCollisionStatus = 113;
-// It could not go on and has said why in SharedResults::problem.
+// It could not go on and has said why in Queue::problem.
 constexpr int kProblemStatus = 114;
 
 using Text = uint32_t;
@@ -44,7 +44,7 @@ struct Array {
 enum Flags : uint32_t {
   kRebuilt = 1,         // the program, or a library of its own, is another build than the one that crashed
   kInProcess = 2,       // no fork: under a debugger
-  kVerify = 4,          // run the requests, write SharedResults; no test library
+  kVerify = 4,          // work off the Queue; no test library
   kTraced = 8,          // the launcher forces bases and waits for the marker
   kShowOutput = 16,     // descriptors 1 and 2 stay as they are
   kStackOverflow = 32,  // the failing access was just below the failing thread's stack
@@ -71,7 +71,7 @@ enum class MappingKind : uint32_t {
   kMemory = 1,    // private writable: zero pages with runs in them
   kReserved = 2,  // no access
   kFile = 3,      // contents of a file
-  kEntry = 4,     // was there at a frame's entry, not at the crash: no access but in replays of that entry state
+  kEntry = 4,     // mapped at a frame's entry, not at the crash: accessible in replays of that entry state alone
 };
 
 struct Mapping {
@@ -88,7 +88,7 @@ struct Mapping {
 struct Run {
   uint64_t address;
   uint64_t size;
-  uint64_t offset;  // in the plan
+  uint64_t offset;  // from Header::contents
   int32_t module;   // index of the module whose data this is, or -1
   uint32_t reserved;
 };
@@ -98,17 +98,17 @@ struct Range {
   uint64_t end;
 };
 
-// What was other at a frame's entry than at the crash.
+// What differed at a frame's entry from the crash.
 struct EntryState {
   uint64_t brk_end;
   Array mappings;      // of Range, inside mappings of kEntry
   Array runs;          // of Run, each inside one module or one mapping
-  Array files;         // of OpenFile; take the place of Header::files
+  Array files;         // of OpenFile; instead of Header::files
   Array late;          // of uint32_t, indexes of modules that were loaded later
-  uint64_t is_copies;  // of some of it; the rest is as at the crash
+  uint64_t is_copies;  // copies of what arguments reached; the rest is as at the crash
 };
 
-// Bytes that are written over recorded memory when it is back, of any size and alignment.
+// Bytes that are written over restored memory; of any size and alignment.
 struct Patch {
   uint64_t address;
   uint64_t size;
@@ -154,11 +154,6 @@ struct Stream {
   uint16_t offset;
 };
 
-enum FrameFlags : uint32_t {
-  kSealed = 1,     // called in an empty folder, with no inputs but those that are held
-  kFromEntry = 2,  // tests start from its entry state
-};
-
 struct Frame {
   uint32_t index;
   Text name;
@@ -169,9 +164,10 @@ struct Frame {
   Array words;
   Array fields;  // of Patch; those of depth 1 come first
   Array streams;
-  Array entry_state;  // of EntryState: one, or none
-  uint32_t flags;
+  Array entry_state;        // of EntryState: one, or none
+  Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
+  uint32_t reserved;
 };
 
 enum SymbolFlags : uint32_t {
@@ -196,23 +192,6 @@ struct RuntimeSymbol {
   Text name;
   uint32_t reserved;
   uint64_t offset;
-};
-
-// A frame to verify: at depth 0; where that does not reproduce at depth 1, then 2, if there are such fields, then from
-// its entry state if there is one, then at depth 0 with its streams rewound, if there are any. When nothing reproduces,
-// the outcome without rewinding stands. First sealed (FrameFlags); where that does not reproduce, and did not find
-// something that may be there, the same again unsealed. With `from_entry`: from its entry state alone.
-//
-// Or, with `again`, one replay just as an earlier one that reproduced; with `held`, the process waits for a tracer
-// before the call (FrameResult::held).
-struct Request {
-  uint32_t frame;  // index in Header::frames
-  uint32_t again;
-  uint32_t depth;  // this, `rewound` and `sealed`: of `again`
-  uint32_t rewound;
-  uint32_t from_entry;
-  uint32_t sealed;
-  uint32_t held;
 };
 
 struct Header {
@@ -252,8 +231,8 @@ struct Header {
   Text test_library;
   double seconds_per_frame;
   uint64_t memory_limit;
-  int32_t results_fd;  // kVerify
-  uint32_t workers;    // kVerify: replays at a time
+  int32_t queue_fd;  // kVerify: of the Queue
+  uint32_t workers;  // kVerify: replays at a time
   uint32_t reserved;
   uint32_t attempt;  // how many collisions came before
 
@@ -267,32 +246,43 @@ struct Header {
   Array input_names;
   Array frames;
   Array runtime_symbols;
-  Array requests;
   Array text;
+  uint64_t contents;  // where the contents of runs begin, page-aligned
 };
 
-// What the subject writes for the tool that verifies; shared memory.
-struct FrameResult {
-  uint32_t done;
+enum SlotState : uint32_t {
+  kIdle = 0,    // the tool's
+  kPosted = 1,  // to be replayed
+  kTaken = 2,   // a worker's
+  kDone = 3,    // replayed
+  kLost = 4,    // its worker was killed
+};
+
+// One replay: what the tool asks for, and what became of it.
+struct Slot {
+  uint32_t state;  // SlotState
+  uint32_t frame;  // index in Header::frames
+  Start start;
+  uint32_t hold;  // wait for a tracer before the call
+  int32_t worker;
   Verdict verdict;
-  uint32_t depth;  // tried last
-  uint32_t rewound;
-  uint32_t entry_state;  // tried last
-  uint32_t reserved;
-  uint32_t self_contained;  // reproduced when sealed
-  uint32_t unsealed;        // the outcome is one with the files that are there now
-  int32_t held;             // process that waits before its call, with Request::held
-  uint32_t go;              // its futex: the call may begin; set by the tool
+  uint32_t missed;  // sealed, it looked for a file that may be there when it is not sealed
+  int32_t held;     // with `hold`: the process that waits
+  uint32_t go;      // its futex: the call may begin; set by the tool
   double seconds;
   char text[1000];
 };
 
-struct SharedResults {
-  uint32_t taken;    // requests that a worker has begun
-  uint32_t done;     // requests finished
+// Memory that tool and subject share. The tool fills slots and posts them; workers of the subject take them, replay,
+// and hand them back; the tool may then fill them again. Both sides sleep on a counter that the other one moves.
+struct Queue {
   uint32_t started;  // the subject reached the replay at all
+  uint32_t posted;   // futex: grows when a slot is posted, and at the end
+  uint32_t events;   // futex: grows when a worker has something for the tool
+  uint32_t closed;   // no more slots will be posted
+  uint32_t count;    // of slots
   char problem[1000];
-  FrameResult results[];
+  Slot slots[];
 };
 
 }  // namespace recrash::plan

@@ -118,7 +118,8 @@ void PlanBuilder::AddInputs() {
 
 // What the report holds comes from there. Of the rest, files that were only read are opened again; what was written to
 // goes to /dev/null, so that a replay destroys nothing.
-void PlanBuilder::AddFiles(const std::vector<OpenFile>& files, std::vector<plan::OpenFile>* all) {
+std::vector<plan::OpenFile> PlanBuilder::Files(const std::vector<OpenFile>& files) {
+  std::vector<plan::OpenFile> all;
   for (const OpenFile& file : files) {
     plan::OpenFile planned{};
     planned.descriptor = file.descriptor;
@@ -132,8 +133,9 @@ void PlanBuilder::AddFiles(const std::vector<OpenFile>& files, std::vector<plan:
         input >= 0 && static_cast<uint64_t>(input) < std::min<uint64_t>(report_.inputs.size(), plan::kMostInputs);
     const bool held = is_input && report_.inputs[static_cast<size_t>(input)].held();
     planned.input = held || (is_input && read_only) ? input : -1;
-    all->push_back(planned);
+    all.push_back(planned);
   }
+  return all;
 }
 
 void PlanBuilder::AddFailure() {
@@ -162,8 +164,47 @@ void PlanBuilder::AddFailure() {
   header_.place_end = range ? range->second : 0;
 }
 
+// How far below the start of `mapping` an address lies, if so near that a frame may have skipped the guard page.
+bool IsJustBelow(uint64_t address, const plan::Mapping& mapping) {
+  return address < mapping.start && address >= mapping.start - plan::kOverflowReach;
+}
+
+// Was the failing access just below the stack that the stack pointer is in, or has just left?
+void PlanBuilder::FindOverflow(uint64_t sp) {
+  if (report_.failure.signal != SIGSEGV) return;
+  for (const plan::Mapping& mapping : mappings_) {
+    if (mapping.kind != plan::MappingKind::kMemory) continue;
+    const bool near_sp =
+        sp >= mapping.start - plan::kOverflowReach && sp < std::min(mapping.start + plan::kOverflowReach, mapping.end);
+    if (near_sp && IsJustBelow(report_.failure.address.value, mapping)) header_.flags |= plan::kStackOverflow;
+  }
+}
+
 // The main thread's stack grows on demand down to its limit: [top - limit, top) is mapped, so that deeper calls than
 // those recorded find room. After an overflow the recorded low end is the one that matters.
+void PlanBuilder::MakeRoomForStack() {
+  if ((header_.flags & plan::kStackOverflow) || LeftOut("stack_room")) return;
+  for (const Mapping& mapping : report_.mappings) {
+    if (mapping.path != "[stack]") continue;
+    uint64_t limit = report_.process.stack_limit;
+    const uint64_t used = mapping.end.value - mapping.start.value;
+    if (limit == 0 || limit > kLargestStack) limit = std::max(kSmallestStack, used + kSmallestStack);
+    const uint64_t low = (mapping.end.value - limit + kPage - 1) & ~(kPage - 1);
+    for (plan::Mapping& planned : mappings_)
+      if (planned.end == mapping.end.value) planned.start = std::min(planned.start, low);
+  }
+}
+
+void PlanBuilder::FindStack(uint64_t sp) {
+  for (const plan::Mapping& mapping : mappings_) {
+    if (mapping.kind != plan::MappingKind::kMemory) continue;
+    const bool has_left_it = (header_.flags & plan::kStackOverflow) && IsJustBelow(sp, mapping);
+    if ((sp < mapping.start || sp >= mapping.end) && !has_left_it) continue;
+    header_.stack_start = mapping.start;
+    header_.stack_end = mapping.end;
+  }
+}
+
 void PlanBuilder::AddProcess() {
   header_.brk_start = report_.process.brk_start.value;
   header_.brk_end = report_.process.brk_end.value;
@@ -177,36 +218,9 @@ void PlanBuilder::AddProcess() {
     memcpy(&header_.mxcsr, fpu.data() + 24, 4);
   }
   const uint64_t sp = thread->registers.sp();
-  const uint64_t fault = report_.failure.address.value;
-  for (plan::Mapping& mapping : mappings_) {
-    const bool writable = mapping.kind == plan::MappingKind::kMemory;
-    const bool holds_sp = sp >= mapping.start - plan::kOverflowReach && sp < mapping.end;
-    if (writable && holds_sp && report_.failure.signal == SIGSEGV && fault < mapping.start &&
-        fault >= mapping.start - plan::kOverflowReach && sp < mapping.start + plan::kOverflowReach) {
-      header_.flags |= plan::kStackOverflow;
-    }
-  }
-  for (const Mapping& mapping : report_.mappings) {
-    if (mapping.path != "[stack]") continue;
-    uint64_t limit = report_.process.stack_limit;
-    const uint64_t used = mapping.end.value - mapping.start.value;
-    if (limit == 0 || limit > kLargestStack) limit = std::max(kSmallestStack, used + kSmallestStack);
-    for (plan::Mapping& planned : mappings_) {
-      if (planned.end != mapping.end.value) continue;
-      const bool overflowed = header_.flags & plan::kStackOverflow;
-      const uint64_t low = (mapping.end.value - limit + kPage - 1) & ~(kPage - 1);
-      if (!overflowed && !LeftOut("stack_room") && low < planned.start) planned.start = low;
-    }
-  }
-  for (const plan::Mapping& mapping : mappings_) {
-    if (mapping.kind != plan::MappingKind::kMemory) continue;
-    const bool near =
-        (header_.flags & plan::kStackOverflow) && sp < mapping.start && sp >= mapping.start - plan::kOverflowReach;
-    if ((sp >= mapping.start && sp < mapping.end) || near) {
-      header_.stack_start = mapping.start;
-      header_.stack_end = mapping.end;
-    }
-  }
+  FindOverflow(sp);
+  MakeRoomForStack();
+  FindStack(sp);
 }
 
 Result<PlanFile> PlanBuilder::Build() {
@@ -217,18 +231,16 @@ Result<PlanFile> PlanBuilder::Build() {
   header_.test_library = AddText(options_.test_library);
   header_.seconds_per_frame = options_.seconds_per_frame;
   header_.memory_limit = options_.memory_limit;
-  header_.results_fd = options_.results_fd;
+  header_.queue_fd = options_.queue_fd;
   header_.workers = options_.workers;
-  requests_ = options_.requests;
   AddModules();
   AddMappings();
   AddEntryMappings();
   AddRuns();
   AddPatches();
-  AddFiles(report_.files, &files_);
+  files_ = Files(report_.files);
   AddInputs();
-  AddFrames();
-  AddEntryStates();
+  for (const ReplayFrame& frame : report_.replay->frames) AddFrame(frame);
   AddSymbols();
   AddFailure();
   AddProcess();

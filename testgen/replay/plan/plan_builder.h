@@ -15,19 +15,17 @@
 namespace recrash {
 
 struct PlanOptions {
-  std::string program;
   std::string test_library;
   std::string report_path;  // for messages
   uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
   double seconds_per_frame = 10;
   uint64_t memory_limit = 4ull << 30;
-  std::vector<plan::Request> requests;  // of plan::kVerify
-  int results_fd = -1;
+  int queue_fd = -1;     // of plan::kVerify
   uint32_t workers = 1;  // of plan::kVerify: replays at a time
 };
 
-// `program` is the file that will run, `libraries` are those of its own that are other builds; they decide which
-// symbols have to translate. report.replay must be there.
+// `program` is the file that will run, `libraries` its own libraries that were rebuilt since the crash; they decide
+// which symbols have to translate. report.replay must be there.
 Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
                            const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
 

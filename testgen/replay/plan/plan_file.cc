@@ -1,70 +1,55 @@
 #include "testgen/replay/plan/plan_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>
-#include <utility>
 
 namespace recrash {
+namespace {
 
-PlanFile& PlanFile::operator=(PlanFile&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
+std::span<const uint8_t> BytesOf(const uint32_t& number) {
+  return {reinterpret_cast<const uint8_t*>(&number), sizeof number};
 }
 
-PlanFile::~PlanFile() {
-  if (descriptor_ >= 0) close(descriptor_);
-}
-
-void PlanFile::SetAttempt(uint32_t attempt) const {
-  WriteAt(descriptor_, &attempt, sizeof attempt, offsetof(plan::Header, attempt));
-}
-
-void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
-  uint32_t all = 0;
-  if (pread(descriptor_, &all, sizeof all, offsetof(plan::Header, flags)) != sizeof all) return;
-  all = (all & ~clear) | set;
-  WriteAt(descriptor_, &all, sizeof all, offsetof(plan::Header, flags));
-}
-
-Status PlanFile::ChangeRequests(const std::vector<plan::Request>& requests) const {
-  plan::Array table{};
-  if (pread(descriptor_, &table, sizeof table, offsetof(plan::Header, requests)) != sizeof table ||
-      requests.size() > table.count) {
-    return Error{Errc::kRefused, "the plan has no room for " + std::to_string(requests.size()) + " requests"};
+// To a number above those that programs use.
+Fd MoveHigh(Fd file) {
+  for (const int low : {20000, 4000, 1000, 200, 100}) {
+    Fd high(fcntl(file.get(), F_DUPFD, low));
+    if (high) return high;
   }
-  table.count = requests.size();
-  if (WriteAt(descriptor_, requests.data(), requests.size() * sizeof(plan::Request), table.offset) &&
-      WriteAt(descriptor_, &table, sizeof table, offsetof(plan::Header, requests))) {
-    return Ok{};
-  }
-  return Error{Errc::kRefused, std::string("cannot write the plan: ") + strerror(errno)};
+  return file;
 }
 
-bool WriteAt(int descriptor, const void* bytes, uint64_t size, uint64_t offset) {
-  const auto* at = static_cast<const uint8_t*>(bytes);
-  while (size > 0) {
-    const ssize_t written = pwrite(descriptor, at, size, static_cast<off_t>(offset));
+}  // namespace
+
+Fd MakeInheritedFile(const char* name, uint64_t size) {
+  Fd file = MoveHigh(Fd(memfd_create(name, 0)));
+  return file && ftruncate(file.get(), static_cast<off_t>(size)) == 0 ? std::move(file) : Fd();
+}
+
+bool PlanFile::Create(uint64_t size) {
+  fd_ = MakeInheritedFile("recrash-plan", size);
+  return static_cast<bool>(fd_);
+}
+
+bool PlanFile::WriteAt(uint64_t offset, std::span<const uint8_t> bytes) const {
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(fd_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (written <= 0) return false;
-    at += written;
-    size -= static_cast<uint64_t>(written);
+    bytes = bytes.subspan(static_cast<size_t>(written));
     offset += static_cast<uint64_t>(written);
   }
   return true;
 }
 
-int MoveHigh(int descriptor) {
-  if (descriptor < 0) return descriptor;
-  for (const int low : {20000, 4000, 1000, 200, 100}) {
-    const int high = fcntl(descriptor, F_DUPFD, low);
-    if (high < 0) continue;
-    close(descriptor);
-    return high;
-  }
-  return descriptor;
+void PlanFile::SetAttempt(uint32_t attempt) const { WriteAt(offsetof(plan::Header, attempt), BytesOf(attempt)); }
+
+void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
+  uint32_t all = 0;
+  if (pread(fd_.get(), &all, sizeof all, offsetof(plan::Header, flags)) != sizeof all) return;
+  WriteAt(offsetof(plan::Header, flags), BytesOf((all & ~clear) | set));
 }
 
 }  // namespace recrash

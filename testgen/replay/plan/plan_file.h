@@ -1,38 +1,32 @@
-// The anonymous file that a plan (plan.h) goes to the subject in.
+// The anonymous file in which a plan (plan.h) goes to the subject.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_FILE_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_FILE_H_
 
 #include <cstdint>
-#include <vector>
+#include <span>
 
-#include "agent/base/result.h"
+#include "agent/base/fd.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash {
 
-// An anonymous file, under a number so high that no recorded descriptor collides with it; inherited over exec.
+// Makes an anonymous file that is inherited over exec, under a number so high that no recorded descriptor has it.
+Fd MakeInheritedFile(const char* name, uint64_t size);
+
 class PlanFile {
  public:
-  PlanFile() = default;
-  explicit PlanFile(int descriptor) : descriptor_(descriptor) {}
-  PlanFile(PlanFile&& other) noexcept : descriptor_(other.descriptor_) { other.descriptor_ = -1; }
-  PlanFile& operator=(PlanFile&& other) noexcept;
-  ~PlanFile();
-  int descriptor() const { return descriptor_; }
+  // False, and errno says why, where there is no room for it.
+  bool Create(uint64_t size);
+  // All of it, or false.
+  bool WriteAt(uint64_t offset, std::span<const uint8_t> bytes) const;
+
+  int descriptor() const { return fd_.get(); }
   void SetAttempt(uint32_t attempt) const;
   void ChangeFlags(uint32_t set, uint32_t clear) const;
-  // In the place of those that it was made with, which were as many or more.
-  Status ChangeRequests(const std::vector<plan::Request>& requests) const;
 
  private:
-  int descriptor_ = -1;
+  Fd fd_;
 };
-
-// All of it, or false.
-bool WriteAt(int descriptor, const void* bytes, uint64_t size, uint64_t offset);
-
-// Moves `descriptor` above the numbers that programs use.
-int MoveHigh(int descriptor);
 
 }  // namespace recrash
 

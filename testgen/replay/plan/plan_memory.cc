@@ -98,8 +98,7 @@ void PlanBuilder::AddRun(TargetAddress address, std::span<const uint8_t> bytes) 
     for (const plan::Module& other : modules_) {
       if (other.base > start && other.base < end) end = other.base;
     }
-    runs_.push_back({start, end - start, 0, module, 0});
-    contents_.push_back({runs_.size() - 1, bytes.first(end - start)});
+    runs_.push_back({start, end - start, AddContent(bytes.first(end - start)), module, 0});
     bytes = bytes.subspan(end - start);
     start = end;
   }
@@ -128,16 +127,13 @@ uint64_t PlanBuilder::EndOfPlaced(uint64_t address) const {
   return 0;
 }
 
-void PlanBuilder::AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes) {
+void PlanBuilder::AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes, std::vector<plan::Run>* runs) {
   if (address.value % kPage || bytes.size() % kPage) return;
   uint64_t start = address.value;
   while (!bytes.empty()) {
     const uint64_t placed = EndOfPlaced(start);
     const uint64_t size = std::min<uint64_t>(placed ? placed - start : kPage, bytes.size());
-    if (placed) {
-      entry_runs_.push_back({start, size, 0, ModuleAt(start), 0});
-      entry_contents_.push_back({entry_runs_.size() - 1, bytes.first(size)});
-    }
+    if (placed) runs->push_back({start, size, AddContent(bytes.first(size)), ModuleAt(start), 0});
     bytes = bytes.subspan(size);
     start += size;
   }
@@ -147,37 +143,25 @@ plan::EntryState PlanBuilder::AddEntryState(const EntryState& state) {
   plan::EntryState planned{};
   planned.brk_end = state.brk_end.value;
   planned.is_copies = state.copied_depth != 0;
-  planned.mappings.offset = entry_mappings_.size();
+  std::vector<plan::Range> mappings;
   for (const Mapping& mapping : state.mappings) {
     for (const plan::Mapping& placed : mappings_) {
       const plan::Range range{std::max(placed.start, mapping.start.value), std::min(placed.end, mapping.end.value)};
-      if (placed.kind == plan::MappingKind::kEntry && range.start < range.end) entry_mappings_.push_back(range);
+      if (placed.kind == plan::MappingKind::kEntry && range.start < range.end) mappings.push_back(range);
     }
   }
-  planned.mappings.count = entry_mappings_.size() - planned.mappings.offset;
-  planned.runs.offset = entry_runs_.size();
-  for (const Region& region : state.memory) AddEntryRun(region.address, region.bytes);
-  planned.runs.count = entry_runs_.size() - planned.runs.offset;
-  planned.files = {entry_files_.size(), state.files.size()};
-  AddFiles(state.files, &entry_files_);
-  planned.late.offset = late_modules_.size();
+  planned.mappings = AddTable(mappings);
+  std::vector<plan::Run> runs;
+  for (const Region& region : state.memory) AddEntryRun(region.address, region.bytes, &runs);
+  planned.runs = AddTable(runs);
+  planned.files = AddTable(Files(state.files));
+  std::vector<uint32_t> late;
   for (size_t i = 0; i < report_.modules.size(); ++i) {
     if (std::ranges::find(state.not_loaded, report_.modules[i].base) != state.not_loaded.end())
-      late_modules_.push_back(static_cast<uint32_t>(i));
+      late.push_back(static_cast<uint32_t>(i));
   }
-  planned.late.count = late_modules_.size() - planned.late.offset;
+  planned.late = AddTable(late);
   return planned;
-}
-
-void PlanBuilder::AddEntryStates() {
-  for (size_t i = 0; i < frames_.size(); ++i) {
-    const ReplayFrame& frame = report_.replay->frames[i];
-    const EntryState* state = report_.replay->FindEntryState(frame.index);
-    if (!state) continue;
-    frames_[i].entry_state = {entry_states_.size(), 1};
-    if (frame.entry_state) frames_[i].flags |= plan::kFromEntry;
-    entry_states_.push_back(AddEntryState(*state));
-  }
 }
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// Inside plan_builder: the class whose parts are plan_builder.cc, plan_memory.cc and plan_frames.cc.
+// The class behind BuildPlan; plan_builder.cc, plan_memory.cc and plan_frames.cc have its functions.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
 
@@ -34,18 +34,23 @@ class PlanBuilder : private PlanTables {
   void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
   void AddPatches();
   void AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes);
-  void AddFiles(const std::vector<OpenFile>& files, std::vector<plan::OpenFile>* planned);
+  std::vector<plan::OpenFile> Files(const std::vector<OpenFile>& files);
   void AddInputs();
   int32_t InputAt(const std::string& path) const;
-  void AddFrames();
-  void AddEntryStates();
+  void AddFrame(const ReplayFrame& frame);
+  void PlaceEntry(const ReplayFrame& frame, plan::Frame* planned);
+  plan::Array AddWords(const std::vector<ReplayWord>& words);
+  void AddFields(const std::vector<ReplayField>& fields, plan::Frame* planned);
   plan::EntryState AddEntryState(const EntryState& state);
-  void AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes);
+  void AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes, std::vector<plan::Run>* runs);
   uint64_t EndOfPlaced(uint64_t address) const;
   void AddSymbols();
   void AddSymbols(const ModuleTranslation& translation, plan::Module* module);
   void AddFailure();
   void AddProcess();
+  void FindOverflow(uint64_t sp);
+  void MakeRoomForStack();
+  void FindStack(uint64_t sp);
   int ModuleAt(uint64_t address) const;
 
   const Report& report_;

@@ -1,4 +1,8 @@
-// The tables of a plan (plan.h) while they grow, and how they become a file.
+// The parts of a plan (plan.h) while they grow, and how they become a file.
+//
+// The file is: the header and all tables, then, page-aligned, the contents of runs. A table inside another (a frame's
+// words, a module's symbols) and bytes of any size get their place at once. The tables that the header names grow as
+// vectors until Write.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_TABLES_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_TABLES_H_
 
@@ -13,48 +17,41 @@
 
 namespace recrash {
 
-// Arrays inside tables (a frame's words, a module's symbols) hold positions, and offsets into the bytes are relative to
-// these, until Write knows where all of it lies.
 class PlanTables {
  protected:
-  struct Content {
-    uint64_t place;  // of the run in runs_
-    std::span<const uint8_t> bytes;
-  };
-
   plan::Text AddText(const std::string& text);
+  // Their offset in the plan.
   uint64_t AddBytes(std::span<const uint8_t> bytes);
+  template <typename T>
+  plan::Array AddTable(const std::vector<T>& table) {
+    return {AddBytes({reinterpret_cast<const uint8_t*>(table.data()), table.size() * sizeof(T)}), table.size()};
+  }
+  // Contents of a run; gives plan::Run::offset. `bytes` have to stay until Write.
+  uint64_t AddContent(std::span<const uint8_t> bytes);
   Result<PlanFile> Write();
 
   plan::Header header_{};
-  std::string texts_ = std::string(1, '\0');
-  std::vector<uint8_t> blob_;  // bytes of patches, fields and inputs; offsets into it until Write
   std::vector<plan::Module> modules_;
   std::vector<plan::Mapping> mappings_;
   std::vector<plan::Run> runs_;
-  std::vector<Content> contents_;
-  std::vector<plan::EntryState> entry_states_;
-  std::vector<plan::Range> entry_mappings_;
-  std::vector<plan::Run> entry_runs_;
-  std::vector<Content> entry_contents_;
-  std::vector<plan::OpenFile> entry_files_;
-  std::vector<uint32_t> late_modules_;
   std::vector<plan::Patch> patches_;
   std::vector<plan::Patch> unlocks_;
   std::vector<plan::OpenFile> files_;
   std::vector<plan::Input> inputs_;
   std::vector<plan::InputName> input_names_;
   std::vector<plan::Frame> frames_;
-  std::vector<plan::Word> words_;
-  std::vector<plan::Patch> fields_;
-  std::vector<plan::Stream> streams_;
-  std::vector<plan::Symbol> symbols_;
   std::vector<plan::RuntimeSymbol> runtime_symbols_;
-  std::vector<plan::Request> requests_;
 
  private:
-  template <typename T>
-  plan::Array Reserve(const std::vector<T>& table);
+  struct Content {
+    uint64_t offset;  // from the first
+    std::span<const uint8_t> bytes;
+  };
+
+  std::vector<uint8_t> bytes_ = std::vector<uint8_t>(sizeof(plan::Header));  // up to the contents
+  std::vector<char> texts_ = {'\0'};
+  std::vector<Content> contents_;
+  uint64_t contents_size_ = 0;
 };
 
 }  // namespace recrash

@@ -1,8 +1,4 @@
-// What bites in a replay, line by line of the list in docs: with its remedy a frame reproduces, without it does not.
-//
-// Lines without a remedy to take out: 5 (programs that are not PIE) and 12 (.bss) are in verify_test.cc; 6 (copy
-// relocations), 11 (words into thread-local storage), 16 to 18 (malloc's single variables) and 21 fell away when the
-// libraries' data and the recorded thread control block came back whole ("library_data" and "thread" here).
+// What bites in a replay (the list in testgen/replay/README.md): with its remedy a frame reproduces, without it does not.
 #include <elf.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -39,8 +35,8 @@ VerifyOptions Rebased() {
   return options;
 }
 
-// 1: wrappers that start the program must not become the host of a replay themselves.
-TEST(Bites, Line1_PreloadDoesNotLeakIntoWhatTheSubjectStarts) {
+// Wrappers that start the program must not become the host of a replay themselves.
+TEST(Bites, PreloadDoesNotLeakIntoWhatTheSubjectStarts) {
   const ReplayedProgram program(R"(
 #include <cstdlib>
 #include <cstdio>
@@ -69,8 +65,8 @@ __attribute__((noinline)) long Depth(Node* node, long level) {
 int main() { Node node{nullptr, "12"}; node.next = &node; std::printf("%ld\n", Depth(&node, 0)); }
 )";
 
-// 2: the loader binds a function on its first call, and needs more stack for it than the innermost frames have left.
-TEST(Bites, Line2_FunctionsAreBoundAtStart) {
+// The loader binds a function on its first call, and needs more stack for it than the innermost frames have left.
+TEST(Bites, FunctionsAreBoundAtStart) {
   const ReplayedProgram program(R"(
 #include <cstdlib>
 #include <cstdio>
@@ -95,8 +91,8 @@ int main() { Node node{nullptr, 1.5}; node.next = &node; std::printf("%g\n", Dep
   }
 }
 
-// 3: the loader's tables are this process's; the recorded ones lead to the recorded loader.
-TEST(Bites, Line3_BoundTablesStayLive) {
+// The loader's tables are this process's; the recorded ones lead to the recorded loader.
+TEST(Bites, BoundTablesStayLive) {
   const ReplayedProgram program(R"(
 #include <cstdio>
 #include <stdexcept>
@@ -110,8 +106,8 @@ int main() { Parser parser; Parse(&parser); }
   ExpectNeeded(program, "Parse", "got_plt", Verdict::kDifferentFailure, Rebased());
 }
 
-// 4: static thread-local offsets shift by a module that has such storage; a canary changes while memory comes back.
-TEST(Bites, Line4_TheLibraryHasNeitherThreadLocalsNorStackProtector) {
+// Static thread-local offsets shift by a module that has such storage; a canary changes while memory comes back.
+TEST(Bites, TheLibraryHasNeitherThreadLocalsNorStackProtector) {
   std::ifstream file(RECRASH_TEST_SUPPORT_DIRECTORY "/librecrash_replay.so", std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
@@ -133,8 +129,8 @@ __attribute__((noinline)) void Set(Cell* cell) { cell->text += "x"; *cell->numbe
 int main() { Cell cell{"a text that is longer than fifteen"}; Set(&cell); }
 )";
 
-// 8: with randomisation off here and in the recorded process, all addresses are the same ones, for ever.
-TEST(Bites, Line8_RandomisationIsTurnedOn) {
+// With randomisation off here and in the recorded process, all addresses are the same ones, for ever.
+TEST(Bites, RandomisationIsTurnedOn) {
   const int before = personality(0xffffffff);
   personality(static_cast<unsigned long>(before) | ADDR_NO_RANDOMIZE);
   const ReplayedProgram program(kPlain);
@@ -145,8 +141,8 @@ TEST(Bites, Line8_RandomisationIsTurnedOn) {
   EXPECT_EQ(program.Verify("Set", options).verdict, Verdict::kReproduced) << program.text();
 }
 
-// 9: malloc grows its heap at the break, which must be the recorded one, or must not be taken for it.
-TEST(Bites, Line9_TheBreakIsWhereTheHeapEnds) {
+// Malloc grows its heap at the break, which must be the recorded one, or must not be taken for it.
+TEST(Bites, TheBreakIsWhereTheHeapEnds) {
   const ReplayedProgram program(R"(
 #include <cstdlib>
 #include <cstring>
@@ -170,8 +166,8 @@ int main() { Pool pool; Grow(&pool); }
   EXPECT_EQ(program.Verify("Grow", options).verdict, Verdict::kDifferentFailure) << program.text();
 }
 
-// 10: a deeper call than any before the crash needs stack below what was in use.
-TEST(Bites, Line10_TheStackHasRoomToGrow) {
+// A deeper call than any before the crash needs stack below what was in use.
+TEST(Bites, TheStackHasRoomToGrow) {
   const ReplayedProgram program(R"(
 #include <cstdio>
 #include <cstring>
@@ -209,14 +205,13 @@ int main(int, char** argv) {
 }
 )";
 
-// 13
-TEST(Bites, Line13_FilesAreMappedAgain) {
+TEST(Bites, FilesAreMappedAgain) {
   const ReplayedProgram program(kMappedFile);
   ExpectNeeded(program, "Read", "mapped_files", Verdict::kDifferentFailure);
 }
 
-// 14: two flags beside stale bytes of a pointer are no pointer.
-TEST(Bites, Line14_WordsThatOnlyLookLikePointersAreLeft) {
+// Two flags beside stale bytes of a pointer are no pointer.
+TEST(Bites, WordsThatOnlyLookLikePointersAreLeft) {
   const ReplayedProgram program(R"(
 #include <cstdio>
 #include <cstdlib>
@@ -237,8 +232,8 @@ int main(int argc, char**) {
   ExpectNeeded(program, "Find", "filter", Verdict::kExited, Rebased());
 }
 
-// 14: jump buffers hold addresses mixed with the pointer guard.
-TEST(Bites, Line14_MangledAddressesAreTranslated) {
+// Jump buffers hold addresses mixed with the pointer guard.
+TEST(Bites, MangledAddressesAreTranslated) {
   const ReplayedProgram program(R"(
 #include <csetjmp>
 #include <cstdio>
@@ -254,8 +249,8 @@ int main() { Loop loop; Again(&loop); }
   ExpectNeeded(program, "Step", "mangled", Verdict::kDifferentFailure, Rebased());
 }
 
-// 15: who failed inside malloc held its arena's lock, and with threads about would wait for it.
-TEST(Bites, Line15_ArenasAreUnlocked) {
+// Who failed inside malloc held its arena's lock, and with threads about would wait for it.
+TEST(Bites, ArenasAreUnlocked) {
   const ReplayedProgram program(R"(
 #include <cstdlib>
 #include <cstdio>
@@ -282,8 +277,8 @@ int main() {
   ExpectNeeded(program, "Release", "arena_mutexes", Verdict::kTimedOut);
 }
 
-// 17, 19: tcache_key and the rest of libc's data; without them a double free goes unnoticed.
-TEST(Bites, Line19_LibrariesDataComesBack) {
+// Tcache_key and the rest of libc's data; without them a double free goes unnoticed.
+TEST(Bites, LibrariesDataComesBack) {
   const ReplayedProgram program(R"(
 #include <cstdlib>
 #include <cstdio>
@@ -296,8 +291,8 @@ int main() { Owner owner{static_cast<char*>(std::malloc(40)), 1}; std::free(owne
   ExpectNeeded(program, "Close", "library_data", Verdict::kReturned);
 }
 
-// 19: handlers of exit() are mixed with the pointer guard, and one of them lies in the loader, which always moves.
-TEST(Bites, Line19_ExitRunsItsHandlers) {
+// Handlers of exit() are mixed with the pointer guard, and one of them lies in the loader, which always moves.
+TEST(Bites, ExitRunsItsHandlers) {
   const ReplayedProgram program(R"(
 #include <cstdlib>
 #include <cstdio>
@@ -314,8 +309,8 @@ int main() { Tool tool; std::atexit([] { std::puts("bye"); }); Work(&tool); }
   EXPECT_EQ(program.Verify("Work", options).verdict, Verdict::kDifferentFailure) << program.text();
 }
 
-// 11, 16, 21, 22: thread-local variables, tcache, canary come with the recorded thread.
-TEST(Bites, Line22_TheThreadIsTheRecordedOne) {
+// Thread-local variables, tcache, canary come with the recorded thread.
+TEST(Bites, TheThreadIsTheRecordedOne) {
   const ReplayedProgram program(R"(
 #include <cstdio>
 #include <cstdlib>
@@ -328,8 +323,8 @@ int main() { int* cell = nullptr; level = 5; here = &level; Enter(&cell); }
   ExpectNeeded(program, "Enter", "thread", Verdict::kDifferentFailure);
 }
 
-// 24: the exception that is the failure itself is not one that is being handled.
-TEST(Bites, Line24_TheFailuresOwnExceptionIsNotBeingHandled) {
+// The exception that is the failure itself is not one that is being handled.
+TEST(Bites, TheFailuresOwnExceptionIsNotBeingHandled) {
   const ReplayedProgram program(R"(
 #include <exception>
 #include <stdexcept>
@@ -345,8 +340,8 @@ int main(int argc, char**) { Check(argc); std::puts("never"); }
   ExpectNeeded(program, "Check", "exception_state", Verdict::kExited);
 }
 
-// 25: whoever held a lock is not there to release it.
-TEST(Bites, Line25_LocksOfTheDeadAreStolen) {
+// Whoever held a lock is not there to release it.
+TEST(Bites, LocksOfTheDeadAreStolen) {
   const ReplayedProgram program(R"(
 #include <mutex>
 #include <shared_mutex>
@@ -363,8 +358,8 @@ int main() { Store store; Put(&store); }
   ExpectNeeded(program, "Put", "mutexes", Verdict::kTimedOut);
 }
 
-// 26: at the crash the file has been read up to here.
-TEST(Bites, Line26_FilesAreOpenAtTheirOffsets) {
+// At the crash the file has been read up to here.
+TEST(Bites, FilesAreOpenAtTheirOffsets) {
   const ReplayedProgram program(R"(
 #include <cstdio>
 #include <cstdlib>
@@ -388,8 +383,8 @@ int main() {
   ExpectNeeded(program, "Next", "files", Verdict::kExited);
 }
 
-// 29: an outer frame reads the input again.
-TEST(Bites, Line29_InputsAreServedFromTheReport) {
+// An outer frame reads the input again.
+TEST(Bites, InputsAreServedFromTheReport) {
   const ReplayedProgram program(R"(
 #include <fstream>
 #include <string>
@@ -407,8 +402,8 @@ int main(int count, char** words) { return Read(words[1], &count) + 1; }
   ExpectNeeded(program, "Read", "inputs", Verdict::kReturned);
 }
 
-// 27: the handler of an overflow needs a stack that is not full.
-TEST(Bites, Line27_TheHandlerHasAStackOfItsOwn) {
+// The handler of an overflow needs a stack that is not full.
+TEST(Bites, TheHandlerHasAStackOfItsOwn) {
   const ReplayedProgram program(kOverflow, "-O1 -g");
   VerifyOptions options;
   options.support_directory = RECRASH_TEST_REMEDIES_DIRECTORY;
@@ -420,8 +415,8 @@ TEST(Bites, Line27_TheHandlerHasAStackOfItsOwn) {
   EXPECT_EQ(verdict.note, "killed by SIGSEGV");
 }
 
-// 30: the stack at the crash need not be as deep as it was.
-TEST(Bites, Line30_AShorterRecursionToTheSamePlaceCounts) {
+// The stack at the crash need not be as deep as it was.
+TEST(Bites, AShorterRecursionToTheSamePlaceCounts) {
   const ReplayedProgram program(R"(
 #include <cstdio>
 struct Walk { int left; int* cell = nullptr; };

@@ -91,9 +91,9 @@ void ExpectFromEntry(const MovedOn& program, const std::string& function, Verify
   options.support_directory = RECRASH_TEST_REMEDIES_DIRECTORY;
   const FrameVerdict verdict = program.Verify(function, options);
   EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_TRUE(verdict.entry_state) << program.text();
-  EXPECT_EQ(verdict.depth, 0);
-  EXPECT_FALSE(verdict.rewound);
+  EXPECT_TRUE(verdict.start.from_entry) << program.text();
+  EXPECT_EQ(verdict.start.depth, 0);
+  EXPECT_FALSE(verdict.start.rewind);
 }
 
 void ExpectNeeded(const MovedOn& program, const std::string& function, const char* remedy, Verdict without) {
@@ -167,7 +167,7 @@ TEST(EntryStates, ReproduceWhatHasMovedOn) {
     ASSERT_EQ(program.report().replay->entry_states.size(), 2u) << program.text();
     ExpectNeeded(program, "Drain", "entry_state", Verdict::kReturned);
     ExpectNeeded(program, "Work", "entry_state", Verdict::kReturned);
-    EXPECT_FALSE(program.Verify("Use").entry_state) << program.text();
+    EXPECT_FALSE(program.Verify("Use").start.from_entry) << program.text();
     program.report().replay->entry_states.clear();
     EXPECT_EQ(program.Verify("Drain").verdict, Verdict::kReturned) << program.text();
   }
@@ -259,7 +259,7 @@ int main() {
 )");
   const FrameVerdict use = program.Verify("Use");
   EXPECT_EQ(use.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_FALSE(use.entry_state);
+  EXPECT_FALSE(use.start.from_entry);
 }
 
 // An exception that left `noexcept` has unwound the stack: what is kept of the throw came after the entry.
@@ -304,7 +304,7 @@ TEST(RecordedEntries, ReproduceWhatHasMovedOn) {
   for (const char* function : {"Drain", "Work", "main"}) {
     const FrameVerdict verdict = program.Verify(function);
     EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << function << "\n" << program.text();
-    EXPECT_TRUE(verdict.entry_state) << program.text();
+    EXPECT_TRUE(verdict.start.from_entry) << program.text();
   }
   EXPECT_EQ(program.Verify("Use").verdict, Verdict::kReproduced) << program.text();
   program.report().replay->entry_states.clear();
@@ -331,7 +331,7 @@ int main() {
 )");
   const FrameVerdict verdict = program.Verify("Parse");
   EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_TRUE(verdict.entry_state) << program.text();
+  EXPECT_TRUE(verdict.start.from_entry) << program.text();
 }
 
 // ---- A library of the program's own ------------------------------------------------------------------------------
@@ -400,7 +400,7 @@ uint32_t IndexOf(const Report& report, const std::string& function) {
 TEST(EntryStates, AreWhatKeptTestsStartFrom) {
   MovedOn program(Fill(kQueue, "", kCrashing));
   for (ReplayFrame& frame : program.report().replay->frames) {
-    frame.entry_state = program.report().replay->FindEntryState(frame.index) != nullptr;
+    frame.start.from_entry = program.report().replay->FindEntryState(frame.index) != nullptr;
   }
   std::string tests = "#include <recrash/test.h>\n";
   int number = 0;

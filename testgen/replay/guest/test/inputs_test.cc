@@ -67,7 +67,7 @@ class Crashed : public ReplayedProgram {
 void ExpectServed(const ReplayedProgram& program) {
   const FrameVerdict verdict = program.Verify("Read");
   EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_TRUE(verdict.self_contained) << program.text();
+  EXPECT_TRUE(verdict.self_contained()) << program.text();
 }
 
 constexpr char kStream[] = R"(
@@ -178,7 +178,7 @@ TEST(Inputs, OfNamesAloneAreMissed) {
   EXPECT_THAT(gone.note, HasSubstr("/input is missing"));
   const FrameVerdict inner = program.Verify("Crash");
   EXPECT_EQ(inner.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_TRUE(inner.self_contained);
+  EXPECT_TRUE(inner.self_contained());
 }
 
 TEST(Inputs, OfNamesAloneAreTheFilesOfToday) {
@@ -187,7 +187,7 @@ TEST(Inputs, OfNamesAloneAreTheFilesOfToday) {
     program.fixture().Write("input", "HEADbody");
     FrameVerdict verdict = program.Verify("Read");
     EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-    EXPECT_FALSE(verdict.self_contained) << program.text();
+    EXPECT_FALSE(verdict.self_contained()) << program.text();
     EXPECT_THAT(verdict.note, Not(HasSubstr("input")));
     program.fixture().Write("input", "HEADbod2");
     verdict = program.Verify("Read");
@@ -214,7 +214,7 @@ TEST(Inputs, OfTheFolderAloneAreNotSelfContained) {
                         "files=embed", "-O2 -g", "printf HEADbody > input && printf on > settings");
   FrameVerdict verdict = program.Verify("Read");
   EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_FALSE(verdict.self_contained) << program.text();
+  EXPECT_FALSE(verdict.self_contained()) << program.text();
   fs::remove(program.fixture().path("settings"));
   EXPECT_EQ(program.Verify("Read").verdict, Verdict::kReturned) << program.text();
 }

@@ -40,9 +40,9 @@ void ExpectRewound(const std::string& open, const std::string& function, const s
   const ReplayedProgram program(Counter(open), flags);
   const FrameVerdict verdict = program.Verify(function, options);
   EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
-  EXPECT_TRUE(verdict.rewound) << program.text();
-  EXPECT_EQ(verdict.depth, 0);
-  EXPECT_FALSE(program.Verify("Use", options).rewound) << program.text();
+  EXPECT_TRUE(verdict.start.rewind) << program.text();
+  EXPECT_EQ(verdict.start.depth, 0);
+  EXPECT_FALSE(program.Verify("Use", options).start.rewind) << program.text();
 }
 
 TEST(Streams, AreRewound) {
@@ -82,7 +82,7 @@ TEST(Streams, ThatCannotSeekChangeNothing) {
   return ParseFile(in, &item) + 1;)"));
   const FrameVerdict verdict = program.Verify("ParseFile(");
   EXPECT_EQ(verdict.verdict, Verdict::kReturned) << program.text();
-  EXPECT_FALSE(verdict.rewound);
+  EXPECT_FALSE(verdict.start.rewind);
 }
 
 // The streams of a frame may have any code behind them; what happens there is not the recorded failure.
@@ -106,7 +106,7 @@ TEST(Streams, ThatFailInTheSamePlaceDoNotReproduce) {
     options.seconds_per_frame = 1;
     const FrameVerdict verdict = program.Verify("Parse(", options);
     EXPECT_EQ(verdict.verdict, Verdict::kReturned) << seek << "\n" << program.text();
-    EXPECT_FALSE(verdict.rewound);
+    EXPECT_FALSE(verdict.start.rewind);
     EXPECT_EQ(verdict.note, "returned");
   }
 }

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testgen/verify/testing_replayed_program.h"
 #include "testgen/replay/guest/test/testing_test_library.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {
@@ -177,6 +177,17 @@ TEST_F(TestLibrary, RunsInPlaceForADebugger) {
 
 TEST_F(TestLibrary, RunsWithoutTheRecordedBases) {
   EXPECT_EQ(Run("--recrash-no-same-bases --expect=fail --gtest_filter=Crash.Recorded").status, 0);
+}
+
+// Tests that were built for another version would call it with other arguments.
+TEST(TestLibraryOfAnOlderVersion, IsNotRun) {
+  const ReplayedProgram program("int main(int argc, char**) { return *(argc > 5 ? &argc : nullptr); }", "-O0 -g");
+  const std::string tests =
+      BuildTestLibrary(program, "extern \"C\" int recrash_test_main(int, char**, const void*) { return 0; }\n");
+  const Ran ran = RunCommand(tests);
+  EXPECT_EQ(ran.status, 114) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("libtests.so was built with version 1 of <recrash/test.h>, this replay library "
+                                    "needs version 2\n  build the tests again"));
 }
 
 TEST_F(TestLibrary, SaysWhatIsMissing) {

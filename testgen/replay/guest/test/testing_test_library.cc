@@ -26,7 +26,7 @@ std::string BuildTestLibrary(const ReplayedProgram& program, const std::string& 
               fixture.path("tests.cc") + " -o " + library +
               " " RECRASH_TEST_SUPPORT_DIRECTORY "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
   fixture.Run(RECRASH_TEST_CXX " -std=c++17 -g " RECRASH_TEST_SOURCE_DIRECTORY
-                               "/testgen/replay/host/launcher_main.cc -o " +
+                               "/testgen/replay/host/crash_test_main.cc -o " +
               launcher + Quoted("RECRASH_LAUNCH", RECRASH_TEST_SUPPORT_DIRECTORY "/recrash-launch") +
               Quoted("RECRASH_TEST_LIBRARY", library) + Quoted("RECRASH_REPORT", report) +
               Quoted("RECRASH_PROGRAM", fixture.path()));

@@ -1,0 +1,58 @@
+// What generated tests, the library in the test process and the tools share: what a replay starts from, how it ended,
+// and the functions by which a test asks for one. C++17, and nothing but the C library's types.
+#ifndef RECRASH_REPLAY_H_
+#define RECRASH_REPLAY_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace recrash {
+
+enum class Verdict : uint32_t {
+  kCannotReplay = 0,
+  kReproduced = 1,  // the same failure in the same place
+  kDifferentFailure = 2,
+  kReturned = 3,
+  kExited = 4,
+  kTimedOut = 5,
+  kUnstable = 6,  // of verification, not of a replay: some of several replays reproduced, others did not
+};
+
+// What a replay of a frame starts from.
+struct Start {
+  uint8_t depth = 0;        // the fields of the record up to this depth are put back as on entry; 0: none
+  bool from_entry = false;  // memory as at the frame's entry, instead of as at the crash
+  bool sealed = false;      // in an empty folder, with no inputs but those that the report holds
+  uint64_t rewind = 0;      // bit n: the stream that parameter n points to is put back to its beginning
+};
+static_assert(sizeof(Start) == 16, "a Start goes from one process to another as it is");
+
+// Parameters are counted from 1; a Start has no room to rewind later ones than this.
+constexpr uint32_t kLastRewound = 63;
+
+// Grows with each change of ReplayInterface. Tests and replay library have to be of one version: each side checks.
+constexpr uint32_t kReplayVersion = 2;
+
+// The C interface of librecrash_replay.so, which is in the process already when the test library is loaded.
+struct ReplayInterface {
+  uint32_t version;  // kReplayVersion of the library
+  // Number by which the report knows the frame (Frame::index of the tools); false when the report has no such frame.
+  bool (*has_frame)(uint32_t frame);
+  // Entry-time bytes of parameter `number` (from 1) of a frame; false when they are not known.
+  bool (*load)(uint32_t frame, uint32_t number, void* out, size_t size);
+  // Overrides parameter `number` for the next call. An integer may come as eight bytes, extended by its sign: the
+  // callee takes as many as it wants.
+  bool (*store)(uint32_t frame, uint32_t number, const void* bytes, size_t size);
+  // Restores, calls, reports. Returns a Verdict; `text` gets one line on what happened.
+  uint32_t (*call)(uint32_t frame, const Start* start, char* text, size_t text_size);
+  const char* (*failure_text)();              // "SIGSEGV in FormatName at greeter.cc:41"
+  bool expect_failure;                        // --expect=fail: the recorded failure must happen
+  const char* (*frame_name)(uint32_t frame);  // "Greeter::Greet(char const*)"
+  const char* (*report_path)();               // "" when it is not known
+  // From what the frame reproduced when it was verified, as the report has it.
+  Start (*verified_start)(uint32_t frame);
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_REPLAY_H_

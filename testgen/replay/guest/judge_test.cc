@@ -1,0 +1,148 @@
+// Verdicts on replays that are only described: a plan and an outcome with invented addresses.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <string>
+#include <vector>
+
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
+#include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+
+World world;
+
+// One build, at its recorded addresses.
+const LiveModule* FindLive(uint64_t) { return nullptr; }
+uint64_t ToRecorded(uint64_t live_address) { return live_address; }
+void NameCode(uint64_t, char* out, size_t size) { snprintf(out, size, "Parse(char const*)"); }
+void DemangleType(const char* mangled, char* out, size_t size) { snprintf(out, size, "%s", mangled); }
+
+namespace {
+
+constexpr uint64_t kPlace = 0x401234;
+constexpr uint64_t kStack = 0x7ffe00000000;
+
+// What the dead process failed with, as the subject has it.
+class Recorded : public ::testing::Test {
+ protected:
+  Recorded() {
+    plan_.signal = SIGSEGV;
+    plan_.place_pc = kPlace;
+    plan_.stack_start = kStack;
+    plan_.seconds_per_frame = 2;
+  }
+
+  plan::Text Text(const char* text) {
+    const auto offset = static_cast<plan::Text>(texts_.size());
+    texts_.insert(texts_.end(), text, text + strlen(text) + 1);
+    return offset;
+  }
+
+  // The verdict; text() has the line for people.
+  Verdict On(const Observed& observed) {
+    plan_.text.offset = sizeof plan_;
+    bytes_.assign(reinterpret_cast<const char*>(&plan_), reinterpret_cast<const char*>(&plan_ + 1));
+    bytes_.insert(bytes_.end(), texts_.begin(), texts_.end());
+    world.bytes = bytes_.data();
+    world.plan = reinterpret_cast<const plan::Header*>(bytes_.data());
+    return Judge(observed, text_, sizeof text_);
+  }
+  std::string text() const { return text_; }
+
+  plan::Header plan_{};
+
+ private:
+  std::vector<char> texts_ = {'\0'};
+  std::vector<char> bytes_;
+  char text_[1000] = "";
+};
+
+Observed Died(int signal, uint64_t own_pc) {
+  Observed observed{};
+  observed.ending = Ending::kSignal;
+  observed.signal = signal;
+  observed.pc = observed.own_pc = own_pc;
+  return observed;
+}
+
+Observed Aborted(const char* message) {
+  Observed observed = Died(SIGABRT, kPlace);
+  snprintf(observed.abort_message, sizeof observed.abort_message, "%s", message);
+  return observed;
+}
+
+TEST_F(Recorded, IsReproducedBySignalAndPlace) {
+  EXPECT_EQ(On(Died(SIGSEGV, kPlace)), Verdict::kReproduced);
+  EXPECT_EQ(text(), "SIGSEGV in Parse(char const*), address 0x0");
+  EXPECT_EQ(On(Died(SIGSEGV, kPlace + 8)), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Died(SIGFPE, kPlace)), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Died(SIGSEGV, 0)), Verdict::kDifferentFailure);
+}
+
+// A recursion ends wherever the stack does.
+TEST_F(Recorded, OverflowIsReproducedAnywhereInTheRecursion) {
+  plan_.flags = plan::kStackOverflow;
+  Observed observed = Died(SIGSEGV, kPlace + 0x500);
+  observed.address = kStack - 8;
+  EXPECT_EQ(On(observed), Verdict::kReproduced);
+  EXPECT_EQ(text(), "SIGSEGV: stack overflow in Parse(char const*)");
+  observed.address = kStack + 8;
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+}
+
+// An assertion's text has its line, which moves when the file above it is edited.
+TEST_F(Recorded, AbortIsReproducedByItsMessage) {
+  plan_.signal = SIGABRT;
+  plan_.abort_message = Text("a.cc:12: n < 7\n");
+  EXPECT_EQ(On(Aborted("a.cc:12: n < 7")), Verdict::kReproduced);
+  EXPECT_EQ(On(Aborted("a.cc:145: n < 7")), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Aborted("")), Verdict::kDifferentFailure);
+  plan_.flags = plan::kRebuilt;
+  EXPECT_EQ(On(Aborted("a.cc:145: n < 7")), Verdict::kReproduced);
+  EXPECT_EQ(On(Aborted("a.cc:145: m < 7")), Verdict::kDifferentFailure);
+}
+
+// Where the old build aborts, the fixed one may throw, and in a replay nobody need catch that.
+TEST_F(Recorded, AbortIsNotReproducedByAnExceptionOfAnotherBuild) {
+  plan_.signal = SIGABRT;
+  Observed observed = Aborted("");
+  observed.terminated = true;
+  snprintf(observed.exception_type, sizeof observed.exception_type, "Full");
+  EXPECT_EQ(On(observed), Verdict::kReproduced);
+  plan_.flags = plan::kRebuilt;
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  EXPECT_EQ(text(), "uncaught Full (in Parse(char const*))");
+}
+
+TEST_F(Recorded, OtherEndingsHaveVerdictsOfTheirOwn) {
+  Observed observed{};
+  observed.ending = Ending::kReturned;
+  EXPECT_EQ(On(observed), Verdict::kReturned);
+  observed.ending = Ending::kTimedOut;
+  EXPECT_EQ(On(observed), Verdict::kTimedOut);
+  EXPECT_EQ(text(), "no outcome within 2 s");
+  observed.ending = Ending::kExited;
+  observed.status = 5;
+  EXPECT_EQ(On(observed), Verdict::kExited);
+  EXPECT_EQ(text(), "exit(5)");
+  observed.ending = Ending::kKilled;
+  observed.status = SIGKILL;
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+}
+
+// Whatever happened then, the function has not been called.
+TEST_F(Recorded, CannotBeReplayedWhereAStreamCouldNotBeRewound) {
+  Observed observed = Died(SIGSEGV, kPlace);
+  observed.rewinding = true;
+  EXPECT_EQ(On(observed), Verdict::kCannotReplay);
+  EXPECT_EQ(text(), "a stream could not be rewound: SIGSEGV in Parse(char const*), address 0x0");
+}
+
+}  // namespace
+}  // namespace recrash::replay

@@ -1,0 +1,133 @@
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "testgen/replay/guest/keeper.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/run.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+// How long this process waits for work before it looks whether a worker was killed.
+constexpr timespec kBetweenLooks{0, 200'000'000};
+
+double Now() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+void SetState(plan::Slot* slot, uint32_t state) { __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE); }
+
+void TellTool(plan::Queue* queue) {
+  __atomic_fetch_add(&queue->events, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &queue->events, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+plan::Slot* Take(plan::Queue* queue) {
+  for (uint32_t i = 0; i < queue->count; ++i) {
+    plan::Slot* slot = &queue->slots[i];
+    uint32_t state = plan::kPosted;
+    if (__atomic_compare_exchange_n(&slot->state, &state, plan::kTaken, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      return slot;
+    }
+  }
+  return nullptr;
+}
+
+void Replay(plan::Slot* slot) {
+  const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[slot->frame];
+  const double begin = Now();
+  slot->verdict = RunFrame(frame, slot->start, slot->text, sizeof slot->text, slot->hold ? slot : nullptr);
+  slot->seconds = Now() - begin;
+  slot->missed = HasMissed();
+}
+
+struct Workers {
+  pid_t processes[kMostWorkers] = {};
+  uint32_t count = 0;
+};
+
+// The tool would wait for ever for what a killed worker has left undone.
+void GiveUpLost(plan::Queue* queue, Workers* workers) {
+  for (uint32_t i = 1; i < workers->count; ++i) {
+    if (workers->processes[i] <= 0 || waitpid(workers->processes[i], nullptr, WNOHANG) <= 0) continue;
+    for (uint32_t j = 0; j < queue->count; ++j) {
+      plan::Slot* slot = &queue->slots[j];
+      if (slot->state != plan::kTaken || slot->worker != workers->processes[i]) continue;
+      SetState(slot, plan::kLost);
+      TellTool(queue);
+    }
+    workers->processes[i] = 0;
+  }
+}
+
+// `workers` are those that this process has started.
+void Work(plan::Queue* queue, Workers* workers) {
+  const auto self = static_cast<int32_t>(Raw(SYS_getpid));
+  for (;;) {
+    const uint32_t posted = __atomic_load_n(&queue->posted, __ATOMIC_ACQUIRE);
+    if (plan::Slot* slot = Take(queue)) {
+      slot->worker = self;
+      Replay(slot);
+      SetState(slot, plan::kDone);
+      TellTool(queue);
+      continue;
+    }
+    if (__atomic_load_n(&queue->closed, __ATOMIC_ACQUIRE)) return;
+    syscall(SYS_futex, &queue->posted, FUTEX_WAIT, posted, workers ? &kBetweenLooks : nullptr, nullptr, 0);
+    if (workers) GiveUpLost(queue, workers);
+  }
+}
+
+// A copy of this process, which replays by itself: a verdict is the same as of one after the other. By the bare system
+// call, as a replay's own process.
+pid_t StartWorker(plan::Queue* queue, uint32_t number) {
+  const long parent = Raw(SYS_getpid);
+  const long worker = Raw(SYS_clone, SIGCHLD);
+  if (worker != 0) return static_cast<pid_t>(worker);
+  DieWith(parent);
+  UseObserved(number);
+  Work(queue, nullptr);
+  ExitNow(0);
+}
+
+plan::Queue* MapQueue() {
+  const size_t head = sizeof(plan::Queue);
+  const int descriptor = world.plan->queue_fd;
+  void* shared = mmap(nullptr, head, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (shared == MAP_FAILED) Problem("cannot map the queue: %s", strerror(errno));
+  const size_t slots = static_cast<plan::Queue*>(shared)->count * sizeof(plan::Slot);
+  munmap(shared, head);
+  shared = mmap(nullptr, head + slots, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  if (shared == MAP_FAILED) Problem("cannot map the queue: %s", strerror(errno));
+  close(descriptor);
+  return static_cast<plan::Queue*>(shared);
+}
+
+}  // namespace
+
+void WorkOffQueue() {
+  plan::Queue* queue = MapQueue();
+  queue->started = 1;
+  Workers workers;
+  workers.count = world.plan->workers < kMostWorkers ? world.plan->workers : kMostWorkers;
+  KeptFolder();
+  // This process is the first of them; where no other can be started it does all.
+  for (uint32_t i = 1; i < workers.count; ++i) workers.processes[i] = StartWorker(queue, i);
+  Work(queue, &workers);
+  for (const pid_t worker : workers.processes) {
+    while (worker > 0 && waitpid(worker, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+}
+
+}  // namespace recrash::replay

@@ -1,0 +1,47 @@
+#include "testgen/verify/starts.h"
+
+#include <algorithm>
+
+namespace recrash {
+namespace {
+
+std::vector<Start> AllStarts(const Choices& choices, bool sealed) {
+  if (choices.only_from_entry) return {{.from_entry = true, .sealed = sealed}};
+  std::vector<Start> starts;
+  for (uint8_t depth = 0; depth <= choices.deepest; ++depth) starts.push_back({.depth = depth, .sealed = sealed});
+  if (choices.has_entry_state) starts.push_back({.from_entry = true, .sealed = sealed});
+  if (choices.streams != 0) starts.push_back({.sealed = sealed, .rewind = choices.streams});
+  return starts;
+}
+
+bool Settles(const Try& one) { return one.verdict == Verdict::kReproduced || one.verdict == Verdict::kCannotReplay; }
+
+}  // namespace
+
+Choices ChoicesOf(const ReplayData& replay, const ReplayFrame& frame) {
+  Choices choices;
+  for (const ReplayField& field : frame.fields) choices.deepest = std::max(choices.deepest, field.depth);
+  choices.has_entry_state = replay.FindEntryState(frame.index) != nullptr;
+  choices.streams = frame.StreamBits();
+  return choices;
+}
+
+const Try& Standing(std::span<const Try> tries) {
+  size_t last = tries.size() - 1;
+  if (last > 0 && tries[last].start.rewind && tries[last].verdict != Verdict::kReproduced) --last;
+  return tries[last];
+}
+
+std::optional<Start> NextStart(const Choices& choices, std::span<const Try> tries) {
+  const std::vector<Start> sealed = AllStarts(choices, true);
+  if (tries.empty()) return sealed.front();
+  if (Settles(Standing(tries))) return std::nullopt;
+  const size_t rounds = tries.size() / sealed.size();
+  const size_t next = tries.size() % sealed.size();
+  if (rounds == 0) return sealed[next];
+  const bool missed = std::ranges::any_of(tries.first(sealed.size()), &Try::missed);
+  if (rounds > 1 || !missed) return std::nullopt;
+  return AllStarts(choices, false)[next];
+}
+
+}  // namespace recrash

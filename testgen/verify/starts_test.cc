@@ -1,0 +1,116 @@
+// The order in which a frame's Starts are tried, shown without a replay.
+#include "testgen/verify/starts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace recrash {
+namespace {
+
+using ::testing::ElementsAre;
+
+std::string Text(const Start& start) {
+  std::string text = start.sealed ? "sealed" : "unsealed";
+  if (start.depth) text += ", depth " + std::to_string(start.depth);
+  if (start.from_entry) text += ", from entry";
+  if (start.rewind) text += ", rewound";
+  return text;
+}
+
+// Tries a frame whose replays end as `outcome` says, and keeps what was tried.
+struct Search {
+  Search(const Choices& choices, const std::function<Try(const Start&)>& outcome) {
+    while (const std::optional<Start> start = NextStart(choices, tries)) {
+      tries.push_back(outcome(*start));
+      tries.back().start = *start;
+      order.push_back(Text(*start));
+    }
+  }
+
+  std::vector<Try> tries;
+  std::vector<std::string> order;
+};
+
+constexpr Choices kEverything{.deepest = 2, .has_entry_state = true, .streams = 1 << 1};
+
+std::function<Try(const Start&)> Always(Verdict verdict) {
+  return [verdict](const Start&) { return Try{.verdict = verdict}; };
+}
+
+TEST(NextStart, TriesWhatTheFrameHasUntilItReproduces) {
+  EXPECT_THAT(Search({}, Always(Verdict::kReturned)).order, ElementsAre("sealed"));
+  EXPECT_THAT(Search(kEverything, Always(Verdict::kReproduced)).order, ElementsAre("sealed"));
+  EXPECT_THAT(Search(kEverything, Always(Verdict::kCannotReplay)).order, ElementsAre("sealed"));
+  EXPECT_THAT(Search(kEverything, Always(Verdict::kTimedOut)).order,
+              ElementsAre("sealed", "sealed, depth 1", "sealed, depth 2", "sealed, from entry", "sealed, rewound"));
+  const Search search(kEverything, [](const Start& start) {
+    return Try{.verdict = start.from_entry ? Verdict::kReproduced : Verdict::kExited};
+  });
+  EXPECT_EQ(search.order.back(), "sealed, from entry");
+  EXPECT_EQ(Text(Standing(search.tries).start), "sealed, from entry");
+}
+
+// What a frame missed may be why it does not reproduce: the same again with the files that are there now.
+TEST(NextStart, TriesAllOfItUnsealedWhereSomethingWasMissed) {
+  const Choices choices{.has_entry_state = true, .streams = 1 << 3};
+  const Search misses_last(
+      choices, [](const Start& start) { return Try{.verdict = Verdict::kReturned, .missed = start.rewind != 0}; });
+  EXPECT_THAT(misses_last.order, ElementsAre("sealed", "sealed, from entry", "sealed, rewound", "unsealed",
+                                             "unsealed, from entry", "unsealed, rewound"));
+  EXPECT_EQ(Text(Standing(misses_last.tries).start), "unsealed, from entry");
+  const Search reproduces(choices, [](const Start& start) {
+    return Try{.verdict = start.sealed ? Verdict::kExited : Verdict::kReproduced, .missed = start.sealed};
+  });
+  EXPECT_THAT(reproduces.order, ElementsAre("sealed", "sealed, from entry", "sealed, rewound", "unsealed"));
+}
+
+TEST(NextStart, StaysWithTheEntryStateWhereThatIsAskedFor) {
+  Choices choices = kEverything;
+  choices.only_from_entry = true;
+  const Search search(choices, [](const Start&) { return Try{.verdict = Verdict::kReturned, .missed = true}; });
+  EXPECT_THAT(search.order, ElementsAre("sealed, from entry", "unsealed, from entry"));
+}
+
+// That a stream cannot be rewound, or that it was to no avail, is no news of the frame.
+TEST(Standing, IsTheTryBeforeRewindingThatDidNotReproduce) {
+  const std::vector<Try> returned = {{{}, Verdict::kReturned}, {{.rewind = 2}, Verdict::kCannotReplay}};
+  EXPECT_EQ(Standing(returned).verdict, Verdict::kReturned);
+  const std::vector<Try> reproduced = {{{}, Verdict::kReturned}, {{.rewind = 2}, Verdict::kReproduced}};
+  EXPECT_EQ(Standing(reproduced).verdict, Verdict::kReproduced);
+}
+
+// Streams that cannot be rewound do not keep a frame from being tried unsealed.
+TEST(NextStart, GoesOnAfterStreamsThatCannotBeRewound) {
+  const Search search({.streams = 2}, [](const Start& start) {
+    return start.rewind ? Try{} : Try{.verdict = Verdict::kReturned, .missed = true};
+  });
+  EXPECT_THAT(search.order, ElementsAre("sealed", "sealed, rewound", "unsealed", "unsealed, rewound"));
+}
+
+TEST(ChoicesOf, AreWhatTheReportHasOfTheFrame) {
+  ReplayData replay;
+  ReplayFrame& frame = replay.frames.emplace_back();
+  frame.index = 4;
+  EXPECT_EQ(ChoicesOf(replay, frame).deepest, 0u);
+  EXPECT_FALSE(ChoicesOf(replay, frame).has_entry_state);
+  frame.fields = {{{0x1000}, {1}, 2}, {{0x1008}, {1}, 1}};
+  frame.streams = {{.parameter = 3}};
+  replay.entry_states.emplace_back().frame = 4;
+  EXPECT_EQ(ChoicesOf(replay, frame).deepest, 2u);
+  EXPECT_TRUE(ChoicesOf(replay, frame).has_entry_state);
+  EXPECT_EQ(ChoicesOf(replay, frame).streams, uint64_t{1} << 3);
+}
+
+TEST(SlowFunctions, AreThoseOfWhichThreeFramesRanOutOfTime) {
+  SlowFunctions slow;
+  for (const Verdict verdict : {Verdict::kTimedOut, Verdict::kTimedOut, Verdict::kReturned}) slow.Note({8}, verdict);
+  EXPECT_FALSE(slow.Has({8}));
+  slow.Note({8}, Verdict::kTimedOut);
+  EXPECT_TRUE(slow.Has({8}));
+  EXPECT_FALSE(slow.Has({9}));
+}
+
+}  // namespace
+}  // namespace recrash
