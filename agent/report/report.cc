@@ -74,6 +74,12 @@ uint64_t ReplayFrame::StreamBits() const {
   return bits;
 }
 
+uint64_t SizeOf(const std::vector<Region>& regions) {
+  uint64_t bytes = 0;
+  for (const Region& region : regions) bytes += region.bytes.size();
+  return bytes;
+}
+
 const EntryState* ReplayData::FindEntryState(uint32_t frame) const {
   const auto found = std::ranges::find(entry_states, frame, &EntryState::frame);
   return found == entry_states.end() ? nullptr : &*found;

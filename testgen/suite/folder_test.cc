@@ -46,10 +46,12 @@ class SuiteFolder : public ::testing::Test {
     }
   }
 
-  Status Write(std::vector<uint32_t> frames) {
+  Status Write(const std::vector<uint32_t>& frames) {
     const Status prepared = PrepareDirectory(suite_.directory, false);
     if (!prepared) return prepared;
-    return WriteSuite(suite_, {.report_name = "greeter-1", .frames = std::move(frames)}, &observer_);
+    EmitOptions options{.report_name = "greeter-1"};
+    for (const uint32_t frame : frames) options.tests.push_back({frame});
+    return WriteSuite(suite_, options, &observer_);
   }
 
   std::vector<std::string> Names() const {
@@ -115,7 +117,7 @@ TEST_F(SuiteFolder, ForcedKeepsWhatWasThere) {
   fs::create_directory(suite_.directory);
   std::ofstream(suite_.directory / "crash_test.cc") << "int main() {}\n";
   ASSERT_TRUE(PrepareDirectory(suite_.directory, true));
-  ASSERT_TRUE(WriteSuite(suite_, {.report_name = "greeter-1", .frames = {0}}, &observer_));
+  ASSERT_TRUE(WriteSuite(suite_, {.report_name = "greeter-1", .tests = {{0}}}, &observer_));
   EXPECT_THAT(Names(), Contains("crash_test.cc.1"));
   EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc.1"), "int main() {}\n");
 }

@@ -75,16 +75,15 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   if (planned.entry_sp % 16 != 8 && planned.problem == 0) {
     planned.problem = AddText("the stack pointer at its entry is not known");
   }
-  planned.words = AddWords(frame.words);
+  const EntryState* const state = report_.replay->FindEntryState(frame.index);
+  planned.words = AddWords(state && !state->words.empty() ? state->words : frame.words);
   AddFields(frame.fields, &planned);
   std::vector<plan::Stream> streams;
   for (const ReplayStream& stream : frame.streams) {
     streams.push_back({stream.parameter, static_cast<uint8_t>(stream.kind), stream.offset});
   }
   planned.streams = AddTable(streams);
-  if (const EntryState* state = report_.replay->FindEntryState(frame.index)) {
-    planned.entry_state = AddTable(std::vector{AddEntryState(*state)});
-  }
+  if (state) planned.entry_state = AddTable(std::vector{AddEntryState(*state)});
   frames_.push_back(planned);
 }
 
