@@ -69,8 +69,7 @@ KNOWN = {
 MOST_FILES = 30
 KNOWN_LARGE = {"shadowstack/pass", "testgen/replay/guest"}
 KNOWN_WITHOUT_README = {
-    "agent", "agent/base", "agent/base/signal_safe", "agent/client/watch", "agent/elf", "agent/process", "include", "include/recrash",
-    "integrations", "testgen", "testgen/replay/guest", "testgen/replay/host", "testgen/replay/plan", "testgen/symbols/dwarf",
+    "agent/client/watch", "testgen/replay/guest", "testgen/replay/host", "testgen/replay/plan", "testgen/symbols/dwarf",
     "testgen/symbols/files", "testgen/symbols/stack", "testgen/symbols/text", "testgen/symbols/values"}
 MOST_LINES = 60
 KNOWN_LONG = {"PlanTables::Write", "WriteReport"}
