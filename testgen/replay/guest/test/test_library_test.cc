@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "testgen/verify/testing_replayed_program.h"
 #include "testgen/replay/guest/test/testing_test_library.h"
+#include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
 namespace {
