@@ -9,7 +9,7 @@
 #include <random>
 
 #include "agent/collector/testing_log.h"
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 
 namespace recrash {
 namespace {

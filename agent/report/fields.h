@@ -132,8 +132,9 @@ void Fields(Is<Place> auto& record, auto&& visit) {
   visit(function, file, line, pc, function_start, function_size);
 }
 void Fields(Is<EntryState> auto& record, auto&& visit) {
-  auto& [frame, brk_end, mappings, files, not_loaded, memory, derived_from, copied_depth] = record;
-  visit(frame, brk_end, mappings, files, not_loaded, Elsewhere{memory}, Since{2, derived_from}, Since{2, copied_depth});
+  auto& [frame, brk_end, mappings, files, not_loaded, memory, derived_from, copied_depth, words] = record;
+  visit(frame, brk_end, mappings, files, not_loaded, Elsewhere{memory}, Since{2, derived_from}, Since{2, copied_depth},
+        Elsewhere{words});
 }
 void Fields(Is<ReplayData> auto& record, auto&& visit) {
   auto& [frames, place, images, entry_states] = record;

@@ -65,6 +65,12 @@ std::optional<uint64_t> Report::ReadWord(TargetAddress address) const {
   return word;
 }
 
+uint64_t SizeOf(const std::vector<Region>& regions) {
+  uint64_t bytes = 0;
+  for (const Region& region : regions) bytes += region.bytes.size();
+  return bytes;
+}
+
 const EntryState* ReplayData::FindEntryState(uint32_t frame) const {
   const auto found = std::ranges::find(entry_states, frame, &EntryState::frame);
   return found == entry_states.end() ? nullptr : &*found;

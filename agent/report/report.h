@@ -92,6 +92,8 @@ struct Region {
   std::vector<uint8_t> bytes;
 };
 
+uint64_t SizeOf(const std::vector<Region>& regions);
+
 struct OpenFile {
   int32_t descriptor = -1;
   int32_t flags = 0;  // of open(2)
@@ -291,6 +293,9 @@ struct EntryState {
   std::vector<Region> memory;             // pages that differ from Report::memory, or that it does not have; ascending
   std::optional<uint32_t> derived_from = {};  // frame that was replayed for it; none: recorded
   uint8_t copied_depth = 0;                   // as in EntrySnapshot
+  // Arguments for a call from this state; empty: the frame's own. Some addresses may be others than at the crash. Not
+  // in the file, where the frame that starts from the state has them.
+  std::vector<ReplayWord> words = {};
 };
 
 struct ReplayData {

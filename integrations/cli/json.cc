@@ -12,16 +12,10 @@ nlohmann::ordered_json FrameJson(const Frame& frame) {
           {"line", frame.line},   {"monitored", frame.monitored}, {"inlined", frame.inlined}};
 }
 
-uint64_t MemorySize(const Report& report) {
-  uint64_t bytes = 0;
-  for (const Region& region : report.memory) bytes += region.bytes.size();
-  return bytes;
-}
-
 nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes) {
   return {{"crashed_at_ns", report.process.crashed_at},
           {"report_bytes", report_bytes},
-          {"memory_bytes", MemorySize(report)},
+          {"memory_bytes", SizeOf(report.memory)},
           {"collect_ms", static_cast<double>(report.process.collect_ns) / 1e6}};
 }
 

@@ -19,9 +19,6 @@ nlohmann::ordered_json FrameJson(const Frame& frame);
 // pages in it, unpacked), collect_ms (from the signal until all that is in it was read): what a report costs.
 nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes);
 
-// Bytes of the memory that was kept.
-uint64_t MemorySize(const Report& report);
-
 // Into the file, or standard output for "-". Nothing for "".
 Status WriteJson(const nlohmann::ordered_json& value, const std::string& path);
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
 #include "integrations/cli/store.h"
@@ -108,7 +108,7 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
   const size_t sockets = static_cast<size_t>(
       std::ranges::count_if(report.files, [](const OpenFile& file) { return file.path.starts_with("socket:"); }));
   fmt::print("\nholds {} of memory in {} regions{}, {} thread{}, {} modules, {} open files{}; {} on disk\n",
-             SizeText(MemorySize(report)), report.memory.size(), report.memory_complete ? "" : " (cut at the limit)",
+             SizeText(SizeOf(report.memory)), report.memory.size(), report.memory_complete ? "" : " (cut at the limit)",
              report.threads.size(), report.threads.size() == 1 ? "" : "s", report.modules.size(), report.files.size(),
              sockets ? fmt::format(" ({} sockets)", sockets) : "", SizeText(bytes));
   PrintInputs(report);

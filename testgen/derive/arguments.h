@@ -1,4 +1,4 @@
-// With which arguments a function is entered, beside those that a frame of the crash had.
+// The arguments that a replayed process hands to a function, compared with those that the frame had in the crash.
 #ifndef RECRASH_TESTGEN_DERIVE_ARGUMENTS_H_
 #define RECRASH_TESTGEN_DERIVE_ARGUMENTS_H_
 
@@ -11,10 +11,12 @@
 
 namespace recrash {
 
-// The frame's words as they are in `process`, which stands at its function's first instruction. Where both are
-// addresses they may differ: in a replay a block may lie elsewhere, and all that leads to it agrees. Nothing where a
-// word differs that is no address. Of these only what was recorded at the frame's entry counts: other sources may tell
-// what has become of an argument since. Vector registers are left as they are.
+// The frame's words as `process` has them, which stands at the function's first instruction. Vector registers are left
+// as they are.
+//
+// An address may differ from the frame's: in a replay a block may lie elsewhere, and everything that points to it
+// agrees. Another difference means that the process took another way: then there is no result. That holds for words
+// that were recorded at the entry; other sources may give what became of an argument later.
 std::optional<std::vector<ReplayWord>> ArgumentsAt(const Report& report, const ReplayFrame& frame, pid_t process);
 
 }  // namespace recrash

@@ -17,17 +17,11 @@ namespace {
 
 // Outer frames whose replays may give no inner frame its state, before the others are not tried.
 constexpr int kMostAstray = 4;
-// As of recorded ones (agent/report/entry_states.cc).
+// As of recorded ones (agent/report/recorded_states.cc).
 constexpr uint64_t kMostBytes = 2ull << 30;
 
 // The subject itself ends a replay whose time is over, and says so.
 constexpr double kGrace = 5;
-
-uint64_t SizeOf(const EntryState& state) {
-  uint64_t bytes = 0;
-  for (const Region& region : state.memory) bytes += region.bytes.size();
-  return bytes;
-}
 
 std::string FrameText(uint32_t index) { return "frame " + std::to_string(index); }
 
@@ -152,10 +146,10 @@ void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* b
   if (!arguments) return;
   Result<EntryState> state = begin_->StateAt(program.pid(), entries_[i].frame);
   why_not_[i] = state ? "states of other frames leave no room for its own" : state.error().message;
-  if (!state || SizeOf(*state) > *bytes_left) return;
-  *bytes_left -= SizeOf(*state);
+  if (!state || SizeOf(state->memory) > *bytes_left) return;
+  *bytes_left -= SizeOf(state->memory);
+  state->words = *std::move(arguments);
   derivation->states.push_back(*std::move(state));
-  derivation->arguments[entries_[i].frame] = *std::move(arguments);
   why_not_[i].clear();
 }
 

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <functional>
 
-#include "agent/report/entry_states.h"
 #include "agent/report/pages.h"
+#include "agent/report/recorded_states.h"
 #include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
@@ -77,12 +77,10 @@ class Recorded : public ReplayedProgram {
 
   void Add(const std::vector<EntryState>& states) {
     std::vector<EntryState>& all = report().replay->entry_states;
+    std::erase_if(all,
+                  [&](const EntryState& old) { return std::ranges::count(states, old.frame, &EntryState::frame); });
     all.insert(all.end(), states.begin(), states.end());
     std::ranges::sort(all, {}, &EntryState::frame);
-  }
-
-  void SetArguments(uint32_t index, const std::vector<ReplayWord>& words) {
-    std::ranges::find(report().replay->frames, index, &ReplayFrame::index)->words = words;
   }
 
   const ReplayFrame& FrameOf(uint32_t index) const {
@@ -353,11 +351,13 @@ NOINLINE long Outer(char** block, long* item) {
 int main() { char* block = nullptr; long item = 3; return Outer(&block, &item) == 0; }
 )");
   Derivation derivation = program.DeriveFrom("Outer");
-  program.Add(derivation.states);
-  const uint32_t inner = program.IndexOf("Inner");
-  ASSERT_TRUE(derivation.arguments.contains(inner)) << Text(derivation);
+  const auto inner = std::ranges::find(derivation.states, program.IndexOf("Inner"), &EntryState::frame);
+  ASSERT_TRUE(inner != derivation.states.end()) << Text(derivation);
+  std::vector<EntryState> without_words = {*inner};
+  without_words[0].words.clear();
+  program.Add(without_words);
   EXPECT_NE(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();
-  program.SetArguments(inner, derivation.arguments[inner]);
+  program.Add({*inner});
   EXPECT_EQ(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();
 }
 

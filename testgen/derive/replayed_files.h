@@ -10,9 +10,9 @@
 
 namespace recrash {
 
-// `recorded` are those with which the replay began, `begin` what these were in its process then, with its own. The
-// files themselves are what they were in the program: a replay has inputs as anonymous files, and /dev/null where it
-// would write.
+// `recorded`: the descriptors that the replay began with. `begin`: all descriptors of its process at that time, its own
+// ones too. The result names the files as the program had them: the replay itself has anonymous files in place of
+// inputs, and /dev/null in place of what it would write.
 std::vector<OpenFile> ProgramsFiles(const Report& report, const std::vector<OpenFile>& recorded,
                                     const std::vector<OpenFile>& begin, pid_t process);
 

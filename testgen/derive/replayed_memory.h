@@ -1,10 +1,9 @@
 // The program's memory in a process that replays one of its frames, without what the replay brought along.
 //
-// A replay's process has mappings of its own (launcher, replay library, the plan), and words in the program's memory
-// that have to be of this process: what the loader bound, the thread's number, the agent's own state. All of that is
-// there when the call begins. So the process is looked at twice: whatever has changed between the begin of the call and
-// an inner entry is the program's doing, and is laid over the state that the replay started from; everything else is as
-// it was recorded.
+// A replay's process has mappings of its own: launcher, replay library, plan. The program's memory there holds words
+// that belong to this process: what the loader bound, the thread's number, the agent's state. All of these are in place
+// when the call begins. So the process is read twice, when the call begins and at the inner entry. What changed in
+// between is the program's doing, and is laid over the state that the replay started from; the rest is as recorded.
 #ifndef RECRASH_TESTGEN_DERIVE_REPLAYED_MEMORY_H_
 #define RECRASH_TESTGEN_DERIVE_REPLAYED_MEMORY_H_
 
@@ -24,12 +23,13 @@ class ReplayedMemory {
   ReplayedMemory(ReplayedMemory&&) = default;
   ReplayedMemory(const ReplayedMemory&) = delete;
 
-  // Of `process`, stopped before the call of `outer`, whose memory is that of `state`. kRefused where the program does
-  // not lie at its recorded addresses.
+  // REQUIRES: `process` is stopped before the call of `outer`, and its memory is that of `state`.
+  // kRefused: the program does not lie at its recorded addresses.
   static Result<ReplayedMemory> AtBegin(const Report& report, const ReplayFrame& outer, const EntryState& state,
                                         pid_t process);
 
-  // Of the same process, stopped at the entry of a frame. What differs from the crash, as any other entry state.
+  // REQUIRES: the same process is stopped at the entry of `frame`.
+  // The result holds what differs from the crash, as every entry state.
   Result<EntryState> StateAt(pid_t process, uint32_t frame) const;
 
  private:

@@ -1,8 +1,8 @@
 // Which entry of a function was the one that a frame of the crash began with.
 //
-// Of the entries of one function with one stack pointer the last before the crash is the live frame: whoever came there
-// before has returned. Functions that are entered often are only counted from the entry of a frame outside of them on
-// (their gate), since each entry costs some 10 us under ptrace.
+// The last entry of a function with the frame's stack pointer is the live frame: earlier calls there have returned.
+// Under ptrace an entry costs some 10 us. So a function that is entered often is counted only after an outer frame was
+// entered (its gate).
 #ifndef RECRASH_TESTGEN_RERUN_HIT_COUNTS_H_
 #define RECRASH_TESTGEN_RERUN_HIT_COUNTS_H_
 

@@ -9,7 +9,7 @@
 
 namespace recrash {
 
-// NAME=value, in order; empty when the report does not hold the texts. A program may write over them: what is no
+// NAME=value, in order; empty when the report does not hold the texts. A program may overwrite them: a text that is no
 // assignment any more is left out.
 std::vector<std::string> RecordedEnvironment(const Report& report);
 

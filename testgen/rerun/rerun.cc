@@ -14,10 +14,10 @@
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "agent/report/reader.h"
-#include "testgen/rerun/entry_states.h"
 #include "testgen/rerun/hit_counts.h"
 #include "testgen/rerun/recorded_environment.h"
 #include "testgen/rerun/rounds.h"
+#include "testgen/rerun/stopped_state.h"
 #include "testgen/rerun/workspace.h"
 #include "testgen/symbols/handled_fault.h"
 
@@ -30,8 +30,8 @@ constexpr size_t kDeep = 1000;
 // time.
 constexpr int kAttempts = 4;
 constexpr std::chrono::seconds kShort{20};
-// Snapshots are compared with the last report, so all have to be kept until then.
-constexpr uint64_t kMostSnapshots = 2ull << 30;
+// States are compared with the last report, so all of their memory has to be kept until then.
+constexpr uint64_t kMostBytes = 2ull << 30;
 
 Error Different(const std::string& how) {
   return {Errc::kRefused, "the program was run again and did not fail in the same way: " + how};
@@ -101,8 +101,8 @@ class Runner {
   const Report& first_;
   const RerunOptions& options_;
   Workspace workspace_;
-  std::vector<Snapshot> snapshots_;
-  std::vector<EntrySnapshot> arguments_;  // of the frames whose snapshots are taken
+  std::vector<EntryState> states_;
+  std::vector<EntrySnapshot> arguments_;  // of the frames whose states are taken
   int round_ = 0;
 };
 
@@ -190,12 +190,12 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
   std::optional<Error> problem;
   VisitRound visits(frames, [&](TracedProgram& program, size_t i, uint64_t sp) {
     if (frames[i].sp != sp) problem = Different("it took another way there");
-    Result<Snapshot> snapshot = TakeSnapshot(program.pid(), frames[i].frame);
-    if (!snapshot) problem = snapshot.error();
+    Result<EntryState> state = TakeState(program.pid(), frames[i].frame);
+    if (!state) problem = state.error();
     if (problem) return false;
     if (const auto arguments = HandedOver(program.stopped(), frames[i])) arguments_.push_back(*arguments);
-    size += snapshot->size();
-    if (size <= kMostSnapshots) snapshots_.push_back(*std::move(snapshot));
+    size += SizeOf(state->memory);
+    if (size <= kMostBytes) states_.push_back(*std::move(state));
     return true;
   });
   Result<LoadedReport> loaded = RunOnce(visits.round());
@@ -229,8 +229,8 @@ Result<Rerun> Runner::Run() {
   Rerun rerun{std::move(last->report), std::move(last->backtrace), {}};
   for (const FrameEntry& frame : frames)
     if (frame.number == 0) rerun.notes.push_back(WhyNot(counts, frame));
-  for (Snapshot& snapshot : snapshots_)
-    rerun.report.replay->entry_states.push_back(DifferenceTo(rerun.report, std::move(snapshot)));
+  for (EntryState& state : states_)
+    rerun.report.replay->entry_states.push_back(DifferenceTo(rerun.report, std::move(state)));
   std::ranges::sort(rerun.report.replay->entry_states, {}, &EntryState::frame);
   return rerun;
 }

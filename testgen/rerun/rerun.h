@@ -1,5 +1,5 @@
-// Runs a program that crashed once more, on what its report says of arguments, environment and files, and takes the
-// memory of each frame at its entry (docs/explanations/rerun.md).
+// Runs a program that crashed again, with the arguments, environment and files that its report names, and captures the
+// state of each frame at its entry (docs/explanations/rerun.md).
 #ifndef RECRASH_TESTGEN_RERUN_RERUN_H_
 #define RECRASH_TESTGEN_RERUN_RERUN_H_
 
@@ -28,7 +28,7 @@ struct Rerun {
   std::vector<std::string> notes;  // frames without an entry state, and why
 };
 
-// An error says in one sentence why there is nothing: another outcome than the first time, no leave to trace, …
+// The error says in one sentence why there is no result: the program ended in another way, may not be traced, …
 Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const RerunOptions& options);
 
 }  // namespace recrash

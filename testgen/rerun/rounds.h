@@ -1,8 +1,8 @@
-// What is done at the entries of a program that is traced, of which each run does the same: they are counted, those of
-// hot functions from a gate on, and then the ones are met with which the frames of the crash began.
+// The rounds in which a program is traced; it must do the same in each. First its entries are counted, those of hot
+// functions after their gates. Then it is stopped at the entries with which the frames of the crash began.
 //
-// Two rounds in place of one that keeps whatever an entry might be the last: a hit is counted in some 10 us, a look at
-// all of a program's memory takes milliseconds.
+// One round would have to read the memory at every entry that might be the last: that takes milliseconds, counting an
+// entry some 10 us.
 #ifndef RECRASH_TESTGEN_RERUN_ROUNDS_H_
 #define RECRASH_TESTGEN_RERUN_ROUNDS_H_
 

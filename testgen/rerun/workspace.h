@@ -1,4 +1,4 @@
-// A temporary folder in which a program can be run as it was: its inputs under the names by which it was given them.
+// A temporary folder to run a program in again: its inputs have the names by which the program was given them.
 #ifndef RECRASH_TESTGEN_RERUN_WORKSPACE_H_
 #define RECRASH_TESTGEN_RERUN_WORKSPACE_H_
 
@@ -16,7 +16,7 @@ class Workspace {
   Workspace& operator=(Workspace&&) = delete;
   ~Workspace();
 
-  // Empties the folders and fills the current one again: each run finds the same.
+  // Empties the folders and fills the current one again, so that each run finds the same.
   Status Refresh(const Report& report);
 
   std::filesystem::path current() const { return root_ / "run"; }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/verify/choose.h"
 

@@ -43,9 +43,11 @@ std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const
 
 void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
   replay->frames = std::move(frames);
-  std::erase_if(replay->entry_states, [&](const EntryState& state) {
+  std::erase_if(replay->entry_states, [&](EntryState& state) {
     const auto frame = std::ranges::find(replay->frames, state.frame, &ReplayFrame::index);
-    return frame == replay->frames.end() || !frame->entry_state;
+    if (frame == replay->frames.end() || !frame->entry_state) return true;
+    if (!state.words.empty()) frame->words = std::move(state.words);
+    return false;
   });
 }
 

@@ -57,9 +57,8 @@ Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions
   return {};
 }
 
-// Frames that reproduce from a derived state keep it, and its arguments; of others the verdict before stands.
-void TakeVerdict(const FrameVerdict& from_entry, std::vector<ReplayWord> arguments, FrameVerdict* verdict,
-                 ReplayFrame* frame) {
+// Of frames that do not reproduce from a derived state the verdict before stands.
+void TakeVerdict(const FrameVerdict& from_entry, FrameVerdict* verdict) {
   if (from_entry.verdict == Verdict::kReproduced) {
     const double before = verdict->seconds;
     *verdict = from_entry;
@@ -68,30 +67,20 @@ void TakeVerdict(const FrameVerdict& from_entry, std::vector<ReplayWord> argumen
     AddClause(fmt::format("from the entry state derived from frame {}: {}", from_entry.derived_from.value_or(0),
                           from_entry.note),
               verdict);
-    frame->words = std::move(arguments);  // those before
   }
-}
-
-template <typename T>
-auto Find(std::vector<T>& all, uint32_t index) {
-  return std::ranges::find(all, index, &T::index);
 }
 
 // Replays the frames that have a state now from that alone.
 Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Report* report,
                          std::vector<FrameVerdict>* verdicts, Observer* observer) {
   if (derivation.states.empty()) return Ok{};
-  std::vector<ReplayFrame>& frames = report->replay->frames;
   options.only = IndicesOf(derivation.states);
   options.from_entry = true;
   AddStates(derivation.states, &*report->replay);
-  for (auto& [frame, arguments] : derivation.arguments) std::swap(Find(frames, frame)->words, arguments);
   const Result<std::vector<FrameVerdict>> again = ReplayFrames(*report, options, observer);
   if (!again) return again.error();
-  for (const FrameVerdict& verdict : *again) {
-    std::vector<ReplayWord>& before = derivation.arguments[verdict.index];
-    TakeVerdict(verdict, std::move(before), &*Find(*verdicts, verdict.index), &*Find(frames, verdict.index));
-  }
+  for (const FrameVerdict& verdict : *again)
+    TakeVerdict(verdict, &*std::ranges::find(*verdicts, verdict.index, &FrameVerdict::index));
   return Ok{};
 }
 

@@ -19,13 +19,6 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   return options;
 }
 
-uint64_t SizeOf(const std::vector<EntryState>& states) {
-  uint64_t bytes = 0;
-  for (const EntryState& state : states)
-    for (const Region& region : state.memory) bytes += region.bytes.size();
-  return bytes;
-}
-
 }  // namespace
 
 void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
@@ -38,8 +31,10 @@ void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
   if (!again) return observer->Note(again.error().message + "\nthe tests are made from the report alone");
   for (const std::string& note : again->notes) observer->Note(note);
   const std::vector<EntryState>& states = again->report.replay->entry_states;
+  uint64_t bytes = 0;
+  for (const EntryState& state : states) bytes += SizeOf(state.memory);
   observer->Note(fmt::format("run again, it failed in the same way: {} frame{} as they were entered, {} KiB",
-                             states.size(), states.size() == 1 ? "" : "s", SizeOf(states) >> 10));
+                             states.size(), states.size() == 1 ? "" : "s", bytes >> 10));
   suite->report = std::move(again->report);
   suite->backtrace = std::move(again->backtrace);
 }

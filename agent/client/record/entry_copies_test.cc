@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "agent/client/record/testing_trace.h"
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 
 namespace recrash {
 namespace {

@@ -49,8 +49,10 @@ void PlanBuilder::AddFrames() {
     if (planned.entry_sp % 16 != 8 && planned.problem == 0) {
       planned.problem = AddText("the stack pointer at its entry is not known");
     }
-    planned.words = {words_.size(), frame.words.size()};
-    for (const ReplayWord& word : frame.words) {
+    const EntryState* const state = report_.replay->FindEntryState(frame.index);
+    const std::vector<ReplayWord>& words = state && !state->words.empty() ? state->words : frame.words;
+    planned.words = {words_.size(), words.size()};
+    for (const ReplayWord& word : words) {
       plan::Word out{};
       out.location = static_cast<uint8_t>(word.location);
       out.parameter = word.parameter;

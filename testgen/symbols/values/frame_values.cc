@@ -2,7 +2,7 @@
 
 #include <dwarf.h>
 
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 #include "testgen/symbols/stack/call_site.h"
 
 namespace recrash {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 #include "testgen/replay/guest/test/testing_test_library.h"
 #include "testgen/verify/testing_replayed_program.h"
 

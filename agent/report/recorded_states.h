@@ -1,6 +1,6 @@
 // What the program recorded at its entries (EntrySnapshot), as the entry states of frames.
-#ifndef RECRASH_AGENT_REPORT_ENTRY_STATES_H_
-#define RECRASH_AGENT_REPORT_ENTRY_STATES_H_
+#ifndef RECRASH_AGENT_REPORT_RECORDED_STATES_H_
+#define RECRASH_AGENT_REPORT_RECORDED_STATES_H_
 
 #include <vector>
 
@@ -17,4 +17,4 @@ std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_REPORT_ENTRY_STATES_H_
+#endif  // RECRASH_AGENT_REPORT_RECORDED_STATES_H_

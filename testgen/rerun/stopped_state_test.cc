@@ -1,4 +1,4 @@
-#include "testgen/rerun/entry_states.h"
+#include "testgen/rerun/stopped_state.h"
 
 #include <gmock/gmock.h>
 
@@ -27,7 +27,7 @@ TEST(EntryState, HoldsThePagesThatDiffer) {
   Report report;
   report.mappings = {Writable(0x10000, 0x14000)};
   report.memory = {{{0x10000}, Pages({1, 2, 3})}};
-  Snapshot then;
+  EntryState then;
   then.frame = 4;
   then.mappings = report.mappings;
   then.memory = {{{0x10000}, Pages({1, 9, 3})}};
@@ -41,7 +41,7 @@ TEST(EntryState, HasZeroesWhereNothingHadBeenTouched) {
   Report report;
   report.mappings = {Writable(0x10000, 0x14000)};
   report.memory = {{{0x10000}, Pages({1, 2})}};
-  Snapshot then;
+  EntryState then;
   then.mappings = report.mappings;
   then.memory = {{{0x10000}, Pages({1})}};
   EXPECT_THAT(DifferenceTo(report, then).memory, ElementsAre(RegionIs(0x11000, Pages({0}))));
@@ -54,7 +54,7 @@ TEST(EntryState, NamesTheModulesThatWereLoadedLater) {
   report.modules[0].path = "/program";
   report.modules[1].base = {0x20000};
   report.modules[1].path = "/plugin";
-  Snapshot then;
+  EntryState then;
   // Something else lies where the plugin comes to lie.
   then.mappings = {Writable(0x10000, 0x11000, "/program"), Writable(0x20000, 0x21000)};
   EXPECT_THAT(DifferenceTo(report, then).not_loaded, ElementsAre(TargetAddress{0x20000}));
@@ -65,7 +65,7 @@ TEST(EntryState, LeavesOutWhatWasMappedLater) {
   Report report;
   report.mappings = {Writable(0x10000, 0x11000), Writable(0x20000, 0x21000)};
   report.memory = {{{0x10000}, Pages({1})}, {{0x20000}, Pages({7})}};
-  Snapshot then;
+  EntryState then;
   then.mappings = {report.mappings[0]};
   then.memory = {{{0x10000}, Pages({1})}};
   EXPECT_TRUE(DifferenceTo(report, then).memory.empty());
@@ -75,7 +75,7 @@ TEST(EntryState, LeavesOutWhatWasMappedLater) {
 TEST(EntryState, NamesWhatIsNotMappedAnyMore) {
   Report report;
   report.mappings = {Writable(0x12000, 0x13000)};
-  Snapshot then;
+  EntryState then;
   then.mappings = {Writable(0x10000, 0x14000)};
   then.memory = {{{0x10000}, Pages({1, 1, 1, 1})}};
   const EntryState state = DifferenceTo(report, then);
@@ -89,7 +89,7 @@ TEST(EntryState, NamesWhatIsNotMappedAnyMore) {
 TEST(EntryState, KnowsTheBreak) {
   Report report;
   report.process.brk_start = {0x30000};
-  Snapshot then;
+  EntryState then;
   EXPECT_EQ(DifferenceTo(report, then).brk_end.value, 0x30000u);
   then.mappings = {Writable(0x30000, 0x51000, "[heap]")};
   EXPECT_EQ(DifferenceTo(report, then).brk_end.value, 0x51000u);

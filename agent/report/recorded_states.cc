@@ -1,4 +1,4 @@
-#include "agent/report/entry_states.h"
+#include "agent/report/recorded_states.h"
 
 #include <algorithm>
 
