@@ -245,7 +245,8 @@ TEST_F(Command, RunHandsOnWhatTheProgramSaysAndItsStatus) {
 TEST_F(Command, RunSaysThatThereIsNoSuchProgram) {
   const Outcome outcome = Run("run -- ./nothing");
   EXPECT_EQ(outcome.code, 4);
-  EXPECT_THAT(outcome.err, HasSubstr("./nothing: no such program"));
+  EXPECT_EQ(outcome.err, "recrash: error: ./nothing: no such program\n");
+  EXPECT_THAT(Run("run -- nothing").err, HasSubstr("recrash run -- ./nothing\n"));
 }
 
 // A program that knows nothing of recrash.

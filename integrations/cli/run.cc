@@ -1,5 +1,5 @@
-// recrash run: a program as it is, with the agent in it, so that its crash is kept; one built for second chance is run
-// again with the crash's own profile.
+// recrash run: runs a program with the agent in it, so that its crash is kept. A program that was built for second
+// chance and crashes is run again, with the functions of its stack watched.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -20,11 +20,13 @@ namespace fs = std::filesystem;
 namespace {
 
 Result<fs::path> FindProgram(const std::string& name) {
-  const std::string path = name.find('/') == std::string::npos ? FindInPath(name) : name;
+  const bool is_word = name.find('/') == std::string::npos;
+  const std::string path = is_word ? FindInPath(name) : name;
   std::error_code error;
   if (!path.empty() && fs::is_regular_file(path, error)) return fs::path(path);
   return Error{Errc::kMissing,
-               fmt::format("{}: no such program\ngive its path, as in recrash run -- ./{}", name, name)};
+               is_word ? fmt::format("{0}: no such program in PATH\ngive its path: recrash run -- ./{0}", name)
+                       : name + ": no such program"};
 }
 
 std::set<fs::path> ReportsIn(const fs::path& directory) {
@@ -39,7 +41,7 @@ std::string Options() {
   return given ? "files=embed," + std::string(given) : kInHouseOptions;
 }
 
-// The environment that a run gets besides ours, and where its reports go.
+// What a run adds to our environment, and where its reports go.
 struct Setting {
   fs::path program;
   fs::path store;
@@ -84,12 +86,12 @@ void TellReports(const Run& run, const RunArguments& arguments) {
 
 // What the second run came to, in words.
 std::string Compare(const Crash& first, const Run& run) {
-  if (run.reports.size() != 1) return "did not crash the second time: its tests are those of the first report";
+  if (run.reports.size() != 1) return "the program did not crash the second time: make its tests from the first report";
   const Result<Crash> second = Load(*run.reports.begin(), first.symbols);
-  if (!second) return "crashed again, but that report cannot be read: " + second.error().message;
+  if (!second) return "the program crashed again, but that report cannot be read: " + second.error().message;
   const std::string difference = Difference(first, *second);
-  if (difference.empty()) return "crashed the same way again: " + FailureAndPlace(*second);
-  return "crashed in another way: " + difference;
+  if (difference.empty()) return "the program crashed the same way again: " + FailureAndPlace(*second);
+  return "the program crashed in another way: " + difference;
 }
 
 // Only after one crash that left its own report.
@@ -100,16 +102,18 @@ void RunAgain(const Setting& setting, const RunArguments& arguments, const Stand
   const Result<Profile> watched = FunctionsToWatch(*first);
   if (!watched || watched->functions.empty()) return;
   if (!input.Rewind())
-    return Note("not run again with its functions watched: what it has read from a pipe is gone; give it a file");
+    return Note(
+        "the program is not run again with its functions watched: what it read from the pipe is gone\n"
+        "give it a file as standard input");
   const Result<TemporaryProfile> profile = TemporaryProfile::Write(*watched, setting.store.string());
-  if (!profile) return Note("not run again with its functions watched: " + profile.error().message);
+  if (!profile) return Note("the program is not run again with its functions watched: " + profile.error().message);
   const size_t count = watched->functions.size();
-  Note(fmt::format("running it again, with {} function{} watched from {} entry on (--once: not)", count,
-                   count == 1 ? "" : "s", count == 1 ? "its" : "their"));
+  Note(fmt::format("running the program again, with {} function{} of its stack watched (--once prevents this)", count,
+                   count == 1 ? "" : "s"));
   ProcessOptions options = setting.options;
   options.environment.emplace_back("RECRASH_PROFILE", profile->path());
   const Result<Run> again = RunOnce(setting, arguments, options);
-  if (!again) return Note("not run again: " + again.error().message);
+  if (!again) return Note("the program was not run again: " + again.error().message);
   Note(Compare(*first, *again));
   TellReports(*again, arguments);
 }

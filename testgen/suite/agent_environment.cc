@@ -11,8 +11,8 @@ namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
-// What LD_PRELOAD has to be; empty for a program with the agent linked in. Scripts and the like run with the agent
-// preloaded too: it is what they start that may crash.
+// The value for LD_PRELOAD; empty for a program with the agent linked in. A script gets the agent too: the programs
+// that it starts may crash.
 Result<std::string> AgentToPreload(const fs::path& program) {
   const Result<ElfFacts> elf = ReadElf(program);
   if (elf && !elf->notes.empty()) return std::string();  // built with recrash's pass: the agent is linked in
@@ -26,7 +26,7 @@ Result<std::string> AgentToPreload(const fs::path& program) {
   return preload->string() + (before && *before ? fmt::format(":{}", before) : "");
 }
 
-// Empty when there is none: the agent looks for it then.
+// Empty when there is none: then the agent looks for it.
 std::string Collector() {
   if (const char* given = std::getenv("RECRASH_COLLECTOR")) return given;
   const fs::path installed = Prefix() / "bin/recrash-collector";

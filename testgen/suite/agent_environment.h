@@ -1,4 +1,4 @@
-// What a program finds in its environment so that this installation's agent keeps its crash.
+// The environment in which this installation's agent keeps a program's crash.
 #ifndef RECRASH_TESTGEN_SUITE_AGENT_ENVIRONMENT_H_
 #define RECRASH_TESTGEN_SUITE_AGENT_ENVIRONMENT_H_
 
@@ -11,11 +11,11 @@
 
 namespace recrash {
 
-// In-house there is room and time: more is kept than in the field.
+// In-house there is room and time to keep more than in the field.
 inline constexpr char kInHouseOptions[] = "files=embed,memory=1024,timeout=120,throw_stack=262144";
 
-// RECRASH_OPTIONS=`options`; the agent to be preloaded, for a program that was not built with it; the collector: that
-// of our own environment, else the installation's.
+// RECRASH_OPTIONS=`options`; LD_PRELOAD with the agent, for a program that was not built with it; RECRASH_COLLECTOR
+// from our own environment, else the installation's.
 Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const std::filesystem::path& program,
                                                                           const std::string& options);
 

@@ -1,4 +1,4 @@
-// The tests of a folder, built by CMake and run: the proof that what was kept is red as people will run it.
+// Builds the tests of a folder with CMake and runs them, as people will: the proof that they are red.
 #ifndef RECRASH_TESTGEN_SUITE_BUILD_H_
 #define RECRASH_TESTGEN_SUITE_BUILD_H_
 

@@ -1,7 +1,8 @@
-// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, and what recrash has to remember of it.
+// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, and .recrash.json, in which recrash keeps
+// where they came from.
 //
-// People edit crash_test.cc. The hash of the text as written tells an edited file from ours; an edited one is renamed
-// (crash_test.cc.1) before another takes its place.
+// People edit crash_test.cc. The hash of the text that recrash wrote tells whether the file was edited; an edited file
+// is renamed to crash_test.cc.1 before a new one is written.
 #ifndef RECRASH_TESTGEN_SUITE_FOLDER_H_
 #define RECRASH_TESTGEN_SUITE_FOLDER_H_
 
@@ -30,13 +31,13 @@ struct Suite {
   Backtrace backtrace;
 };
 
-// Makes the folder, or checks that it is one of ours or empty. kRefused otherwise, unless `force`.
+// Makes the folder, or checks that it is empty or one that recrash made. kRefused otherwise, unless `force`.
 Status PrepareDirectory(const std::filesystem::path& directory, bool force);
 
 // Writes all files. `tests` says which frames get one; report.replay holds these at least, as does crash_test.rcr.
 Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observer);
 
-// A folder that WriteSuite made. `program` replaces the remembered one when it is not empty.
+// Reads a folder that WriteSuite made. `program`, if not empty, replaces the one that the folder names.
 Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::string& program);
 
 // True when the folder has recrash's own file in it.

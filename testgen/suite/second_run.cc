@@ -21,7 +21,7 @@ std::vector<std::string> FunctionsOf(const Backtrace& backtrace) {
   return names;
 }
 
-// What a run chose of its own accord (addresses, process numbers) is not asked.
+// Addresses and process numbers differ from run to run and are not compared.
 bool SameKind(const Failure& a, const Failure& b) {
   return a.kind == b.kind && a.signal == b.signal && a.exception_type == b.exception_type;
 }

@@ -1,5 +1,5 @@
-// `recrash run`, after a crash of a second-chance build: the program once more, with the crash's own profile, so that
-// the report of the second crash knows the state at the entries of the functions on its stack.
+// `recrash run` after a crash of a second-chance build: the program is run again with a profile of that crash, so that
+// the second report has the entry states of the functions on the stack.
 #ifndef RECRASH_TESTGEN_SUITE_SECOND_RUN_H_
 #define RECRASH_TESTGEN_SUITE_SECOND_RUN_H_
 
@@ -12,11 +12,11 @@
 
 namespace recrash {
 
-// Standard input as the first run found it. The second must find it so as well.
+// Standard input as the first run found it. The second run must find the same.
 class StandardInput {
  public:
   StandardInput();
-  // False when what was read from it is gone: a pipe.
+  // False for a pipe: what was read from it is gone.
   bool Rewind() const;
 
  private:
@@ -27,7 +27,7 @@ class StandardInput {
 // The functions on the crash's stack that can be watched; none when the program was not built for that.
 Result<Profile> FunctionsToWatch(const Crash& crash);
 
-// A file for one run, gone with it.
+// A profile for one run; its file is removed with the object.
 class TemporaryProfile {
  public:
   static Result<TemporaryProfile> Write(const Profile& profile, const std::string& folder);
@@ -40,8 +40,8 @@ class TemporaryProfile {
   std::string path_;
 };
 
-// What is different, in words: "SIGSEGV in Drain, and then SIGABRT in Visit". Empty when both failed in the same way:
-// the same signal or exception, in the same function, with the same functions on the stack.
+// How two crashes differ: "SIGSEGV in Drain, and then SIGABRT in Visit". Empty when they have the same signal or
+// exception, in the same function, with the same functions on the stack.
 std::string Difference(const Crash& first, const Crash& second);
 
 // "SIGSEGV in Drain".

@@ -260,7 +260,7 @@ class RunTwice(Workspace):
     def test_it_crashes_the_same_way_with_its_functions_watched(self):
         result = self.run_planned("null", "null")
         self.assertEqual(result.stdout, "null as compiled\nnull watched\n")
-        self.assertIn("running it again, with 2 functions watched from their entry on", result.stderr)
+        self.assertIn("running the program again, with 2 functions of its stack watched", result.stderr)
         self.assertIn("crashed the same way again: SIGSEGV in Fail", result.stderr)
         reports = list(self.reports.glob("*.rcr"))
         self.assertEqual(len(reports), 2)
