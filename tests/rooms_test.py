@@ -56,7 +56,7 @@ ROOMS = {
 KNOWN = {
     "agent/elf": "agent/report",
     "agent/process": "agent/collector",
-    "integrations/cli": "testgen/symbols/dwarf testgen/verify",
+    "integrations/cli": "testgen/symbols/dwarf",
     "testgen/suite": "testgen/symbols/dwarf",
     "testgen/symbols/dwarf": "testgen/symbols testgen/symbols/text testgen/symbols/values",
     "testgen/symbols/files": "testgen/symbols testgen/symbols/dwarf testgen/symbols/stack",

@@ -6,7 +6,6 @@
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/text.h"
-#include "testgen/verify/choose.h"
 
 namespace recrash::cli {
 namespace {
@@ -37,7 +36,7 @@ int GenerateCommand(const TestsArguments& arguments) {
   if (!outcome) return Fail(outcome.error());
   const Suite& suite = outcome->suite;
   const size_t count = suite.report.replay->frames.size();
-  const size_t tests = ChooseTests(suite.report.replay->frames).size();
+  const size_t tests = outcome->kept.size();
   const std::string directory = PrintableText(suite.directory.string());
   fmt::print("recrash: {} candidate{} in {}/crash_test.cc{}\n  not verified yet: recrash verify {}\n", count,
              count == 1 ? "" : "s", directory,

@@ -12,6 +12,7 @@
 #include "testgen/suite/rerun.h"
 #include "testgen/suite/support.h"
 #include "testgen/suite/test_files.h"
+#include "testgen/verify/choose.h"
 
 namespace recrash {
 namespace fs = std::filesystem;
@@ -141,8 +142,11 @@ Status Pipeline::LeaveCandidates(const Error& error) {
 }
 
 Status Pipeline::Keep() {
-  if (request_.goal == Goal::kCandidates) return Ok{};
   ReplayData& replay = *suite_.report.replay;
+  if (request_.goal == Goal::kCandidates) {
+    for (const ReplayFrame& frame : ChooseTests(replay.frames)) outcome_.kept.push_back(frame.index);
+    return Ok{};
+  }
   std::vector<ReplayFrame> frames = FramesToKeep(replay.frames, outcome_.verdicts, request_.runs);
   for (const ReplayFrame& frame : frames) outcome_.kept.push_back(frame.index);
   if (std::string unstable = UnstableText(outcome_.verdicts); !unstable.empty())
