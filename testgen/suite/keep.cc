@@ -1,11 +1,10 @@
-#include "testgen/suite/keep.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "testgen/emit/text.h"
+#include "testgen/suite/steps.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {
