@@ -23,6 +23,11 @@ target_compile_options(recrash_guest_options INTERFACE
   -Wall -Wextra -Werror -fno-exceptions -fno-rtti -fno-stack-protector -fno-threadsafe-statics -fvisibility=hidden)
 target_include_directories(recrash_guest_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 
+# Compiles programs for tests, each program once for all of them.
+set(RECRASH_TEST_PROGRAMS ${CMAKE_BINARY_DIR}/programs)
+set(RECRASH_TEST_CXX
+  "${PROJECT_SOURCE_DIR}/tests/compile_once ${RECRASH_TEST_PROGRAMS} /usr/bin/clang++-${RECRASH_LLVM_VERSION}")
+
 # recrash_test(NAME name SOURCES … LIBRARIES …): a GoogleTest executable of ours, one ctest case for each TEST.
 function(recrash_test)
   if(NOT RECRASH_BUILD_TESTS)

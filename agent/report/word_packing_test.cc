@@ -95,10 +95,14 @@ TEST_F(WordPacking, ComesBackAtEachBorder) {
   size_t at = 0;
   for (const uint64_t value :
        {uint64_t{0}, uint64_t{255}, uint64_t{256}, uint64_t{65535}, uint64_t{65536}, uint64_t{UINT32_MAX},
-        uint64_t{UINT32_MAX} + 1, kHeap - 1, kHeap, kHeap + 4, end - 1, end, UINT64_MAX, uint64_t{1} << 63})
-    words[at++] = words[words.size() - at] = words[words.size() / 2 + at] = value;
-  for (const int64_t away : {32767 * 8, 32768 * 8, -32768 * 8, -32769 * 8, 32767 * 8 + 1})
-    words[words.size() / 2 - ++at] = kHeap + (words.size() / 2 - at) * 8 + static_cast<uint64_t>(away);
+        uint64_t{UINT32_MAX} + 1, kHeap - 1, kHeap, kHeap + 4, end - 1, end, UINT64_MAX, uint64_t{1} << 63}) {
+    words[at] = words[words.size() - 1 - at] = words[words.size() / 2 + at] = value;
+    ++at;
+  }
+  for (const int64_t away : {32767 * 8, 32768 * 8, -32768 * 8, -32769 * 8, 32767 * 8 + 1}) {
+    const size_t place = words.size() / 2 - ++at;
+    words[place] = kHeap + place * 8 + static_cast<uint64_t>(away);
+  }
   ExpectBack({{{kHeap}, OfWords(words)}});
 }
 

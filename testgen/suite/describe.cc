@@ -1,11 +1,10 @@
-#include "testgen/suite/describe.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "agent/report/recorded_states.h"
 #include "testgen/emit/failure_text.h"
+#include "testgen/suite/steps.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {

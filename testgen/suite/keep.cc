@@ -1,5 +1,3 @@
-#include "testgen/suite/keep.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,6 +1,6 @@
-#include "testgen/suite/keep.h"
-
 #include <gmock/gmock.h>
+
+#include "testgen/suite/steps.h"
 
 namespace recrash {
 namespace {

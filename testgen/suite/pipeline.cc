@@ -5,11 +5,8 @@
 #include <algorithm>
 
 #include "agent/elf/elf_notes.h"
-#include "testgen/suite/describe.h"
-#include "testgen/suite/keep.h"
 #include "testgen/suite/load.h"
-#include "testgen/suite/replay.h"
-#include "testgen/suite/rerun.h"
+#include "testgen/suite/steps.h"
 #include "testgen/suite/support.h"
 #include "testgen/suite/test_files.h"
 #include "testgen/verify/choose.h"

@@ -1,10 +1,9 @@
-#include "testgen/suite/replay.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "testgen/derive/derive.h"
+#include "testgen/suite/steps.h"
 
 namespace recrash {
 namespace {

@@ -1,9 +1,9 @@
-#include "testgen/suite/rerun.h"
+#include "testgen/rerun/rerun.h"
 
 #include <fmt/format.h>
 
-#include "testgen/rerun/rerun.h"
 #include "testgen/suite/agent_environment.h"
+#include "testgen/suite/steps.h"
 
 namespace recrash {
 namespace {

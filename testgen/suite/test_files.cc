@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "testgen/suite/build.h"
-#include "testgen/suite/keep.h"
+#include "testgen/suite/steps.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {

@@ -53,6 +53,8 @@ Report ReplayedProgram::Crash(const std::vector<std::string>& arguments, const s
   return last;
 }
 
+// Named by its own folder, so that compile_once compiles it: a rebuilt program is another file, though of the same
+// source.
 std::string ReplayedProgram::Rebuild(const std::string& source, const std::string& flags) {
   const std::string folder = fixture_.path("rebuilt");
   fixture_.Run("mkdir -p " + folder);

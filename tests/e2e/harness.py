@@ -18,6 +18,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 SAMPLES = SOURCE / "samples"
 LLVM = os.environ.get("RECRASH_LLVM_VERSION", "19")  # that the pass was built for
 TIMEOUT = 120
+# What the tests compile is compiled once for all of them, where CTest says in which folder it is kept.
+ONCE = ((SOURCE / "tests/compile_once", os.environ["RECRASH_TEST_PROGRAMS"]) if "RECRASH_TEST_PROGRAMS" in os.environ else ())
 
 
 class CommandFailed(AssertionError):
@@ -57,7 +59,7 @@ class Workspace(unittest.TestCase):
 
     def compile(self, *sources, output, flags=("-O2", "-g")):
         compiler = "recrash-clang" if str(sources[0]).endswith(".c") else "recrash-clang++"
-        self.run_command(compiler, *flags, *sources, "-o", output)
+        self.run_command(*ONCE, compiler, *flags, *sources, "-o", output)
         return self.path / output
 
     def compile_text(self, text, output="program", flags=("-O2", "-g"), suffix=".cc"):

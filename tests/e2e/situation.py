@@ -50,7 +50,7 @@ class Situation(harness.Workspace):
             self.ends_well(build)
 
     def compile_situation(self, compiler, name, output, flags):
-        self.run_command(compiler, "-std=c++20", "-g", "-pthread", f"-I{FOLDER}", *flags, self.folder / f"{name}.cc",
+        self.run_command(*harness.ONCE, compiler, "-std=c++20", "-g", "-pthread", f"-I{FOLDER}", *flags, self.folder / f"{name}.cc",
                          *self.libraries, "-o", output)
         return self.path / output
 

@@ -46,7 +46,7 @@ def functions(listing):
 
 class Code(Situation):
     def functions_of(self, compiler, name, output, flags):
-        self.run_command(compiler, *FLAGS, *flags, "-c", FOLDER / f"{name}.cc", "-o", output)
+        self.run_command(*harness.ONCE, compiler, *FLAGS, *flags, "-c", FOLDER / f"{name}.cc", "-o", output)
         found = functions(self.run_command(OBJDUMP, "-dr", "--no-show-raw-insn", output).stdout)
         return {name: each for name, each in found.items() if not name.startswith(".")}  # a section's: padding
 

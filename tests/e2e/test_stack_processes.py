@@ -73,7 +73,7 @@ class Plugins(Situation):
 
     def compile_situation(self, compiler, name, output, flags):
         for library, second in (("liba.so", ()), ("libb.so", ("-DSECOND",))):
-            self.run_command(compiler, "-std=c++20", "-g", "-fPIC", "-shared", f"-I{FOLDER}", *flags, *second,
+            self.run_command(*harness.ONCE, compiler, "-std=c++20", "-g", "-fPIC", "-shared", f"-I{FOLDER}", *flags, *second,
                              FOLDER / "plugin.cc", "-o", output + "." + library)
         return super().compile_situation(compiler, name, output, flags)
 
@@ -109,7 +109,7 @@ class Initialisers(Situation):
         super().build(name)
 
     def compile_situation(self, compiler, name, output, flags):
-        self.run_command(compiler, "-std=c++20", "-g", "-fPIC", "-shared", "-pthread", f"-I{FOLDER}", *flags,
+        self.run_command(*harness.ONCE, compiler, "-std=c++20", "-g", "-fPIC", "-shared", "-pthread", f"-I{FOLDER}", *flags,
                          FOLDER / "initialised_library.cc", "-o", "libinitialised.so")
         return super().compile_situation(compiler, name, output, flags)
 

@@ -22,9 +22,8 @@ std::string BuildTestLibrary(const ReplayedProgram& program, const std::string& 
   fixture.Write("tests.cc", tests);
   fixture.Run(RECRASH_TEST_CXX
               " -std=c++17 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror -I" RECRASH_TEST_SOURCE_DIRECTORY
-              "/include " +
-              fixture.path("tests.cc") + " -o " + library +
-              " " RECRASH_TEST_SUPPORT_DIRECTORY "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
+              "/include tests.cc -o libtests.so " RECRASH_TEST_SUPPORT_DIRECTORY
+              "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
   fixture.Run(RECRASH_TEST_CXX " -std=c++17 -g " RECRASH_TEST_SOURCE_DIRECTORY
                                "/testgen/replay/host/crash_test_main.cc -o " +
               launcher + Quoted("RECRASH_LAUNCH", RECRASH_TEST_SUPPORT_DIRECTORY "/recrash-launch") +

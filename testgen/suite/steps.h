@@ -1,0 +1,55 @@
+// The steps of the pipeline that make, start and choose tests. None of them prints; `folder.h` and `test_files.h` have
+// those that write, build and check.
+#ifndef RECRASH_TESTGEN_SUITE_STEPS_H_
+#define RECRASH_TESTGEN_SUITE_STEPS_H_
+
+#include <string>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+#include "testgen/suite/folder.h"
+#include "testgen/suite/load.h"
+#include "testgen/suite/observer.h"
+#include "testgen/verify/verify.h"
+
+namespace recrash {
+
+// ---- Describe: what of a crash goes into tests ---------------------------------------------------------------------
+
+// A suite of all frames that can be called, at most crash.symbols.max_candidates of them; its folder is not set yet.
+// kMissing when no frame can be called.
+Result<Suite> Describe(Crash crash);
+
+// Puts the crash of another run, with the entry states of its frames, in the place of the suite's. When the program
+// does not fail in the same way, the suite stays as it is and the observer is told why.
+void RunProgramAgain(double seconds, Suite* suite, Observer* observer);
+
+// ---- Replay and Derive ---------------------------------------------------------------------------------------------
+
+// Ascending by frame.
+Result<std::vector<FrameVerdict>> ReplayFrames(const Report& report, const VerifyOptions& options, Observer* observer);
+
+// Derives entry states for the frames that did not reproduce, or for `all`, and replays these from them. The verdict of
+// a frame that reproduces then replaces the one before, and `report` has its state.
+Status ReplayDerived(bool all, VerifyOptions options, Report* report, std::vector<FrameVerdict>* verdicts,
+                     Observer* observer);
+
+// ---- Keep: which frames become tests, by their verdicts alone ------------------------------------------------------
+
+// The frames of `all` that reproduced in `runs` replays, each with the start that it took; of a recursion a few.
+std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const std::vector<FrameVerdict>& verdicts,
+                                      uint32_t runs);
+
+// Leaves `frames` in `replay`, and what these need.
+void Keep(std::vector<ReplayFrame> frames, ReplayData* replay);
+
+// What the user should know of the frames that were kept, one sentence each.
+std::vector<std::string> NotesOnKept(const Report& report, const std::vector<FrameVerdict>& verdicts);
+
+// "these frames reproduce in some runs only …"; empty when there are none.
+std::string UnstableText(const std::vector<FrameVerdict>& verdicts);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SUITE_STEPS_H_
