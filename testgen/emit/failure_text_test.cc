@@ -28,8 +28,8 @@ TEST(PlainFunction, KeepsOperators) {
   EXPECT_EQ(PlainFunction("operators(int)"), "operators");
 }
 
-// Whatever a report calls a function: its name is a part of that, has no parameters and no template arguments, and is its
-// own name.
+// Whatever a report calls a function: its name is a part of that, has no parameters and no template arguments, and is
+// its own name.
 TEST(PlainFunction, OfAnythingIsAName) {
   size_t named = 0;
   for (const std::string& hostile : testing_frames::HostileTexts()) {

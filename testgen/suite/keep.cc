@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "agent/base/printable_text.h"
+#include "testgen/suite/steps.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {

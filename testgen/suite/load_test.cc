@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/report/writer.h"
-#include "testgen/suite/describe.h"
+#include "testgen/suite/steps.h"
 #include "testgen/symbols/testing_crashed_process.h"
 #include "testgen/symbols/testing_listings.h"
 

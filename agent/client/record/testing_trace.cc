@@ -27,10 +27,10 @@
 #include "agent/process/memory_choice.h"
 #include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
-#include "agent/report/recorded_states.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "agent/report/reader.h"
+#include "agent/report/recorded_states.h"
 #include "agent/report/testing_reports.h"
 
 namespace recrash {
@@ -68,8 +68,8 @@ void Refuse(const std::string& what) {
   if (what == "copies") RefuseCall(SYS_process_vm_readv);
 }
 
-pid_t StartProgram(const std::string& what, const std::map<std::string, std::string>& variables, const std::string& folder,
-            bool trace) {
+pid_t StartProgram(const std::string& what, const std::map<std::string, std::string>& variables,
+                   const std::string& folder, bool trace) {
   std::vector<std::string> texts;
   for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
   const std::vector<char*> environment = ArgumentPointers(texts);

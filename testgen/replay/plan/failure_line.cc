@@ -5,9 +5,7 @@
 #include "agent/elf/symbol_key.h"
 
 namespace recrash {
-std::string ReadableSymbol(const std::string& linkage_name) {
-  return Demangle(NameInKey(linkage_name));
-}
+std::string ReadableSymbol(const std::string& linkage_name) { return Demangle(NameInKey(linkage_name)); }
 
 std::string ReplayFailureText(const Report& report) {
   const Failure& failure = report.failure;

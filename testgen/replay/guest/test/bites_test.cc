@@ -1,4 +1,5 @@
-// What bites in a replay (the list in testgen/replay/README.md): with its remedy a frame reproduces, without it does not.
+// What bites in a replay (the list in testgen/replay/README.md): with its remedy a frame reproduces, without it does
+// not.
 #include <elf.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
