@@ -27,10 +27,10 @@
 #include "agent/process/memory_choice.h"
 #include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
-#include "agent/report/recorded_states.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "agent/report/reader.h"
+#include "agent/report/recorded_states.h"
 #include "agent/report/testing_reports.h"
 
 namespace recrash {
