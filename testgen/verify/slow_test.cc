@@ -34,8 +34,8 @@ TEST(Slow, AFunctionThatTimesOutIsNotTriedForEver) {
     if (verdict.note == "not tried: 3 frames of this function took longer than 0.3 s") ++not_tried;
   }
   EXPECT_GE(timed_out, 41) << program.text();
-  // The third may end while the second process is at a fourth.
-  EXPECT_GE(not_tried, timed_out - 5) << program.text();
+  // When the third ends, the second process may be at a fourth, and one more may wait for each of the two.
+  EXPECT_GE(not_tried, timed_out - 6) << program.text();
   EXPECT_EQ(program.Verify("Fail").verdict, Verdict::kReproduced);
 }
 

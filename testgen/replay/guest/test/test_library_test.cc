@@ -182,8 +182,10 @@ TEST_F(TestLibrary, RunsWithoutTheRecordedBases) {
 // Tests that were built for another version would call it with other arguments.
 TEST(TestLibraryOfAnOlderVersion, IsNotRun) {
   const ReplayedProgram program("int main(int argc, char**) { return *(argc > 5 ? &argc : nullptr); }", "-O0 -g");
-  const std::string tests =
-      BuildTestLibrary(program, "extern \"C\" int recrash_test_main(int, char**, const void*) { return 0; }\n");
+  const std::string tests = BuildTestLibrary(
+      program,
+      "extern \"C\" __attribute__((visibility(\"default\"))) int recrash_test_main(int, char**, const void*) "
+      "{ return 0; }\n");
   const Ran ran = RunCommand(tests);
   EXPECT_EQ(ran.status, 114) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("libtests.so was built with version 1 of <recrash/test.h>, this replay library "
