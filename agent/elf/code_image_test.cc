@@ -5,7 +5,7 @@
 #include <cstring>
 #include <random>
 
-#include "agent/report/testing_reports.h"
+#include "agent/base/testing_files.h"
 
 extern "C" __attribute__((used, noinline)) int RecrashCodeImageTestFunction(int value) { return value * 3 + 1; }
 

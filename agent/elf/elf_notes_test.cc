@@ -8,8 +8,8 @@
 #include <cstring>
 #include <random>
 
+#include "agent/base/testing_files.h"
 #include "agent/elf/testing_small_elf.h"
-#include "agent/report/testing_reports.h"
 #include "shadowstack/abi.h"
 
 namespace recrash {

@@ -282,7 +282,7 @@ class RunTwice(Workspace):
         (self.path / "plan").write_text("null\nnull\n")
         result = self.run_command("sh", "-c", f"echo hello | recrash run -- {self.program}", expect=128 + signal.SIGSEGV)
         self.assertEqual(result.stdout, "null as compiled\n")
-        self.assertIn("what it has read from a pipe is gone", result.stderr)
+        self.assertIn("what it read from the pipe is gone", result.stderr)
         # A file is read from where the first run began.
         (self.path / "input").write_text("plan")
         (self.path / "plan").write_text("null\nnull\n")
