@@ -148,12 +148,7 @@ std::vector<Mapping> MappingsOf(const LogMapList& list) {
   return mappings;
 }
 
-const Mapping* FindIn(const std::vector<Mapping>& mappings, uint64_t address) {
-  const auto after = std::ranges::upper_bound(mappings, TargetAddress{address}, {}, &Mapping::start);
-  return after != mappings.begin() && address < after[-1].end.value ? &after[-1] : nullptr;
-}
-
-// Modules of the report of which nothing could be written then, and can now.
+// Modules of the report that had no writable mapping at the entry, and have one now.
 std::vector<TargetAddress> NotLoaded(const std::vector<Mapping>& then, const Report& report) {
   std::vector<TargetAddress> bases;
   for (const Module& module : report.modules) {
@@ -161,7 +156,7 @@ std::vector<TargetAddress> NotLoaded(const std::vector<Mapping>& then, const Rep
       return IsPrivateWritable(mapping) && mapping.start >= module.base && mapping.end <= module.base + module.size;
     };
     const auto now = std::ranges::find_if(report.mappings, is_its);
-    if (now != report.mappings.end() && !FindIn(then, now->start.value)) bases.push_back(module.base);
+    if (now != report.mappings.end() && !FindMapping(then, now->start)) bases.push_back(module.base);
   }
   return bases;
 }

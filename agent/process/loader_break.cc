@@ -3,7 +3,7 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "agent/process/auxiliary.h"
+#include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {

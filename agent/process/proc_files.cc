@@ -1,6 +1,7 @@
 #include "agent/process/proc_files.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <memory>
 
 #include "agent/base/fd.h"
@@ -96,6 +98,16 @@ std::vector<OpenFile> ReadOpenFiles(pid_t pid) {
     files.push_back(std::move(file));
   }
   return files;
+}
+
+uint64_t AuxiliaryValue(pid_t pid, uint64_t type) {
+  const std::string text = ReadProcFile(pid, "auxv");
+  Elf64_auxv_t entry;
+  for (size_t at = 0; at + sizeof entry <= text.size(); at += sizeof entry) {
+    std::memcpy(&entry, text.data() + at, sizeof entry);
+    if (entry.a_type == type) return entry.a_un.a_val;
+  }
+  return 0;
 }
 
 uint64_t CpuTime(pid_t pid) {

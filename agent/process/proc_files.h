@@ -24,6 +24,8 @@ std::string ThreadName(pid_t pid, pid_t tid);
 std::vector<OpenFile> ReadOpenFiles(pid_t pid);
 // User and system time of the process in nanoseconds; 0 when there is none.
 uint64_t CpuTime(pid_t pid);
+// What the kernel told the process at its start: `type` is AT_ENTRY, AT_PHDR...; 0 if there is none of it.
+uint64_t AuxiliaryValue(pid_t pid, uint64_t type);
 // pos and flags of /proc/PID/fdinfo/N.
 void ParseFdInfo(std::string_view text, OpenFile* file);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,13 @@ TEST(CpuTime, IsFinerThanATick) {
   EXPECT_GT(used, 0u);
   EXPECT_NE(used % 10'000'000, 0u);
   EXPECT_EQ(CpuTime(999999999), 0u);
+}
+
+TEST(AuxiliaryValue, IsTheKernels) {
+  EXPECT_EQ(AuxiliaryValue(getpid(), AT_PAGESZ), getauxval(AT_PAGESZ));
+  EXPECT_EQ(AuxiliaryValue(getpid(), AT_ENTRY), getauxval(AT_ENTRY));
+  EXPECT_EQ(AuxiliaryValue(getpid(), 9999), 0u);
+  EXPECT_EQ(AuxiliaryValue(999999999, AT_ENTRY), 0u);
 }
 
 TEST(FdInfo, GivesPositionAndFlags) {

@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -18,7 +17,6 @@
 #include <thread>
 
 #include "agent/base/text.h"
-#include "agent/process/auxiliary.h"
 #include "agent/process/loader_break.h"
 #include "agent/process/proc_files.h"
 
@@ -30,13 +28,7 @@ constexpr char kCollector[] = "/recrash-collector";
 // Enough for every instruction that is emulated.
 constexpr size_t kSavedBytes = 2;
 
-std::string Proc(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
-
-bool IsCollector(pid_t pid) {
-  char target[PATH_MAX];
-  const ssize_t length = readlink(Proc(pid, "exe").c_str(), target, sizeof target);
-  return length > 0 && std::string_view(target, static_cast<size_t>(length)).ends_with(kCollector);
-}
+bool IsCollector(pid_t pid) { return ReadProcLink(pid, "exe").ends_with(kCollector); }
 
 // Kills a process when its time is over.
 class Watchdog {
@@ -132,7 +124,7 @@ Result<int> TracedProgram::Join(pid_t process, double seconds, const std::functi
   joined_ = true;
   started_ = true;
   if (const Status status = Seize(process); !status) return status.error();
-  memory_ = Fd(open(Proc(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
+  memory_ = Fd(open(ProcPath(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
   ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
   if (!WaitForStop(pid_)) return Error{Errc::kRefused, "it ended before it could be looked at"};
   on_loaded_(*this);
@@ -242,7 +234,7 @@ void TracedProgram::Forked(pid_t child) {
 }
 
 void TracedProgram::DisarmIn(pid_t child) const {
-  const Fd memory(open(Proc(child, "mem").c_str(), O_RDWR | O_CLOEXEC));
+  const Fd memory(open(ProcPath(child, "mem").c_str(), O_RDWR | O_CLOEXEC));
   for (const auto& [entry, original] : armed_) {
     [[maybe_unused]] const ssize_t written = pwrite(memory.get(), original.data(), 1, static_cast<off_t>(entry));
   }
@@ -261,7 +253,7 @@ void TracedProgram::Executed(pid_t who) {
     return;
   }
   started_ = true;
-  memory_ = Fd(open(Proc(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
+  memory_ = Fd(open(ProcPath(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
   program_entry_ = AuxiliaryValue(pid_, AT_ENTRY);
   Arm(program_entry_);
   Continue(who);

@@ -1,6 +1,8 @@
 #include "agent/report/maps.h"
 
+#include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <optional>
 
 namespace recrash {
@@ -63,6 +65,11 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
     text.remove_prefix(end + 1);
   }
   return mappings;
+}
+
+const Mapping* FindMapping(std::span<const Mapping> mappings, TargetAddress address) {
+  const auto next = std::ranges::upper_bound(mappings, address, {}, &Mapping::start);
+  return next != mappings.begin() && address < std::prev(next)->end ? &*std::prev(next) : nullptr;
 }
 
 std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::vector<Mapping>& now) {

@@ -2,6 +2,7 @@
 #ifndef RECRASH_AGENT_REPORT_MAPS_H_
 #define RECRASH_AGENT_REPORT_MAPS_H_
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace recrash {
 
 // Leaves out lines that are not mappings, such as the last line of a text that was cut.
 std::vector<Mapping> ParseMaps(std::string_view text);
+
+// The mapping that holds `address`; null if none does. REQUIRES: `mappings` ascend, as /proc/PID/maps does.
+const Mapping* FindMapping(std::span<const Mapping> mappings, TargetAddress address);
 
 // The process may write there, and no other process sees it.
 inline bool IsPrivateWritable(const Mapping& mapping) {

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string_view>
 
+#include "agent/report/maps.h"
+
 namespace recrash {
 namespace {
 
@@ -26,12 +28,6 @@ bool MayBeModule(std::string_view path) {
 std::string_view WithoutDeleted(std::string_view path) {
   if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
   return path;
-}
-
-const Mapping* FindMapping(std::span<const Mapping> mappings, TargetAddress address) {
-  auto next = std::ranges::upper_bound(mappings, address, {}, &Mapping::start);
-  if (next == mappings.begin() || address >= std::prev(next)->end) return nullptr;
-  return &*std::prev(next);
 }
 
 // A file may be mapped as data too, by a tool that reads itself. Its code then does not lie where it would be executed.
