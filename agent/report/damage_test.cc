@@ -22,7 +22,7 @@ TEST_F(Damage, OfEachByteIsFound) {
     for (const uint8_t flip : {0x01, 0x80, 0xff}) {
       Bytes bad = good;
       bad[i] ^= flip;
-      Result<Report> report = Read(bad);
+      Result<TestReport> report = Read(bad);
       ASSERT_FALSE(report) << "byte " << i << " ^ " << +flip;
       EXPECT_THAT(report.error().code, AnyOf(Eq(Errc::kDamaged), Eq(Errc::kUnsupportedVersion)));
     }
@@ -56,7 +56,7 @@ TEST_F(Damage, IsAnotherKindOfFile) {
 TEST_F(Damage, IsToldFromANewerVersion) {
   Bytes bytes = SmallFile();
   bytes[offsetof(format::Header, version)] = 4;
-  Result<Report> report = Read(bytes);
+  Result<TestReport> report = Read(bytes);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Errc::kUnsupportedVersion);
   EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 4, newest understood is 3\n"));
@@ -64,7 +64,7 @@ TEST_F(Damage, IsToldFromANewerVersion) {
 
 TEST_F(Damage, IsNotAnOptionalSectionOfAnUnknownKind) {
   const Part unknown{77, {1, 2, 3}, 1000, static_cast<Compression>(9), format::kOptional};
-  Result<Report> report =
+  Result<TestReport> report =
       Read(Container({unknown, Plain(SectionKind::kMetadata, Metadata()), Plain(SectionKind::kMemory, NoMemory())}));
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->process.program, "/bin/x");
@@ -103,11 +103,11 @@ TEST_F(Damage, IsAnImageOutOfPlace) {
   ExpectDamaged(file({{{0x1000}, {}, {}}, {{0x1000}, {}, {}}}, Runs({}, 0)), "images of modules are out of order");
   ExpectDamaged(file({{{0x2000}, {}, {}}}, Runs({{0x1ff0, 2}}, 2)), "a run below the first module's image");
   ExpectDamaged(file({}, Runs({{0x1ff0, 2}}, 2)), "a run below the first module's image");
-  const Result<Report> report =
+  const Result<TestReport> report =
       Read(file({{{0x1000}, {}, {}}, {{0x2000}, {}, {}}}, Runs({{0x1ff0, 2}, {0x2000, 2}}, 4)));
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->replay->images[0].read_only.size(), 1u);
-  EXPECT_EQ(report->replay->images[1].read_only.size(), 1u);
+  EXPECT_EQ(report->replay.images[0].read_only.size(), 1u);
+  EXPECT_EQ(report->replay.images[1].read_only.size(), 1u);
 }
 
 // The runs of each entry state stand by themselves: they may overlap those of another, and must all be there.
@@ -137,10 +137,10 @@ TEST_F(Damage, IsAnEntryStateOutOfPlace) {
   ExpectDamaged(file({}, {run}), "entry states: ");
   ExpectDamaged(file({{1, {}, {}, {}, {}, {}}}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "entry states: run 1");
   ExpectDamaged(Container(parts({{1, {}, {}, {}, {}, {}}})), "has entry states, and not their memory");
-  const Result<Report> report = Read(file({{1, {}, {}, {}, {}, {}}, {2, {}, {}, {}, {}, {}}}, {run, run}));
+  const Result<TestReport> report = Read(file({{1, {}, {}, {}, {}, {}}, {2, {}, {}, {}, {}, {}}}, {run, run}));
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->replay->FindEntryState(2)->memory.size(), 1u);
-  EXPECT_EQ(report->replay->FindEntryState(3), nullptr);
+  EXPECT_EQ(report->replay.FindEntryState(2)->memory.size(), 1u);
+  EXPECT_EQ(report->replay.FindEntryState(3), nullptr);
 }
 
 // The same of what the program recorded itself.
@@ -173,7 +173,7 @@ TEST_F(Damage, IsASnapshotOutOfPlace) {
   ExpectDamaged(file({numbered(1)}, {run, run}), "snapshot pages: ");
   ExpectDamaged(file({numbered(1)}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "snapshot pages: run 1");
   ExpectDamaged(Container(parts({numbered(1)})), "has snapshots, and not their pages");
-  const Result<Report> report = Read(file({numbered(1), numbered(2)}, {run, run}));
+  const Result<TestReport> report = Read(file({numbered(1), numbered(2)}, {run, run}));
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->snapshots->entries[1].memory.size(), 1u);
 }
@@ -181,7 +181,7 @@ TEST_F(Damage, IsASnapshotOutOfPlace) {
 // How long each is stands in the metadata, what they hold in the section: the two have to agree before it is cut.
 TEST_F(Damage, IsASectionOfInputsThatTheMetadataDoNotSay) {
   const auto file = [](const std::vector<uint64_t>& sizes, const Bytes& contents, bool section = true) {
-    Report report = SmallReport();
+    TestReport report = SmallReport();
     report.inputs.clear();
     for (const uint64_t size : sizes) report.inputs.push_back({{}, "/in", size, "", InputContent::kHeld, {}});
     std::vector<Part> parts = {Plain(SectionKind::kMetadata, *EncodeMetadata(report)),
@@ -196,7 +196,7 @@ TEST_F(Damage, IsASectionOfInputsThatTheMetadataDoNotSay) {
   ExpectDamaged(file({format::kMaxInputs + 1}, {1}), "an input is larger than its section can be");
   ExpectDamaged(file({UINT64_MAX, 2}, {1}), "an input is larger than its section can be");
   ExpectDamaged(file(std::vector<uint64_t>(1000, format::kMaxInputs), {1}), "inputs: 1 bytes, the metadata says 6710");
-  const Result<Report> report = Read(file({1, 0, 2}, {1, 2, 3}));
+  const Result<TestReport> report = Read(file({1, 0, 2}, {1, 2, 3}));
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->inputs[0].bytes, Bytes({1}));
   EXPECT_EQ(report->inputs[1].bytes, Bytes());

@@ -150,9 +150,9 @@ void Fields(Is<ReplayData> auto& record, auto&& visit) {
 }
 void Fields(Is<Report> auto& record, auto&& visit) {
   auto& [process, failure, threads, modules, mappings, files, inputs, thrown, memory, memory_complete, losses,
-         snapshots, replay] = record;
+         snapshots] = record;
   visit(process, failure, threads, modules, mappings, files, inputs, thrown, Elsewhere{memory}, memory_complete, losses,
-        Elsewhere{snapshots}, Elsewhere{replay});
+        Elsewhere{snapshots});
 }
 
 template <typename T>

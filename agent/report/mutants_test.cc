@@ -19,7 +19,7 @@ using format::Section;
 using format::SectionKind;
 
 // What comes back from a mutant is used as a reader would use it.
-void Use(const Report& report) {
+void Use(const TestReport& report) {
   EXPECT_FALSE(Dump(report).empty());
   for (const Thread& thread : report.threads) {
     const TargetAddress pc{thread.registers.pc()};
@@ -47,7 +47,7 @@ class Mutants : public Damage {
       Part& part = mutants[random() % mutants.size()];
       for (unsigned changes = 1 + random() % 3; changes > 0; --changes) Change(&part.stored, &random);
       if (part.compression == Compression::kNone) part.length = part.stored.size();
-      Result<Report> report = Read(Container(mutants));
+      Result<TestReport> report = Read(Container(mutants));
       if (!report) continue;
       Use(*report);
       ++survived;
@@ -80,12 +80,12 @@ class Mutants : public Damage {
 };
 
 TEST_F(Mutants, OfPlainSections) {
-  Report full = FullReport();
+  TestReport full = FullReport();
   for (Region& region : full.memory) region.bytes.resize(100);
   Bytes inputs;
   for (const Input& input : full.inputs) inputs.insert(inputs.end(), input.bytes.begin(), input.bytes.end());
   std::vector<Region> image;
-  for (const ModuleImage& module : full.replay->images)
+  for (const ModuleImage& module : full.replay.images)
     for (const Region& region : module.read_only) image.push_back(region);
   for (Region& region : image) region.bytes.resize(100);
   const auto runs = [](const std::vector<Region>& regions) {
@@ -96,7 +96,7 @@ TEST_F(Mutants, OfPlainSections) {
     return bytes;
   };
   Bytes states;
-  for (const EntryState& state : full.replay->entry_states) {
+  for (const EntryState& state : full.replay.entry_states) {
     const Bytes pages = runs(state.memory);
     states.insert(states.end(), pages.begin(), pages.end());
   }
@@ -106,7 +106,7 @@ TEST_F(Mutants, OfPlainSections) {
     snapshots.insert(snapshots.end(), pages.begin(), pages.end());
   }
   Mutate({Plain(SectionKind::kMetadata, *EncodeMetadata(full)), Plain(SectionKind::kMemory, runs(full.memory)),
-          Plain(SectionKind::kReplay, *EncodeReplay(*full.replay), format::kOptional),
+          Plain(SectionKind::kReplay, *EncodeReplay(full.replay), format::kOptional),
           Plain(SectionKind::kImage, runs(image), format::kOptional),
           Plain(SectionKind::kEntryStates, states, format::kOptional),
           Plain(SectionKind::kSnapshots, *EncodeSnapshots(*full.snapshots), format::kOptional),

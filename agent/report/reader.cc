@@ -279,7 +279,13 @@ Status ReadInputs(const InputFile& file, const Section* section, std::vector<Inp
   return reader.ExpectEnd();
 }
 
-Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
+Error NoTests(const std::string& path) {
+  return {Errc::kMissing,
+          path + ": needed a report with frames to replay, found one without\n  make it with recrash generate"};
+}
+
+// `tests` is null where nobody wants them.
+Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, ReplayData* tests) {
   const Result<Table> table = ReadTable(file);
   if (!table) return table.error();
   const std::vector<Section>* sections = &table->sections;
@@ -300,23 +306,37 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits) {
   if (const Section* section = Find(*sections, SectionKind::kSnapshots))
     if (Status status = ReadSnapshots(file, *table, *section, &report.snapshots.emplace()); !status)
       return status.error();
-  if (const Section* section = Find(*sections, SectionKind::kReplay))
-    if (Status status = ReadReplay(file, *table, *section, &report.replay.emplace()); !status) return status.error();
+  if (!tests) return report;
+  const Section* section = Find(*sections, SectionKind::kReplay);
+  if (!section) return NoTests(file.path());
+  if (Status status = ReadReplay(file, *table, *section, tests); !status) return status.error();
   return report;
 }
 
-}  // namespace
-
-Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) try {
+Result<Report> Read(const std::string& path, const ReadLimits& limits, ReplayData* tests) try {
   Result<InputFile> file = InputFile::Open(path);
   if (!file) return file.error();
   char magic[sizeof format::kMagic];
   if (Status status = file->ReadAt(0, magic, sizeof magic); !status) return status.error();
-  if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits);
-  if (std::memcmp(magic, &raw::kMagic, sizeof magic) == 0) return ReadRawReport(*file, limits);
+  if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits, tests);
+  if (std::memcmp(magic, &raw::kMagic, sizeof magic) == 0) {
+    if (tests) return NoTests(path);
+    return ReadRawReport(*file, limits);
+  }
   return file->Damaged("does not begin as a report does");
 } catch (const std::bad_alloc&) {
   return Error{Errc::kRefused, path + ": not enough memory to read this report"};
+}
+
+}  // namespace
+
+Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) { return Read(path, limits, nullptr); }
+
+Result<TestReport> ReadTestReport(const std::string& path, const ReadLimits& limits) {
+  ReplayData tests;
+  Result<Report> report = Read(path, limits, &tests);
+  if (!report) return report.error();
+  return TestReport{*std::move(report), std::move(tests)};
 }
 
 }  // namespace recrash

@@ -18,6 +18,9 @@ struct ReadLimits {
 // Reads NAME.rcr, or the raw fallback NAME.rcraw that a client without a collector leaves; tells them by their magic.
 Result<Report> ReadReport(const std::string& path, const ReadLimits& limits = {});
 
+// Reads crash_test.rcr. kMissing: the report is one that `recrash generate` has not worked on.
+Result<TestReport> ReadTestReport(const std::string& path, const ReadLimits& limits = {});
+
 }  // namespace recrash
 
 #endif  // RECRASH_AGENT_REPORT_READER_H_

@@ -1,5 +1,5 @@
-// A report in memory: everything that was kept of a dying process, and, once `recrash generate` has worked on it, what
-// a replay needs without the original program.
+// A report in memory: everything that was kept of a dying process; and what a replay needs besides, once `recrash
+// generate` has read the program.
 //
 // A plain value: the collector fills it, the writer (writer.h) puts it on disk, the reader (reader.h) brings it back.
 // A field that came from disk is hostile: the reader bounds its size, not its meaning.
@@ -326,7 +326,6 @@ struct Report {
   bool memory_complete = true;           // false when the limit cut what was kept
   std::vector<std::string> losses;       // one sentence for each thing that could not be kept
   std::optional<SnapshotLog> snapshots;  // where the program recorded its entries
-  std::optional<ReplayData> replay;
 
   const Thread* failing_thread() const;
   const Module* program() const;
@@ -335,6 +334,11 @@ struct Report {
   // Copies what was kept at `address` into `out`; false when any byte of it was not.
   bool Read(TargetAddress address, std::span<uint8_t> out) const;
   std::optional<uint64_t> ReadWord(TargetAddress address) const;
+};
+
+// crash_test.rcr: a crash, and what the tests beside the file need to replay it.
+struct TestReport : Report {
+  ReplayData replay;
 };
 
 }  // namespace recrash

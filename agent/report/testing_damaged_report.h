@@ -49,14 +49,19 @@ inline Bytes NoMemory() { return Runs({}, 0); }
 
 class Damage : public testing::Test {
  protected:
-  Result<Report> Read(const Bytes& bytes) {
+  // With what tests need, where the file has it.
+  Result<TestReport> Read(const Bytes& bytes) {
     WriteBytes(path_, bytes);
-    return ReadReport(path_);
+    Result<TestReport> tests = ReadTestReport(path_);
+    if (tests || tests.error().code != Errc::kMissing) return tests;
+    Result<Report> report = ReadReport(path_);
+    if (!report) return report.error();
+    return TestReport{*std::move(report), {}};
   }
 
   // One sentence that begins with the path.
   void ExpectDamaged(const Bytes& bytes, const std::string& why = "") {
-    Result<Report> report = Read(bytes);
+    const Result<TestReport> report = Read(bytes);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, Errc::kDamaged) << report.error().message;
     EXPECT_THAT(report.error().message, testing::StartsWith(path_ + ": damaged report: "));

@@ -120,8 +120,8 @@ class Dumper {
 
 }  // namespace
 
-Report FullReport() {
-  Report report;
+TestReport FullReport() {
+  TestReport report;
   report.process = {4711,
                     "/opt/app/bin/server",
                     "/var/lib/app",
@@ -171,21 +171,25 @@ Report FullReport() {
   return report;
 }
 
-Report SmallReport() {
-  Report report;
+TestReport SmallReport() {
+  TestReport report;
   report.process.pid = 7;
   report.process.program = "/bin/x";
   report.failure.signal = 11;
   report.threads = {{7, "x", true, {}}};
   report.memory = {{{0x1000}, Pattern(40, 1)}, {{0x2000}, std::vector<uint8_t>(300, 0)}};
   report.inputs = {{{"in"}, "/in", 10, "", InputContent::kHeld, Pattern(10, 4)}};
-  report.replay.emplace().images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
-  report.replay->place.function = "main";
-  report.replay->entry_states = {{1, {}, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
+  report.replay.images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
+  report.replay.place.function = "main";
+  report.replay.entry_states = {{1, {}, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
   report.snapshots.emplace().entries.emplace_back().memory = {{{0x1000}, Pattern(40, 5)}};
   return report;
 }
 
 std::string Dump(const Report& report) { return (Dumper() << report).text(); }
+
+std::string Dump(const TestReport& report) {
+  return (Dumper() << static_cast<const Report&>(report) << report.replay).text();
+}
 
 }  // namespace recrash

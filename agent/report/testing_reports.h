@@ -10,12 +10,13 @@
 namespace recrash {
 
 // No field has its default value, no two fields of one struct are equal.
-Report FullReport();
+TestReport FullReport();
 // As FullReport, but of a few hundred bytes on disk.
-Report SmallReport();
+TestReport SmallReport();
 
 // Every field as text, so that a difference shows where it is.
 std::string Dump(const Report& report);
+std::string Dump(const TestReport& report);
 
 }  // namespace recrash
 

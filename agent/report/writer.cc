@@ -176,8 +176,8 @@ struct Records {
   std::vector<uint8_t> metadata, replay, snapshots;
 };
 
-// Checks the report as well: nothing of one that cannot be written goes to disk.
-Result<Records> EncodeRecords(const Report& report, const std::string& path) {
+// Checks the report as well: nothing of one that cannot be written goes to disk. `tests` is null where there are none.
+Result<Records> EncodeRecords(const Report& report, const ReplayData* tests, const std::string& path) {
   Records records;
   const auto take = [&](Result<std::vector<uint8_t>> bytes, std::vector<uint8_t>* out) -> Status {
     if (!bytes) return NotWritten(path, bytes.error().message);
@@ -192,10 +192,10 @@ Result<Records> EncodeRecords(const Report& report, const std::string& path) {
   if (Status s = CheckOrder(report.memory, path); !s) return s.error();
   if (Status s = CheckInputs(report.inputs, path); !s) return s.error();
   if (Status s = take(EncodeMetadata(report), &records.metadata); !s) return s.error();
-  if (report.replay) {
-    if (Status s = CheckImages(report.replay->images, path); !s) return s.error();
-    if (Status s = take(EncodeReplay(*report.replay), &records.replay); !s) return s.error();
-    if (Status s = check_each(report.replay->entry_states); !s) return s.error();
+  if (tests) {
+    if (Status s = CheckImages(tests->images, path); !s) return s.error();
+    if (Status s = take(EncodeReplay(*tests), &records.replay); !s) return s.error();
+    if (Status s = check_each(tests->entry_states); !s) return s.error();
   }
   if (report.snapshots) {
     if (Status s = take(EncodeSnapshots(*report.snapshots), &records.snapshots); !s) return s.error();
@@ -204,26 +204,24 @@ Result<Records> EncodeRecords(const Report& report, const std::string& path) {
   return records;
 }
 
-}  // namespace
-
-Status WriteReport(const Report& report, const std::string& path) {
-  const Result<Records> records = EncodeRecords(report, path);
+Status Write(const Report& report, const ReplayData* tests, const std::string& path) {
+  const Result<Records> records = EncodeRecords(report, tests, path);
   if (!records) return records.error();
   Result<OutputFile> file = OutputFile::Create(path);
   if (!file) return file.error();
   const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
-  const bool has_states = report.replay && !report.replay->entry_states.empty();
-  Container container(&*file, 2 + has_inputs + (report.replay ? 2 : 0) + has_states + (report.snapshots ? 2 : 0));
+  const bool has_states = tests && !tests->entry_states.empty();
+  Container container(&*file, 2 + has_inputs + (tests ? 2 : 0) + has_states + (report.snapshots ? 2 : 0));
   if (Status s = container.AddRecords(SectionKind::kMetadata, 0, records->metadata); !s) return s;
   if (Status s = container.AddMemory(report.memory); !s) return s;
   if (has_inputs)
     if (Status s = container.AddInputs(report.inputs); !s) return s;
-  if (report.replay) {
+  if (tests) {
     if (Status s = container.AddRecords(SectionKind::kReplay, format::kOptional, records->replay); !s) return s;
-    if (Status s = container.AddImages(report.replay->images); !s) return s;
+    if (Status s = container.AddImages(tests->images); !s) return s;
   }
   if (has_states)
-    if (Status s = container.AddRunsOfEach(SectionKind::kEntryStates, report.replay->entry_states); !s) return s;
+    if (Status s = container.AddRunsOfEach(SectionKind::kEntryStates, tests->entry_states); !s) return s;
   if (report.snapshots) {
     if (Status s = container.AddRecords(SectionKind::kSnapshots, format::kOptional, records->snapshots); !s) return s;
     if (Status s = container.AddRunsOfEach(SectionKind::kSnapshotPages, report.snapshots->entries); !s) return s;
@@ -231,5 +229,11 @@ Status WriteReport(const Report& report, const std::string& path) {
   if (Status status = container.WriteHeader(); !status) return status;
   return file->Keep();
 }
+
+}  // namespace
+
+Status WriteReport(const Report& report, const std::string& path) { return Write(report, nullptr, path); }
+
+Status WriteReport(const TestReport& report, const std::string& path) { return Write(report, &report.replay, path); }
 
 }  // namespace recrash

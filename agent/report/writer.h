@@ -11,6 +11,7 @@
 namespace recrash {
 
 Status WriteReport(const Report& report, const std::string& path);
+Status WriteReport(const TestReport& report, const std::string& path);
 
 }  // namespace recrash
 

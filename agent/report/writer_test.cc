@@ -58,7 +58,7 @@ TEST_F(FailedWrite, KeepsTheOldReport) {
   setrlimit(RLIMIT_FSIZE, &before);
   ExpectRefused(status, "File too large");
   EXPECT_THAT(directory_.names(), ElementsAre("a.rcr"));
-  Result<Report> old = ReadReport(path_);
+  Result<TestReport> old = ReadTestReport(path_);
   ASSERT_TRUE(old) << old.error().message;
   EXPECT_EQ(Dump(*old), Dump(SmallReport()));
 }
@@ -102,11 +102,11 @@ TEST_F(FailedWrite, LeavesNothingWhenTheNameIsTaken) {
 
 // What a reader would refuse is refused by the writer, before a file is made.
 TEST_F(FailedWrite, IsBetterThanAReportThatCannotBeRead) {
-  Report report;
+  TestReport report;
   report.process.program.assign(format::kMaxString + 1, 'x');
   ExpectRefused(WriteReport(report, path_), "a string of 1048577, at most 1048576 can be kept");
 
-  report = Report();
+  report = {};
   report.memory = {{{0x1000}, {1, 2, 3}}, {{0x1002}, {4}}};
   ExpectRefused(WriteReport(report, path_), "not in order or overlap");
   report.memory = {{{0x2000}, {1}}, {{0x1000}, {2}}};
@@ -114,7 +114,7 @@ TEST_F(FailedWrite, IsBetterThanAReportThatCannotBeRead) {
   report.memory = {{{UINT64_MAX - 1}, {1, 2}}};
   ExpectRefused(WriteReport(report, path_), "not in order or overlap");
   report.memory = {};
-  std::vector<ModuleImage>& images = report.replay.emplace().images;
+  std::vector<ModuleImage>& images = report.replay.images;
   images = {{{0x1000}, {{{0x2000}, {1}}, {{0x1000}, {2}}}, {}}};
   ExpectRefused(WriteReport(report, path_), "not in order or overlap");
   // A run would come back as another module's.

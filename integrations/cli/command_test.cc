@@ -67,7 +67,6 @@ Report Crash(const std::string& program, int signal = SIGSEGV) {
   report.failure = {};
   report.failure.signal = signal;
   report.failure.pc = {0x1234};
-  report.replay.reset();
   Module module;
   module.path = program;
   module.build_id = "00112233445566778899aabbccddeeff00112233";

@@ -52,7 +52,7 @@ Result<fs::path> FindBuiltSuite(const ReportArguments& target) {
 
 Result<ReplayFrame> FindFrame(const Suite& suite, uint32_t index) {
   std::vector<uint32_t> others;
-  for (const ReplayFrame& frame : suite.report.replay->frames) {
+  for (const ReplayFrame& frame : suite.report.replay.frames) {
     if (frame.index == index) return frame;
     others.push_back(frame.index);
   }

@@ -17,26 +17,6 @@ namespace {
 constexpr size_t kMostLines = 60;  // of the table; the JSON form has all
 constexpr size_t kMostNumbers = 12;
 
-const char* VerdictText(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kReproduced:
-      return "reproduced";
-    case Verdict::kDifferentFailure:
-      return "different failure";
-    case Verdict::kReturned:
-      return "returned";
-    case Verdict::kExited:
-      return "exited";
-    case Verdict::kTimedOut:
-      return "timed out";
-    case Verdict::kUnstable:
-      return "unstable";
-    case Verdict::kCannotReplay:
-      break;
-  }
-  return "cannot replay";
-}
-
 const FrameVerdict* FindVerdict(const Outcome& outcome, uint32_t index) {
   const auto found = std::ranges::find(outcome.verdicts, index, &FrameVerdict::index);
   return found == outcome.verdicts.end() ? nullptr : &*found;

@@ -35,7 +35,7 @@ int GenerateCommand(const TestsArguments& arguments) {
   const Result<Outcome> outcome = MakeTestsOf(arguments.report, arguments.request);
   if (!outcome) return Fail(outcome.error());
   const Suite& suite = outcome->suite;
-  const size_t count = suite.report.replay->frames.size();
+  const size_t count = suite.report.replay.frames.size();
   const size_t tests = outcome->kept.size();
   const std::string directory = PrintableText(suite.directory.string());
   fmt::print("recrash: {} candidate{} in {}/crash_test.cc{}\n  not verified yet: recrash verify {}\n", count,

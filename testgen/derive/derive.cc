@@ -25,25 +25,10 @@ constexpr double kGrace = 5;
 
 std::string FrameText(uint32_t index) { return "frame " + std::to_string(index); }
 
-const char* OutcomeText(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kReturned:
-      return " returned";
-    case Verdict::kTimedOut:
-      return " did not end in time";
-    case Verdict::kDifferentFailure:
-      return " failed otherwise";
-    case Verdict::kExited:
-      return " exited";
-    default:
-      return " could not be replayed";
-  }
-}
-
 // The replays of one outer frame from its entry state.
 class OuterFrame {
  public:
-  OuterFrame(const Report& report, size_t position, const EntryState& state, const DeriveOptions& options,
+  OuterFrame(const TestReport& report, size_t position, const EntryState& state, const DeriveOptions& options,
              Replays* replays)
       : report_(report), position_(position), state_(state), options_(options), replays_(replays) {}
 
@@ -51,7 +36,7 @@ class OuterFrame {
   Status Derive(std::vector<uint32_t>* frames, uint64_t* bytes_left, Derivation* derivation);
 
  private:
-  const ReplayFrame& outer() const { return report_.replay->frames[position_]; }
+  const ReplayFrame& outer() const { return report_.replay.frames[position_]; }
   const ReplayFrame& FrameAt(size_t i) const;
   void ListEntries(const std::vector<uint32_t>& frames);
   Status Run(const Round& round, bool to_its_end);
@@ -60,7 +45,7 @@ class OuterFrame {
   Status TakeStates(uint64_t* bytes_left, Derivation* derivation);
   void Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left, Derivation* derivation);
 
-  const Report& report_;
+  const TestReport& report_;
   size_t position_;
   const EntryState& state_;
   const DeriveOptions& options_;
@@ -72,11 +57,11 @@ class OuterFrame {
 };
 
 const ReplayFrame& OuterFrame::FrameAt(size_t i) const {
-  return *std::ranges::find(report_.replay->frames, entries_[i].frame, &ReplayFrame::index);
+  return *std::ranges::find(report_.replay.frames, entries_[i].frame, &ReplayFrame::index);
 }
 
 void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
-  for (const ReplayFrame& frame : report_.replay->frames) {
+  for (const ReplayFrame& frame : report_.replay.frames) {
     const bool wanted = std::ranges::find(frames, frame.index) != frames.end();
     if (wanted) entries_.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
   }
@@ -98,7 +83,7 @@ Status OuterFrame::Run(const Round& round, bool to_its_end) {
   if (!outcome) return outcome.error();
   if (!traced) return Error{traced.error().code, FrameText(outer().index) + " replayed: " + traced.error().message};
   if (!to_its_end || outcome->verdict == Verdict::kReproduced) return Ok{};
-  return Error{Errc::kRefused, FrameText(outer().index) + " replayed from its entry" + OutcomeText(outcome->verdict)};
+  return Error{Errc::kRefused, FrameText(outer().index) + " replayed from its entry: " + VerdictText(outcome->verdict)};
 }
 
 Status OuterFrame::Count(HitCounts* counts) {
@@ -185,7 +170,7 @@ Status OuterFrame::Derive(std::vector<uint32_t>* frames, uint64_t* bytes_left, D
   return Ok{};
 }
 
-Result<Replays> PrepareReplays(const Report& report, const DeriveOptions& options) {
+Result<Replays> PrepareReplays(const TestReport& report, const DeriveOptions& options) {
   VerifyOptions one = options.replay;
   one.seconds_per_frame = options.seconds;
   one.jobs = 1;
@@ -194,17 +179,16 @@ Result<Replays> PrepareReplays(const Report& report, const DeriveOptions& option
 
 }  // namespace
 
-Result<Derivation> DeriveEntryStates(const Report& report, const std::vector<uint32_t>& frames,
+Result<Derivation> DeriveEntryStates(const TestReport& report, const std::vector<uint32_t>& frames,
                                      const DeriveOptions& options) {
   Derivation derivation;
-  if (!report.replay) return derivation;
-  const std::vector<ReplayFrame>& all = report.replay->frames;
+  const std::vector<ReplayFrame>& all = report.replay.frames;
   std::vector<uint32_t> left = frames;
-  std::erase_if(left, [&](uint32_t frame) { return report.replay->FindEntryState(frame) != nullptr; });
+  std::erase_if(left, [&](uint32_t frame) { return report.replay.FindEntryState(frame) != nullptr; });
   std::optional<Replays> replays;
   uint64_t bytes_left = kMostBytes;
   int astray = 0;
-  for (const EntryState& state : report.replay->entry_states) {
+  for (const EntryState& state : report.replay.entry_states) {
     const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
     std::vector<uint32_t> inside = left;
     std::erase_if(inside, [&](uint32_t frame) { return frame >= state.frame; });

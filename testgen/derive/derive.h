@@ -28,7 +28,7 @@ struct Derivation {
 // recorded; tries the nearest caller first.
 // REQUIRES: options.replay.program is the build that crashed.
 // An error: nothing can be replayed at all.
-Result<Derivation> DeriveEntryStates(const Report& report, const std::vector<uint32_t>& frames,
+Result<Derivation> DeriveEntryStates(const TestReport& report, const std::vector<uint32_t>& frames,
                                      const DeriveOptions& options);
 
 }  // namespace recrash

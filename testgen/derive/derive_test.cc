@@ -43,12 +43,12 @@ class Recorded : public ReplayedProgram {
                         flags + " -Wl,-z,now -pg -mfentry " RECRASH_TEST_ENTRY_CALLS
                                 " -Wl,-u,__recrash_client_anchor -Xlinker " RECRASH_TEST_RECORDING_CLIENT,
                         {}, "references", options) {
-    states_ = EntryStatesFromSnapshots(report(), report().replay->frames);
+    states_ = EntryStatesFromSnapshots(report(), report().replay.frames);
   }
 
   // Of the innermost one.
   uint32_t IndexOf(const std::string& function) const {
-    for (const ReplayFrame& frame : report().replay->frames)
+    for (const ReplayFrame& frame : report().replay.frames)
       if (frame.function.starts_with(function + "(") || frame.function == function) return frame.index;
     return UINT32_MAX;
   }
@@ -59,12 +59,12 @@ class Recorded : public ReplayedProgram {
   }
 
   Derivation DeriveFrom(const std::function<bool(uint32_t frame)>& has_state) {
-    std::vector<EntryState>& kept = report().replay->entry_states;
+    std::vector<EntryState>& kept = report().replay.entry_states;
     kept = states_;
     std::erase_if(kept, [&](const EntryState& state) { return !has_state(state.frame); });
     EXPECT_FALSE(kept.empty());
     std::vector<uint32_t> all;
-    for (const ReplayFrame& frame : report().replay->frames) all.push_back(frame.index);
+    for (const ReplayFrame& frame : report().replay.frames) all.push_back(frame.index);
     DeriveOptions options;
     options.replay.program = fixture().path();
     options.replay.support_directory = RECRASH_TEST_SUPPORT_DIRECTORY;
@@ -76,7 +76,7 @@ class Recorded : public ReplayedProgram {
   }
 
   void Add(const std::vector<EntryState>& states) {
-    std::vector<EntryState>& all = report().replay->entry_states;
+    std::vector<EntryState>& all = report().replay.entry_states;
     std::erase_if(all,
                   [&](const EntryState& old) { return std::ranges::count(states, old.frame, &EntryState::frame); });
     all.insert(all.end(), states.begin(), states.end());
@@ -84,7 +84,7 @@ class Recorded : public ReplayedProgram {
   }
 
   const ReplayFrame& FrameOf(uint32_t index) const {
-    return *std::ranges::find(report().replay->frames, index, &ReplayFrame::index);
+    return *std::ranges::find(report().replay.frames, index, &ReplayFrame::index);
   }
   const std::vector<EntryState>& states() const { return states_; }
 
@@ -387,7 +387,7 @@ TEST(Derive, SaysThatTheOuterFrameDoesSomethingElse) {
   Recorded program(Astray("return Elsewhere() ? 1 : Inner(item, 7) + 1;"));
   const Derivation derivation = program.DeriveFrom("Outer");
   EXPECT_TRUE(derivation.states.empty());
-  EXPECT_EQ(derivation.reasons.at(program.IndexOf("Inner")), "frame 2 replayed from its entry returned");
+  EXPECT_EQ(derivation.reasons.at(program.IndexOf("Inner")), "frame 2 replayed from its entry: returned");
 }
 
 TEST(Derive, SaysThatAnEntryWasNotComeTo) {
@@ -417,8 +417,7 @@ TEST(Derive, SaysThatAReplayDidNotEnd) {
   Recorded program(Astray("while (Elsewhere()) usleep(1000); return Inner(item, 7) + 1;"));
   program.seconds = 0.5;
   const Derivation derivation = program.DeriveFrom("Outer");
-  EXPECT_THAT(derivation.reasons.at(program.IndexOf("Inner")),
-              HasSubstr("frame 2 replayed from its entry did not end in time"));
+  EXPECT_THAT(derivation.reasons.at(program.IndexOf("Inner")), HasSubstr("frame 2 replayed from its entry: timed out"));
 }
 
 // A replay with modules elsewhere has other addresses in its memory than the report.

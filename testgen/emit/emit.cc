@@ -73,7 +73,8 @@ std::string StreamNames(const Frame& frame) {
 
 class TestWriter {
  public:
-  TestWriter(const Report& report, const Backtrace& backtrace, const EmitOptions& options, const TypeSpeller& speller)
+  TestWriter(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options,
+             const TypeSpeller& speller)
       : report_(report), backtrace_(backtrace), options_(options), speller_(speller) {}
 
   std::string Write(const Frame& frame, const Start& start);
@@ -90,7 +91,7 @@ class TestWriter {
   std::optional<std::string> ShortString(const Parameter& parameter) const;
   std::string Call(const std::vector<std::string>& arguments) const;
 
-  const Report& report_;
+  const TestReport& report_;
   const Backtrace& backtrace_;
   const EmitOptions& options_;
   const TypeSpeller& speller_;
@@ -113,7 +114,7 @@ std::string TestWriter::NeededFiles() const {
 
 // By the program that crashed, or in its second run.
 std::string TestWriter::WhereFrom(const Frame& frame) const {
-  const EntryState* state = report_.replay ? report_.replay->FindEntryState(frame.index) : nullptr;
+  const EntryState* state = report_.replay.FindEntryState(frame.index);
   if (state && state->derived_from) return fmt::format(", which a replay of frame {} came to", *state->derived_from);
   if (!state || state->copied_depth == 0) return ", which was recorded";
   return fmt::format(": that of the crash, with what its arguments reached to depth {} as it was then",
@@ -162,10 +163,9 @@ std::string TestWriter::StartText(const Frame& frame, const Start& start) const 
 }
 
 // Memory of the crash, or read-only data of the program and its libraries, which a report leaves to their files.
-bool ReadByte(const Report& report, TargetAddress address, uint8_t* byte) {
+bool ReadByte(const TestReport& report, TargetAddress address, uint8_t* byte) {
   if (report.Read(address, {byte, 1})) return true;
-  if (!report.replay) return false;
-  for (const ModuleImage& image : report.replay->images) {
+  for (const ModuleImage& image : report.replay.images) {
     for (const Region& region : image.read_only) {
       if (address < region.address || address - region.address >= region.bytes.size()) continue;
       *byte = region.bytes[address - region.address];
@@ -335,7 +335,7 @@ std::string TestName(const Frame& frame) {
   return name;
 }
 
-std::string EmitTests(const Report& report, const Backtrace& backtrace, const EmitOptions& options) {
+std::string EmitTests(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options) {
   TypeSpeller speller(options.opaque_types);
   for (const EmittedTest& test : options.tests)
     if (const Frame* frame = FindFrame(backtrace, test.frame))

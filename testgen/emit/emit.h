@@ -26,7 +26,7 @@ struct EmitOptions {
 };
 
 // The whole text of crash_test.cc. Nothing from the report reaches it unescaped.
-std::string EmitTests(const Report& report, const Backtrace& backtrace, const EmitOptions& options);
+std::string EmitTests(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options);
 
 // The name of a frame's TEST in the suite CrashTest: "Frame0_Tree_insert".
 std::string TestName(const Frame& frame);

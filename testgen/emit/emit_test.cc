@@ -104,7 +104,7 @@ TEST(EmitTests, OfFramesThatNeedFiles) {
   EmitOptions options;
   options.verified = true;
   options.tests = {{3}};
-  Report report = testing_frames::GreeterReport();
+  TestReport report = testing_frames::GreeterReport();
   report.process.working_directory = "/home/u";
   EXPECT_THAT(EmitTests(report, backtrace, options),
               HasSubstr("Needs files as they were: files in\n// `/home/u` that the report does not hold.\n"));
@@ -124,7 +124,7 @@ TEST(EmitTests, OfAnEntryState) {
   backtrace.frames.push_back(MakeFrame(3, "Check()", {}));
   EmitOptions options;
   options.tests = {{3, {.from_entry = true, .sealed = true}}};
-  Report report = testing_frames::GreeterReport();
+  TestReport report = testing_frames::GreeterReport();
   const std::string text = EmitTests(report, backtrace, options);
   EXPECT_EQ(text.substr(text.find("// Frame 3")), R"(// Frame 3: Check, greeter.cc:0.
 // The function that failed: what it was given and what it made of it are both here. Starts from the memory of its
@@ -136,7 +136,7 @@ TEST(CrashTest, Frame3_Check) {
   RECRASH_EXPECT_FIXED(frame.Call());
 }
 )");
-  EntryState& state = report.replay.emplace().entry_states.emplace_back();
+  EntryState& state = report.replay.entry_states.emplace_back();
   state.frame = 3;
   state.derived_from = 5;
   EXPECT_THAT(EmitTests(report, backtrace, options),
@@ -144,7 +144,7 @@ TEST(CrashTest, Frame3_Check) {
 }
 
 // The part of a file that a test is about: the body of frame 0's TEST.
-std::string BodyOf(const Frame& frame, const Report& report = testing_frames::GreeterReport(),
+std::string BodyOf(const Frame& frame, const TestReport& report = testing_frames::GreeterReport(),
                    EmitOptions options = {}) {
   Backtrace backtrace;
   backtrace.frames.push_back(frame);
@@ -175,8 +175,8 @@ TEST(EmitTests, WritesValuesAsLiterals) {
 )");
 }
 
-Report WithText(uint64_t address, const std::string& text) {
-  Report report = testing_frames::GreeterReport();
+TestReport WithText(uint64_t address, const std::string& text) {
+  TestReport report = testing_frames::GreeterReport();
   Region region;
   region.address = {address};
   region.bytes.assign(text.begin(), text.end());
@@ -188,12 +188,12 @@ TEST(EmitTests, WritesShortStringsAsLiterals) {
   const Frame frame = MakeFrame(
       0, "Print(char const*)",
       {MakeParameter("text", PointerTo(testing_frames::ConstChar()), BytesOf(uint64_t{0x1000}), "\"a \\\"b\\\"\"")});
-  const Report report = WithText(0x1000, std::string("a \"b\"\0", 6));
+  const TestReport report = WithText(0x1000, std::string("a \"b\"\0", 6));
   EXPECT_THAT(BodyOf(frame, report), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
 
   // A literal of the program's own lies in its file.
-  Report read_only = testing_frames::GreeterReport();
-  read_only.replay.emplace().images = {{{0x1000}, report.memory, {}}};
+  TestReport read_only = testing_frames::GreeterReport();
+  read_only.replay.images = {{{0x1000}, report.memory, {}}};
   EXPECT_THAT(BodyOf(frame, read_only), HasSubstr("  const char* text = \"a \\\"b\\\"\";\n"));
 
   // Where the frame starts from its entry's memory, that of the crash may be another text; the program's own is the
@@ -294,7 +294,7 @@ TEST(EmitTests, SaysWhatIsHandedOn) {
 // Where the recursion hit the stack's end no fix helps that ends it after so many levels; a thousand levels out one
 // does.
 TEST(EmitTests, SaysThatHardlyAnyStackWasLeft) {
-  Report report = testing_frames::GreeterReport();
+  TestReport report = testing_frames::GreeterReport();
   report.mappings.push_back({{0x7fff00100000}, {0x7fff00900000}, kMapRead | kMapWrite, 0, "[stack]"});
   report.failure.signal = SIGSEGV;
   report.failure.address = {0x7fff000ffff8};

@@ -88,8 +88,8 @@ inline Frame MakeFrame(uint32_t index, std::string function, std::vector<Paramet
   return frame;
 }
 
-inline Report GreeterReport() {
-  Report report;
+inline TestReport GreeterReport() {
+  TestReport report;
   report.process.program = "/usr/bin/greeter";
   report.process.version = "1.4.2-g3f2a";
   report.process.crashed_at = 1'795'000'000'000'000'000;

@@ -38,18 +38,18 @@ Error Different(const std::string& how) {
 }
 
 struct LoadedReport {
-  Report report;
+  TestReport report;
   Backtrace backtrace;
 };
 
 // Functions of the program's own that can be called, innermost first.
-std::vector<std::string> Functions(const Report& report) {
+std::vector<std::string> Functions(const TestReport& report) {
   std::vector<std::string> names;
-  for (const ReplayFrame& frame : report.replay->frames) names.push_back(frame.linkage_name);
+  for (const ReplayFrame& frame : report.replay.frames) names.push_back(frame.linkage_name);
   return names;
 }
 
-std::optional<Error> Compare(const Report& first, const Report& again) {
+std::optional<Error> Compare(const TestReport& first, const TestReport& again) {
   if (first.failure.kind != again.failure.kind || first.failure.signal != again.failure.signal)
     return Different("signal " + std::to_string(again.failure.signal) + " instead of " +
                      std::to_string(first.failure.signal));
@@ -74,9 +74,9 @@ std::optional<EntrySnapshot> HandedOver(pid_t thread, const FrameEntry& frame) {
   return snapshot;
 }
 
-std::vector<FrameEntry> EntriesOf(const Report& report) {
+std::vector<FrameEntry> EntriesOf(const TestReport& report) {
   std::vector<FrameEntry> entries;
-  for (const ReplayFrame& frame : report.replay->frames)
+  for (const ReplayFrame& frame : report.replay.frames)
     entries.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
   std::ranges::sort(entries, {}, &FrameEntry::frame);
   return entries;
@@ -84,7 +84,7 @@ std::vector<FrameEntry> EntriesOf(const Report& report) {
 
 class Runner {
  public:
-  Runner(const Report& first, const RerunOptions& options, Workspace workspace)
+  Runner(const TestReport& first, const RerunOptions& options, Workspace workspace)
       : first_(first), options_(options), workspace_(std::move(workspace)) {}
 
   Result<Rerun> Run();
@@ -98,7 +98,7 @@ class Runner {
   std::vector<std::string> Environment() const;
   std::vector<uint64_t> EntriesIn(pid_t pid) const;
 
-  const Report& first_;
+  const TestReport& first_;
   const RerunOptions& options_;
   Workspace workspace_;
   std::vector<EntryState> states_;
@@ -126,7 +126,7 @@ std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
   const std::vector<Module> modules =
       ModulesFromMappings(ParseMaps(ReadProcFile(pid, "maps")), ReadProcLink(pid, "exe"));
   std::set<uint64_t> entries;
-  for (const ReplayFrame& frame : first_.replay->frames) {
+  for (const ReplayFrame& frame : first_.replay.frames) {
     const Module* recorded = first_.FindModule(frame.entry);
     if (!recorded) continue;
     for (const Module& module : modules) {
@@ -152,7 +152,7 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
   if (!path) return Different(path.error().message);
   Result<Report> report = ReadReport(path->string());
   if (!report) return report.error();
-  LoadedReport loaded{*std::move(report), {}};
+  LoadedReport loaded{{*std::move(report), {}}, {}};
   if (const Status status = ReadFrames(&loaded); !status) return status.error();
   return loaded;
 }
@@ -166,7 +166,7 @@ Status Runner::ReadFrames(LoadedReport* loaded) const {
   if (!backtrace) return backtrace.error();
   loaded->backtrace = *std::move(backtrace);
   loaded->report.replay = MakeReplayData(loaded->backtrace, *symbols);
-  std::ranges::sort(loaded->report.replay->frames, {}, &ReplayFrame::index);
+  std::ranges::sort(loaded->report.replay.frames, {}, &ReplayFrame::index);
   return Ok{};
 }
 
@@ -226,14 +226,14 @@ Result<Rerun> Runner::Run() {
   for (const FrameEntry& frame : frames)
     if (frame.number == 0) rerun.notes.push_back(WhyNot(counts, frame));
   for (EntryState& state : states_)
-    rerun.report.replay->entry_states.push_back(DifferenceTo(rerun.report, std::move(state)));
-  std::ranges::sort(rerun.report.replay->entry_states, {}, &EntryState::frame);
+    rerun.report.replay.entry_states.push_back(DifferenceTo(rerun.report, std::move(state)));
+  std::ranges::sort(rerun.report.replay.entry_states, {}, &EntryState::frame);
   return rerun;
 }
 
 }  // namespace
 
-Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const RerunOptions& options) {
+Result<Rerun> RunAgain(const TestReport& first, const Backtrace& backtrace, const RerunOptions& options) {
   const size_t frames = backtrace.frames.size() + backtrace.skipped;
   if (frames > kDeep)
     return Error{Errc::kRefused,

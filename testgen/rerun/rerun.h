@@ -23,13 +23,13 @@ struct RerunOptions {
 };
 
 struct Rerun {
-  Report report;  // of the last run; `replay` has the frames and their entry states
+  TestReport report;  // of the last run, with the entry states of its frames
   Backtrace backtrace;
   std::vector<std::string> notes;  // frames without an entry state, and why
 };
 
 // The error says in one sentence why there is no result: the program ended in another way, may not be traced, …
-Result<Rerun> RunAgain(const Report& first, const Backtrace& backtrace, const RerunOptions& options);
+Result<Rerun> RunAgain(const TestReport& first, const Backtrace& backtrace, const RerunOptions& options);
 
 }  // namespace recrash
 

@@ -162,12 +162,8 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   if (const auto most = memory.find("max_frames"); most != memory.end() && most->is_number_unsigned())
     suite.symbols.max_candidates = most->get<uint32_t>();
 
-  Result<Report> report = ReadReport((directory / kReport).string());
+  Result<TestReport> report = ReadTestReport((directory / kReport).string());
   if (!report) return report.error();
-  if (!report->replay)
-    return Error{Errc::kDamaged, fmt::format("{}: needed a report with candidates, found one without\n"
-                                             "make it again: recrash generate REPORT --program PROGRAM -o {}",
-                                             (directory / kReport).string(), directory.string())};
   suite.report = *std::move(report);
   return suite;
 }

@@ -27,7 +27,7 @@ struct Suite {
   std::string failure;  // "SIGSEGV in FormatName at greeter.cc:41"
   std::string program;  // absolute path of the build that the tests are run against
   SymbolOptions symbols;
-  Report report;  // with `replay`
+  TestReport report;
   Backtrace backtrace;
 };
 

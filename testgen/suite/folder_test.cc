@@ -39,10 +39,9 @@ class SuiteFolder : public ::testing::Test {
     suite_.program = "/usr/bin/greeter";
     suite_.report = testing_frames::GreeterReport();
     suite_.backtrace = testing_frames::GreeterBacktrace();
-    suite_.report.replay.emplace();
     for (const uint32_t index : {0u, 1u}) {
-      suite_.report.replay->frames.emplace_back();
-      suite_.report.replay->frames.back().index = index;
+      suite_.report.replay.frames.emplace_back();
+      suite_.report.replay.frames.back().index = index;
     }
   }
 
@@ -81,7 +80,7 @@ TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
   EXPECT_EQ(read->program, "/usr/bin/greeter");
   EXPECT_EQ(read->report_name, "greeter-1");
   EXPECT_EQ(read->report_bytes, 4711u);
-  EXPECT_EQ(read->report.replay->frames.size(), 2u);
+  EXPECT_EQ(read->report.replay.frames.size(), 2u);
   EXPECT_EQ(ReadSuite(suite_.directory, "/other/greeter")->program, "/other/greeter");
 }
 

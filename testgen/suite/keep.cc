@@ -11,9 +11,9 @@ namespace recrash {
 namespace {
 
 // Which tests fail as recorded only as long as certain files are there; empty: none.
-std::string NeededFilesText(const Report& report) {
+std::string NeededFilesText(const TestReport& report) {
   std::vector<uint32_t> needing;
-  for (const ReplayFrame& frame : report.replay->frames)
+  for (const ReplayFrame& frame : report.replay.frames)
     if (!frame.start.sealed) needing.push_back(frame.index);
   if (needing.empty()) return "";
   std::string text = fmt::format("tests of these frames need files of this machine: {}", fmt::join(needing, ", "));
@@ -46,9 +46,9 @@ void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
   });
 }
 
-std::vector<std::string> NotesOnKept(const Report& report, const std::vector<FrameVerdict>& verdicts) {
+std::vector<std::string> NotesOnKept(const TestReport& report, const std::vector<FrameVerdict>& verdicts) {
   std::vector<std::string> notes;
-  const size_t kept = report.replay->frames.size();
+  const size_t kept = report.replay.frames.size();
   const auto all = std::ranges::count(verdicts, Verdict::kReproduced, &FrameVerdict::verdict);
   if (kept < static_cast<size_t>(all))
     notes.push_back(fmt::format("{} frames of a recursion reproduce: {} have a test, at most {} of each function", all,

@@ -9,12 +9,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-Report ReportOf(uint32_t frames) {
-  Report report;
-  report.replay.emplace();
+TestReport ReportOf(uint32_t frames) {
+  TestReport report;
   for (uint32_t i = 0; i < frames; ++i) {
-    report.replay->frames.emplace_back().index = i;
-    report.replay->entry_states.emplace_back().frame = i;
+    report.replay.frames.emplace_back().index = i;
+    report.replay.entry_states.emplace_back().frame = i;
   }
   return report;
 }
@@ -36,18 +35,18 @@ std::vector<uint32_t> Indices(const std::vector<ReplayFrame>& frames) {
 
 // A frame that was seen to reproduce once may be one that does so by chance.
 TEST(Keep, TakesFramesThatReproducedInAllRuns) {
-  const Report report = ReportOf(3);
+  const TestReport report = ReportOf(3);
   std::vector<FrameVerdict> verdicts = {Verdict3(0, Verdict::kReproduced), Verdict3(1, Verdict::kReturned),
                                         Verdict3(2, Verdict::kReproduced)};
   verdicts[2].runs = 1;
-  EXPECT_THAT(Indices(FramesToKeep(report.replay->frames, verdicts, 3)), ElementsAre(0));
-  EXPECT_THAT(Indices(FramesToKeep(report.replay->frames, verdicts, 1)), ElementsAre(0, 2));
+  EXPECT_THAT(Indices(FramesToKeep(report.replay.frames, verdicts, 3)), ElementsAre(0));
+  EXPECT_THAT(Indices(FramesToKeep(report.replay.frames, verdicts, 1)), ElementsAre(0, 2));
 }
 
 TEST(Keep, TakesTheStartThatReproduced) {
   FrameVerdict verdict = Verdict3(0, Verdict::kReproduced);
   verdict.start = {.depth = 2, .from_entry = true, .sealed = true, .rewind = 1 << 3};
-  const ReplayFrame frame = FramesToKeep(ReportOf(1).replay->frames, {verdict}, 3).at(0);
+  const ReplayFrame frame = FramesToKeep(ReportOf(1).replay.frames, {verdict}, 3).at(0);
   EXPECT_EQ(frame.start.depth, 2);
   EXPECT_TRUE(frame.start.rewind);
   EXPECT_TRUE(frame.start.from_entry);
@@ -56,33 +55,33 @@ TEST(Keep, TakesTheStartThatReproduced) {
 
 // An entry state may be as large as the program's memory.
 TEST(Keep, LeavesOnlyTheEntryStatesThatTestsStartFrom) {
-  Report report = ReportOf(3);
+  TestReport report = ReportOf(3);
   std::vector<FrameVerdict> verdicts = {Verdict3(0, Verdict::kReproduced), Verdict3(1, Verdict::kReproduced),
                                         Verdict3(2, Verdict::kExited)};
   verdicts[1].start.from_entry = true;
-  Keep(FramesToKeep(report.replay->frames, verdicts, 3), &*report.replay);
-  EXPECT_THAT(Indices(report.replay->frames), ElementsAre(0, 1));
-  ASSERT_EQ(report.replay->entry_states.size(), 1u);
-  EXPECT_EQ(report.replay->entry_states[0].frame, 1u);
+  Keep(FramesToKeep(report.replay.frames, verdicts, 3), &report.replay);
+  EXPECT_THAT(Indices(report.replay.frames), ElementsAre(0, 1));
+  ASSERT_EQ(report.replay.entry_states.size(), 1u);
+  EXPECT_EQ(report.replay.entry_states[0].frame, 1u);
   EXPECT_THAT(NotesOnKept(report, verdicts), IsEmpty());
 }
 
 TEST(Keep, SaysWhichTestsNeedFiles) {
-  Report report = ReportOf(2);
+  TestReport report = ReportOf(2);
   report.inputs = {{{}, "/var/db\x1b", 5 << 20, "", InputContent::kTooLarge, {}}};
   std::vector<FrameVerdict> verdicts = {Verdict3(0, Verdict::kReproduced), Verdict3(1, Verdict::kReproduced)};
   verdicts[1].start.sealed = false;
-  Keep(FramesToKeep(report.replay->frames, verdicts, 3), &*report.replay);
+  Keep(FramesToKeep(report.replay.frames, verdicts, 3), &report.replay);
   EXPECT_THAT(NotesOnKept(report, verdicts), ElementsAre("tests of these frames need files of this machine: 1\n"
                                                          "/var/db\\x1b is not in the report: larger than 4 MiB"));
 }
 
 TEST(Keep, SaysHowManyFramesOfARecursionHaveATest) {
-  Report report = ReportOf(100);
+  TestReport report = ReportOf(100);
   std::vector<FrameVerdict> verdicts;
   for (uint32_t i = 0; i < 100; ++i) verdicts.push_back(Verdict3(i, Verdict::kReproduced));
-  Keep(FramesToKeep(report.replay->frames, verdicts, 3), &*report.replay);
-  EXPECT_THAT(Indices(report.replay->frames), ElementsAre(0, 1, 98, 99));
+  Keep(FramesToKeep(report.replay.frames, verdicts, 3), &report.replay);
+  EXPECT_THAT(Indices(report.replay.frames), ElementsAre(0, 1, 98, 99));
   EXPECT_THAT(NotesOnKept(report, verdicts),
               ElementsAre("100 frames of a recursion reproduce: 4 have a test, at most 4 of each function"));
 }

@@ -89,7 +89,7 @@ Status Pipeline::LoadTests() {
   const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
   Result<Backtrace> backtrace = symbols ? ReadBacktrace(suite_.report, *symbols) : symbols.error();
   if (!backtrace && same_build_) return backtrace.error();
-  suite_.backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(*suite_.report.replay);
+  suite_.backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(suite_.report.replay);
   return Ok{};
 }
 
@@ -140,7 +140,7 @@ Status Pipeline::LeaveCandidates(const Error& error) {
 }
 
 Status Pipeline::Keep() {
-  ReplayData& replay = *suite_.report.replay;
+  ReplayData& replay = suite_.report.replay;
   if (request_.goal == Goal::kCandidates) {
     for (const ReplayFrame& frame : ChooseTests(replay.frames)) outcome_.kept.push_back(frame.index);
     return Ok{};

@@ -44,9 +44,9 @@ std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, 
   return frames;
 }
 
-Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, const Report& report,
+Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, const TestReport& report,
                         Observer* observer) {
-  if (frames.empty() || report.replay->entry_states.empty()) return {};
+  if (frames.empty() || report.replay.entry_states.empty()) return {};
   observer->Progress("deriving entry states", 0, frames.size());
   DeriveOptions options;
   options.replay = verify;
@@ -70,12 +70,12 @@ void TakeVerdict(const FrameVerdict& from_entry, FrameVerdict* verdict) {
 }
 
 // Replays the frames that have a state now from that alone.
-Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Report* report,
+Status ReplayFromEntries(Derivation derivation, VerifyOptions options, TestReport* report,
                          std::vector<FrameVerdict>* verdicts, Observer* observer) {
   if (derivation.states.empty()) return Ok{};
   options.only = IndicesOf(derivation.states);
   options.from_entry = true;
-  AddStates(derivation.states, &*report->replay);
+  AddStates(derivation.states, &report->replay);
   const Result<std::vector<FrameVerdict>> again = ReplayFrames(*report, options, observer);
   if (!again) return again.error();
   for (const FrameVerdict& verdict : *again)
@@ -85,14 +85,15 @@ Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Report* r
 
 }  // namespace
 
-Result<std::vector<FrameVerdict>> ReplayFrames(const Report& report, const VerifyOptions& options, Observer* observer) {
+Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const VerifyOptions& options,
+                                               Observer* observer) {
   Result<std::vector<FrameVerdict>> verdicts =
       VerifyFrames(report, options, [=](size_t done, size_t all) { observer->Progress("replaying frame", done, all); });
   if (verdicts) std::ranges::sort(*verdicts, {}, &FrameVerdict::index);
   return verdicts;
 }
 
-Status ReplayDerived(bool all, VerifyOptions options, Report* report, std::vector<FrameVerdict>* verdicts,
+Status ReplayDerived(bool all, VerifyOptions options, TestReport* report, std::vector<FrameVerdict>* verdicts,
                      Observer* observer) {
   Derivation derivation = DeriveStates(FramesToDerive(*verdicts, all), options, *report, observer);
   for (FrameVerdict& verdict : *verdicts) {

@@ -30,7 +30,7 @@ void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
   Result<Rerun> again = RunAgain(suite->report, suite->backtrace, *options);
   if (!again) return observer->Note(again.error().message + "\nthe tests are made from the report alone");
   for (const std::string& note : again->notes) observer->Note(note);
-  const std::vector<EntryState>& states = again->report.replay->entry_states;
+  const std::vector<EntryState>& states = again->report.replay.entry_states;
   uint64_t bytes = 0;
   for (const EntryState& state : states) bytes += SizeOf(state.memory);
   observer->Note(fmt::format("run again, it failed in the same way: {} frame{} as they were entered, {} KiB",

@@ -28,11 +28,11 @@ void RunProgramAgain(double seconds, Suite* suite, Observer* observer);
 // ---- Replay and Derive ---------------------------------------------------------------------------------------------
 
 // Ascending by frame.
-Result<std::vector<FrameVerdict>> ReplayFrames(const Report& report, const VerifyOptions& options, Observer* observer);
+Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const VerifyOptions& options, Observer* observer);
 
 // Derives entry states for the frames that did not reproduce, or for `all`, and replays these from them. The verdict of
 // a frame that reproduces then replaces the one before, and `report` has its state.
-Status ReplayDerived(bool all, VerifyOptions options, Report* report, std::vector<FrameVerdict>* verdicts,
+Status ReplayDerived(bool all, VerifyOptions options, TestReport* report, std::vector<FrameVerdict>* verdicts,
                      Observer* observer);
 
 // ---- Keep: which frames become tests, by their verdicts alone ------------------------------------------------------
@@ -45,7 +45,7 @@ std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const
 void Keep(std::vector<ReplayFrame> frames, ReplayData* replay);
 
 // What the user should know of the frames that were kept, one sentence each.
-std::vector<std::string> NotesOnKept(const Report& report, const std::vector<FrameVerdict>& verdicts);
+std::vector<std::string> NotesOnKept(const TestReport& report, const std::vector<FrameVerdict>& verdicts);
 
 // "these frames reproduce in some runs only …"; empty when there are none.
 std::string UnstableText(const std::vector<FrameVerdict>& verdicts);

@@ -22,12 +22,12 @@ void TestFiles::Choose(const std::vector<ReplayFrame>& frames) {
 }
 
 Status TestFiles::EmitCandidates() {
-  Choose(ChooseTests(suite_->report.replay->frames));
+  Choose(ChooseTests(suite_->report.replay.frames));
   return WriteSuite(*suite_, options_, observer_);
 }
 
 Status TestFiles::Emit() {
-  Choose(suite_->report.replay->frames);
+  Choose(suite_->report.replay.frames);
   options_.verified = true;
   return WriteSuite(*suite_, options_, observer_);
 }
@@ -69,7 +69,7 @@ Result<std::vector<uint32_t>> TestFiles::Check() {
   if (const Status status = Build(); !status) return status.error();
   wrong = NotRed();
   if (!wrong || wrong->empty()) return wrong;
-  ReplayData& replay = *suite_->report.replay;
+  ReplayData& replay = suite_->report.replay;
   std::vector<ReplayFrame> left = replay.frames;
   std::erase_if(left, [&](const ReplayFrame& frame) { return std::ranges::find(*wrong, frame.index) != wrong->end(); });
   Keep(std::move(left), &replay);

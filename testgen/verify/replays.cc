@@ -160,7 +160,7 @@ void SharedQueue::Wait(uint32_t events, int milliseconds) const {
   syscall(SYS_futex, &shared_->events, FUTEX_WAIT, events, &limit, nullptr, 0);
 }
 
-Result<Replays> Replays::Prepare(const Report& report, const VerifyOptions& options, size_t frames) {
+Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options, size_t frames) {
   const Result<std::string> replay_library = ReplayLibrary(options);
   if (!replay_library) return replay_library.error();
   Result<Subject> subject = PrepareSubject(report, options.program, *replay_library);

@@ -51,7 +51,7 @@ class SharedQueue {
 class Replays {
  public:
   // Of at most `frames` frames in one Run.
-  static Result<Replays> Prepare(const Report& report, const VerifyOptions& options, size_t frames);
+  static Result<Replays> Prepare(const TestReport& report, const VerifyOptions& options, size_t frames);
 
   // Returns from what the i-th frame of a Run is replayed next, or nothing when it is done. `last` is the replay of the
   // frame before, null at first.
@@ -67,7 +67,8 @@ class Replays {
   Result<Try> RunHeld(uint32_t frame, const Start& start, const Trace& trace);
 
  private:
-  Replays(const Report& report, Subject subject, std::unique_ptr<SharedQueue> queue, PlanFile plan, uint32_t workers)
+  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue, PlanFile plan,
+          uint32_t workers)
       : report_(&report),
         subject_(std::move(subject)),
         queue_(std::move(queue)),
@@ -77,7 +78,7 @@ class Replays {
   // Runs the subject to its end; gives what became of it, for people.
   Result<std::string> RunToEnd(const std::function<bool()>& attend);
 
-  const Report* report_;
+  const TestReport* report_;
   Subject subject_;
   std::unique_ptr<SharedQueue> queue_;
   PlanFile plan_;

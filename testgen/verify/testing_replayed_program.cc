@@ -28,7 +28,7 @@ std::string WithAgent(const std::string& flags, const std::string& mode) {
 ReplayedProgram::ReplayedProgram(const std::string& source, const std::string& flags,
                                  const std::vector<std::string>& arguments, const std::string& mode,
                                  const std::string& options, const std::string& before)
-    : fixture_(source, WithAgent(flags, mode)), report_(Crash(arguments, options, before)) {
+    : fixture_(source, WithAgent(flags, mode)), report_{Crash(arguments, options, before), {}} {
   Result<Symbols> symbols = Symbols::Open(report_, {});
   if (!symbols) Die(symbols.error().message);
   report_.replay = MakeReplayData(MustRead(report_, *symbols), *symbols);
@@ -81,7 +81,7 @@ FrameVerdict ReplayedProgram::Verify(const std::string& function, const VerifyOp
   }
   text_ = VerdictText(report_, *verdicts);
   for (size_t i = 0; i < verdicts->size(); ++i) {
-    for (const ReplayFrame& frame : report_.replay->frames) {
+    for (const ReplayFrame& frame : report_.replay.frames) {
       if (frame.index == (*verdicts)[i].index && frame.function.starts_with(function)) return (*verdicts)[i];
     }
   }
@@ -89,16 +89,14 @@ FrameVerdict ReplayedProgram::Verify(const std::string& function, const VerifyOp
   return {};
 }
 
-std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& verdicts) {
-  static const char* const kNames[] = {"cannot replay", "reproduced", "different failure", "returned",
-                                       "exited",        "timed out",  "unstable"};
-  std::string text = "recorded in " + report.replay->place.function + "\n";
+std::string VerdictText(const TestReport& report, const std::vector<FrameVerdict>& verdicts) {
+  std::string text = "recorded in " + report.replay.place.function + "\n";
   for (const FrameVerdict& verdict : verdicts) {
-    for (const ReplayFrame& frame : report.replay->frames) {
+    for (const ReplayFrame& frame : report.replay.frames) {
       if (frame.index != verdict.index) continue;
-      text += "#" + std::to_string(frame.index) + " " + frame.function + ": " +
-              kNames[static_cast<uint32_t>(verdict.verdict)] + " (depth " + std::to_string(verdict.start.depth) +
-              (verdict.start.rewind ? ", rewound" : "") + (verdict.start.from_entry ? ", entry state, " : ", ") +
+      text += "#" + std::to_string(frame.index) + " " + frame.function + ": " + VerdictText(verdict.verdict) +
+              " (depth " + std::to_string(verdict.start.depth) + (verdict.start.rewind ? ", rewound" : "") +
+              (verdict.start.from_entry ? ", entry state, " : ", ") +
               (verdict.self_contained() ? "self-contained, " : "") + std::to_string(verdict.seconds * 1000) + " ms) " +
               verdict.note + "\n";
     }

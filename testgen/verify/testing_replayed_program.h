@@ -26,8 +26,8 @@ class ReplayedProgram {
 
   Fixture& fixture() { return fixture_; }
   const Fixture& fixture() const { return fixture_; }
-  Report& report() { return report_; }
-  const Report& report() const { return report_; }
+  TestReport& report() { return report_; }
+  const TestReport& report() const { return report_; }
   // What the program wrote by RECRASH_REPORT before it crashed, oldest first.
   const std::vector<Report>& reported() const { return reported_; }
   // The same with a program that is built anew from `source`; returns its path, for VerifyOptions::program.
@@ -41,12 +41,12 @@ class ReplayedProgram {
 
   Fixture fixture_;
   std::vector<Report> reported_;
-  Report report_;
+  TestReport report_;
   mutable std::string text_;
 };
 
 // Names of frames with their verdicts, for messages.
-std::string VerdictText(const Report& report, const std::vector<FrameVerdict>& verdicts);
+std::string VerdictText(const TestReport& report, const std::vector<FrameVerdict>& verdicts);
 
 // While it lives, the replays of this test do without these remedies (left_out.h).
 class LeaveOut {

@@ -42,12 +42,13 @@ struct Tally {
 // One verification: the frames, what was tried of each, the verdicts.
 class Verification {
  public:
-  Verification(const Report& report, const VerifyOptions& options, const std::function<void(size_t, size_t)>& progress);
+  Verification(const TestReport& report, const VerifyOptions& options,
+               const std::function<void(size_t, size_t)>& progress);
 
   Result<std::vector<FrameVerdict>> Run();
 
  private:
-  const ReplayFrame& Frame(size_t i) const { return report_.replay->frames[frames_[i]]; }
+  const ReplayFrame& Frame(size_t i) const { return report_.replay.frames[frames_[i]]; }
   std::optional<Start> Next(size_t i, const Try* last);
   FrameVerdict VerdictOf(size_t i) const;
   std::vector<size_t> ToConfirm() const;
@@ -56,7 +57,7 @@ class Verification {
     if (progress_) progress_(done, all_);
   }
 
-  const Report& report_;
+  const TestReport& report_;
   const VerifyOptions& options_;
   const std::function<void(size_t, size_t)>& progress_;
   std::vector<uint32_t> frames_;  // positions in the report's
@@ -66,13 +67,13 @@ class Verification {
   size_t done_ = 0, all_ = 0;
 };
 
-Verification::Verification(const Report& report, const VerifyOptions& options,
+Verification::Verification(const TestReport& report, const VerifyOptions& options,
                            const std::function<void(size_t, size_t)>& progress)
     : report_(report), options_(options), progress_(progress) {
-  const size_t frames = report.replay ? report.replay->frames.size() : 0;
+  const size_t frames = report.replay.frames.size();
   for (const uint32_t frame : ChooseFrames(frames, options.max_frames)) {
     const std::vector<uint32_t>& only = options.only;
-    const bool wanted = only.empty() || std::ranges::find(only, report.replay->frames[frame].index) != only.end();
+    const bool wanted = only.empty() || std::ranges::find(only, report.replay.frames[frame].index) != only.end();
     if (wanted) frames_.push_back(frame);
   }
   tries_.resize(frames_.size());
@@ -89,7 +90,7 @@ std::optional<Start> Verification::Next(size_t i, const Try* last) {
     return std::nullopt;
   }
   if (last) tries_[i].push_back(*last);
-  Choices choices = ChoicesOf(*report_.replay, Frame(i));
+  Choices choices = ChoicesOf(report_.replay, Frame(i));
   choices.only_from_entry = options_.from_entry;
   if (const std::optional<Start> next = NextStart(choices, tries_[i])) return next;
   slow_.Note(Frame(i).entry, Standing(tries_[i]).verdict);
@@ -105,7 +106,7 @@ FrameVerdict Verification::VerdictOf(size_t i) const {
   verdict.start = outcome.start;
   verdict.note = outcome.note;
   for (const Try& one : tries_[i]) verdict.seconds += one.seconds;
-  const EntryState* state = report_.replay->FindEntryState(verdict.index);
+  const EntryState* state = report_.replay.FindEntryState(verdict.index);
   if (verdict.start.from_entry && state) verdict.derived_from = state->derived_from;
   return verdict;
 }
@@ -168,7 +169,27 @@ Result<std::vector<FrameVerdict>> Verification::Run() {
 
 }  // namespace
 
-Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
+const char* VerdictText(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kReproduced:
+      return "reproduced";
+    case Verdict::kDifferentFailure:
+      return "different failure";
+    case Verdict::kReturned:
+      return "returned";
+    case Verdict::kExited:
+      return "exited";
+    case Verdict::kTimedOut:
+      return "timed out";
+    case Verdict::kUnstable:
+      return "unstable";
+    case Verdict::kCannotReplay:
+      break;
+  }
+  return "cannot replay";
+}
+
+Result<std::vector<FrameVerdict>> VerifyFrames(const TestReport& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress) {
   return Verification(report, options, progress).Run();
 }

@@ -27,6 +27,9 @@ struct VerifyOptions {
   std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
 };
 
+// "timed out": the word for the verdict in tables, JSON and notes.
+const char* VerdictText(Verdict verdict);
+
 struct FrameVerdict {
   uint32_t index = 0;  // ReplayFrame::index
   Verdict verdict = Verdict::kCannotReplay;
@@ -42,13 +45,13 @@ struct FrameVerdict {
   }
 };
 
-// Replays each frame from the Starts that starts.h says, until one reproduces. report.replay must be there. `progress`
+// Replays each frame from the Starts that starts.h says, until one reproduces. `progress`
 // is called with (done, all). Verdicts come in the order of the frames, and are the same whatever options.jobs is.
 //
 // What reproduced is replayed again just so, each time in another start of the subject, until options.runs replays are
 // made; if one of them did not reproduce, the frame is kUnstable. Of a deep recursion only the frames that ChooseTests
 // takes: the others keep runs = 1 and are not to become tests.
-Result<std::vector<FrameVerdict>> VerifyFrames(const Report& report, const VerifyOptions& options,
+Result<std::vector<FrameVerdict>> VerifyFrames(const TestReport& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress);
 
 }  // namespace recrash

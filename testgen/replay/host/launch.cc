@@ -30,15 +30,15 @@ bool IsDebugged() {
 }
 
 // A test that reads what the report does not hold can only be red as recorded with the very files.
-void SayWhichInputsAreNotAsRecorded(const Report& report) {
-  if (std::ranges::all_of(report.replay->frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return;
+void SayWhichInputsAreNotAsRecorded(const TestReport& report) {
+  if (std::ranges::all_of(report.replay.frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return;
   for (const std::string& problem : InputProblems(report))
     std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", Printable(problem).c_str());
 }
 
 }  // namespace
 
-Result<int> Launch(const Report& report, const LaunchOptions& options) {
+Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   Result<Subject> subject = PrepareSubject(report, options.program, options.replay_library);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;

@@ -25,7 +25,7 @@ struct LaunchOptions {
 };
 
 // Runs the subject and gives its exit status (wait status). In-process mode execs and does not come back on success.
-Result<int> Launch(const Report& report, const LaunchOptions& options);
+Result<int> Launch(const TestReport& report, const LaunchOptions& options);
 
 }  // namespace recrash
 

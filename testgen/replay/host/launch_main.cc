@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   std::error_code ignored;
   options.report_path = report_path;
   options.test_library = std::filesystem::absolute(options.test_library, ignored).string();
-  const recrash::Result<recrash::Report> report = recrash::ReadReport(report_path);
+  const recrash::Result<recrash::TestReport> report = recrash::ReadTestReport(report_path);
   if (!report) return Fail(report.error());
   const recrash::Result<int> status = recrash::Launch(*report, options);
   return status ? StatusToExitCode(*status) : Fail(status.error());

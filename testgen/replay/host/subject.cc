@@ -36,7 +36,7 @@ constexpr int kCannotExec = 126;
 
 // Layout of static thread-local storage follows from the modules that are loaded at the start: the agent, where it was
 // preloaded, must be so again. It knows replay mode and stays idle.
-std::vector<std::string> RecordedPreload(const Report& report) {
+std::vector<std::string> RecordedPreload(const TestReport& report) {
   std::vector<std::string> preload;
   for (const Module& module : report.modules) {
     const bool is_agent = BaseName(module.path).starts_with("librecrash_preload");
@@ -88,12 +88,12 @@ std::string FileNow(const Module& module, const std::vector<std::string>& loaded
 }
 
 // Of the libraries of the program's own those that are other builds than the report's.
-Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const Report& report, const ProgramFile& program) {
+Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const TestReport& report, const ProgramFile& program) {
   std::vector<RebuiltLibrary> rebuilt;
   std::optional<std::vector<std::string>> loaded;
   for (size_t i = 0; i < report.modules.size(); ++i) {
     const Module& module = report.modules[i];
-    if (module.is_program || !report.replay->FindImage(module)) continue;
+    if (module.is_program || !report.replay.FindImage(module)) continue;
     if (!loaded) loaded = ListLibraries(program);
     const std::string path = FileNow(module, *loaded);
     if (access(path.c_str(), R_OK) != 0) continue;
@@ -108,10 +108,10 @@ Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const Report& report, c
 }
 
 // Of all others only the build of the crash will do.
-Status CheckLibraries(const Report& report) {
+Status CheckLibraries(const TestReport& report) {
   for (const Module& module : report.modules) {
     if (module.is_program || module.build_id.empty() || !module.path.starts_with('/')) continue;
-    if (report.replay->FindImage(module)) continue;
+    if (report.replay.FindImage(module)) continue;
     const Result<std::string> found = ReadBuildId(module.path);
     if (!found || found->empty() || *found == module.build_id) continue;
     return Error{Errc::kMissing, module.path + ": the report needs build-id " + module.build_id + ", found " + *found +
@@ -250,10 +250,11 @@ Result<std::string> FindSupportFile(const std::string& name, const std::string& 
                                    "\n  set RECRASH_SUPPORT_DIR to the lib/recrash of the installation"};
 }
 
-Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library) {
+Result<Subject> PrepareSubject(const TestReport& report, const std::string& program,
+                               const std::string& replay_library) {
   Result<ProgramFile> elf = ReadSubject(program);
   if (!elf) return elf.error();
-  if (!report.replay || report.replay->frames.empty()) {
+  if (report.replay.frames.empty()) {
     return Error{Errc::kMissing, "the report has no frames to replay\n  run recrash generate on it first"};
   }
   if (const Status libraries = CheckLibraries(report); !libraries) return libraries.error();
@@ -269,7 +270,7 @@ Result<Subject> PrepareSubject(const Report& report, const std::string& program,
   return subject;
 }
 
-Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
+Result<int> RunSubject(const TestReport& report, const Subject& subject, const PlanFile& plan,
                        const std::function<bool()>& attend) {
   std::vector<size_t> rebuilt;
   for (const RebuiltLibrary& library : subject.rebuilt_libraries) rebuilt.push_back(library.module);

@@ -25,12 +25,12 @@ struct Subject {
 
 // Checks that the program can be replayed and that the system's libraries are the recorded ones; finds the program's
 // own libraries that were rebuilt since the crash.
-Result<Subject> PrepareSubject(const Report& report, const std::string& program, const std::string& replay_library);
+Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const std::string& replay_library);
 
 // Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and
 // again until it returns false: it does what there is to do for the subject, or waits for that a few hundredths of a
 // second.
-Result<int> RunSubject(const Report& report, const Subject& subject, const PlanFile& plan,
+Result<int> RunSubject(const TestReport& report, const Subject& subject, const PlanFile& plan,
                        const std::function<bool()>& attend);
 
 // Takes the place of this process; comes back only when that fails.

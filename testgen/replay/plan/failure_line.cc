@@ -7,7 +7,7 @@
 namespace recrash {
 std::string ReadableSymbol(const std::string& linkage_name) { return Demangle(NameInKey(linkage_name)); }
 
-std::string ReplayFailureText(const Report& report) {
+std::string ReplayFailureText(const TestReport& report) {
   const Failure& failure = report.failure;
   std::string text = SignalName(failure.signal);
   if (failure.kind == FailureKind::kException) {
@@ -20,8 +20,7 @@ std::string ReplayFailureText(const Report& report) {
     while (!message.empty() && message.back() == '\n') message.pop_back();
     text += " (" + message + ")";
   }
-  if (!report.replay) return text;
-  const Place& place = report.replay->place;
+  const Place& place = report.replay.place;
   if (!place.function.empty()) text += " in " + ReadableSymbol(place.function);
   if (!place.file.empty()) {
     text += " at " + BaseName(place.file);

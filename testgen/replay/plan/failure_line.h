@@ -9,7 +9,7 @@
 namespace recrash {
 
 // "SIGSEGV in FormatName at greeter.cc:41"
-std::string ReplayFailureText(const Report& report);
+std::string ReplayFailureText(const TestReport& report);
 
 std::string ReadableSymbol(const std::string& linkage_name);
 

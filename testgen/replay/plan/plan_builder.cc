@@ -42,8 +42,8 @@ uint64_t TlsSizeOf(const ModuleImage& image) {
 
 }  // namespace
 
-PlanBuilder::PlanBuilder(const Report& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
-                         const PlanOptions& options)
+PlanBuilder::PlanBuilder(const TestReport& report, const ProgramFile& program,
+                         const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options)
     : report_(report), program_(program), options_(options), rebuilt_(report.modules.size()) {
   for (const RebuiltLibrary& library : libraries) rebuilt_[library.module] = &library.file;
   for (size_t i = 0; i < rebuilt_.size(); ++i) {
@@ -62,7 +62,7 @@ int PlanBuilder::ModuleAt(uint64_t address) const {
 void PlanBuilder::AddModules() {
   for (size_t i = 0; i < rebuilt_.size(); ++i) {
     const Module& module = report_.modules[i];
-    const ModuleImage* image = report_.replay->FindImage(module);
+    const ModuleImage* image = report_.replay.FindImage(module);
     uint32_t flags = 0;
     if (module.is_program) flags |= plan::kProgram;
     if (IsLoader(module)) flags |= plan::kLoader;
@@ -151,7 +151,7 @@ void PlanBuilder::AddFailure() {
   header_.exception_what = AddText(failure.exception_what);
   header_.reason = AddText(failure.reason);
   header_.report_path = AddText(options_.report_path);
-  const Place& place = report_.replay->place;
+  const Place& place = report_.replay.place;
   header_.place_pc = place.pc.value;
   header_.place_start = place.function_start.value;
   header_.place_end = place.function_start.value + place.function_size;
@@ -240,14 +240,14 @@ Result<PlanFile> PlanBuilder::Build() {
   AddPatches();
   files_ = Files(report_.files);
   AddInputs();
-  for (const ReplayFrame& frame : report_.replay->frames) AddFrame(frame);
+  for (const ReplayFrame& frame : report_.replay.frames) AddFrame(frame);
   AddSymbols();
   AddFailure();
   AddProcess();
   return Write();
 }
 
-Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
+Result<PlanFile> BuildPlan(const TestReport& report, const ProgramFile& program,
                            const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options) {
   return PlanBuilder(report, program, libraries, options).Build();
 }

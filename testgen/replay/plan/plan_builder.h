@@ -25,8 +25,8 @@ struct PlanOptions {
 };
 
 // `program` is the file that will run, `libraries` its own libraries that were rebuilt since the crash; they decide
-// which symbols have to translate. report.replay must be there.
-Result<PlanFile> BuildPlan(const Report& report, const ProgramFile& program,
+// which symbols have to translate.
+Result<PlanFile> BuildPlan(const TestReport& report, const ProgramFile& program,
                            const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
 
 }  // namespace recrash

@@ -75,7 +75,7 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   if (planned.entry_sp % 16 != 8 && planned.problem == 0) {
     planned.problem = AddText("the stack pointer at its entry is not known");
   }
-  const EntryState* const state = report_.replay->FindEntryState(frame.index);
+  const EntryState* const state = report_.replay.FindEntryState(frame.index);
   planned.words = AddWords(state && !state->words.empty() ? state->words : frame.words);
   AddFields(frame.fields, &planned);
   std::vector<plan::Stream> streams;

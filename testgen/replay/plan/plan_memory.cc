@@ -80,7 +80,7 @@ void PlanBuilder::AddEntryMapping(uint64_t start, uint64_t end) {
 }
 
 void PlanBuilder::AddEntryMappings() {
-  for (const EntryState& state : report_.replay->entry_states) {
+  for (const EntryState& state : report_.replay.entry_states) {
     for (const Mapping& mapping : state.mappings) {
       const bool is_aligned = mapping.start.value % kPage == 0 && mapping.end.value % kPage == 0;
       const bool is_private = (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
@@ -110,7 +110,7 @@ void PlanBuilder::AddRuns() {
     AddRun(region.address, region.bytes);
   }
   for (size_t i = 0; i < rebuilt_.size(); ++i) {
-    const ModuleImage* image = rebuilt_[i] ? report_.replay->FindImage(report_.modules[i]) : nullptr;
+    const ModuleImage* image = rebuilt_[i] ? report_.replay.FindImage(report_.modules[i]) : nullptr;
     if (!image) continue;
     for (const Region& region : image->read_only) AddRun(region.address, region.bytes);
   }

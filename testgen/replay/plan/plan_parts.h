@@ -19,7 +19,7 @@ namespace recrash {
 // Fills the tables from a report, in the order of Build: what comes later looks at what is there.
 class PlanBuilder : private PlanTables {
  public:
-  PlanBuilder(const Report& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+  PlanBuilder(const TestReport& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
               const PlanOptions& options);
 
   Result<PlanFile> Build();
@@ -53,7 +53,7 @@ class PlanBuilder : private PlanTables {
   void FindStack(uint64_t sp);
   int ModuleAt(uint64_t address) const;
 
-  const Report& report_;
+  const TestReport& report_;
   const ProgramFile& program_;
   const PlanOptions& options_;
   std::vector<const ProgramFile*> rebuilt_;  // for each module the file that is another build now, or null

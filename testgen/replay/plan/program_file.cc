@@ -21,9 +21,9 @@ std::vector<Symbol> SymbolsOf(const CodeImage& image, uint64_t base_vaddr) {
 
 }  // namespace
 
-bool IsSameBuild(const Report& report, const Module& module, const ProgramFile& file) {
+bool IsSameBuild(const TestReport& report, const Module& module, const ProgramFile& file) {
   if (module.build_id != file.build_id) return false;
-  const ModuleImage* recorded = report.replay ? report.replay->FindImage(module) : nullptr;
+  const ModuleImage* recorded = report.replay.FindImage(module);
   if (!file.build_id.empty() || !recorded) return true;
   const Result<CodeImage> now = CodeImage::Open(file.path);
   if (!now) return false;

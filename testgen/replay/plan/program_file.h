@@ -28,7 +28,7 @@ Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols);
 
 // Whether `file` is the build that `module` of the report was: by build-id, else by the contents of what cannot be
 // written.
-bool IsSameBuild(const Report& report, const Module& module, const ProgramFile& file);
+bool IsSameBuild(const TestReport& report, const Module& module, const ProgramFile& file);
 
 // A library of the report's program that is another build now.
 struct RebuiltLibrary {

@@ -72,9 +72,9 @@ class MovedOn : public ReplayedProgram {
   // Each function's name is the reason that it gave to Snapshot.
   explicit MovedOn(const std::string& source, const std::string& flags = "-O2 -g")
       : ReplayedProgram(kSnapshot + source, flags + kInclude) {
-    std::vector<EntryState>& states = report().replay->entry_states;
+    std::vector<EntryState>& states = report().replay.entry_states;
     for (const Report& entry : reported()) {
-      for (const ReplayFrame& frame : report().replay->frames) {
+      for (const ReplayFrame& frame : report().replay.frames) {
         const std::string name = frame.function.substr(0, frame.function.find('('));
         if (name == entry.failure.reason) states.push_back(Difference(entry, report(), frame.index));
       }
@@ -164,11 +164,11 @@ std::string Fill(std::string source, const std::string& extra, const std::string
 TEST(EntryStates, ReproduceWhatHasMovedOn) {
   for (const char* flags : {"-O2 -g", "-O0 -g", "-O2 -g -no-pie -fno-pie"}) {
     MovedOn program(Fill(kQueue, "", kCrashing), flags);
-    ASSERT_EQ(program.report().replay->entry_states.size(), 2u) << program.text();
+    ASSERT_EQ(program.report().replay.entry_states.size(), 2u) << program.text();
     ExpectNeeded(program, "Drain", "entry_state", Verdict::kReturned);
     ExpectNeeded(program, "Work", "entry_state", Verdict::kReturned);
     EXPECT_FALSE(program.Verify("Use").start.from_entry) << program.text();
-    program.report().replay->entry_states.clear();
+    program.report().replay.entry_states.clear();
     EXPECT_EQ(program.Verify("Drain").verdict, Verdict::kReturned) << program.text();
   }
 }
@@ -238,7 +238,7 @@ int main() {
 }
 )");
   ExpectFromEntry(program, "Parse");
-  for (EntryState& state : program.report().replay->entry_states) state.files = program.report().files;
+  for (EntryState& state : program.report().replay.entry_states) state.files = program.report().files;
   EXPECT_EQ(program.Verify("Parse").verdict, Verdict::kReturned) << program.text();
 }
 
@@ -295,7 +295,7 @@ class Recorded : public ReplayedProgram {
                                     " -Wl,-u,__recrash_client_anchor -Xlinker " RECRASH_TEST_RECORDING_CLIENT) +
                             kInclude,
                         {}, "references", options) {
-    report().replay->entry_states = EntryStatesFromSnapshots(report(), report().replay->frames);
+    report().replay.entry_states = EntryStatesFromSnapshots(report(), report().replay.frames);
   }
 };
 
@@ -307,7 +307,7 @@ TEST(RecordedEntries, ReproduceWhatHasMovedOn) {
     EXPECT_TRUE(verdict.start.from_entry) << program.text();
   }
   EXPECT_EQ(program.Verify("Use").verdict, Verdict::kReproduced) << program.text();
-  program.report().replay->entry_states.clear();
+  program.report().replay.entry_states.clear();
   EXPECT_EQ(program.Verify("Drain").verdict, Verdict::kReturned) << program.text();
 }
 
@@ -388,8 +388,8 @@ std::string TestOf(const std::string& name, uint32_t frame) {
          "); RECRASH_EXPECT_FIXED(frame.Call()); }\n";
 }
 
-uint32_t IndexOf(const Report& report, const std::string& function) {
-  for (const ReplayFrame& frame : report.replay->frames) {
+uint32_t IndexOf(const TestReport& report, const std::string& function) {
+  for (const ReplayFrame& frame : report.replay.frames) {
     if (frame.function.starts_with(function + "(")) return frame.index;
   }
   return UINT32_MAX;
@@ -399,8 +399,8 @@ uint32_t IndexOf(const Report& report, const std::string& function) {
 // needs.
 TEST(EntryStates, AreWhatKeptTestsStartFrom) {
   MovedOn program(Fill(kQueue, "", kCrashing));
-  for (ReplayFrame& frame : program.report().replay->frames) {
-    frame.start.from_entry = program.report().replay->FindEntryState(frame.index) != nullptr;
+  for (ReplayFrame& frame : program.report().replay.frames) {
+    frame.start.from_entry = program.report().replay.FindEntryState(frame.index) != nullptr;
   }
   std::string tests = "#include <recrash/test.h>\n";
   int number = 0;
@@ -423,7 +423,7 @@ TEST(EntryStates, AreWhatKeptTestsStartFrom) {
 // What a report says of entry states may be made up: then they do not reproduce, and nothing else comes to harm.
 TEST(EntryStates, ThatAreNoneEndNoReplay) {
   MovedOn program(Fill(kQueue, "", kCrashing));
-  std::vector<EntryState>& states = program.report().replay->entry_states;
+  std::vector<EntryState>& states = program.report().replay.entry_states;
   const std::vector<EntryState> good = states;
   const auto expect_harmless = [&](const char* what) {
     EXPECT_NE(program.Verify("Drain").verdict, Verdict::kReproduced) << what << "\n" << program.text();

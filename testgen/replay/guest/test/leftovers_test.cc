@@ -45,7 +45,7 @@ bool Within(int seconds, const std::function<bool()>& is_so) {
 class Leftovers : public ::testing::Test {
  protected:
   Leftovers() : program_(kProgram) {
-    program_.report().replay->frames[0].start.sealed = true;
+    program_.report().replay.frames[0].start.sealed = true;
     tests_ = BuildTestLibrary(program_, kTests);
     fs::create_directory(Temporary());
     // The launcher, beside the replay library from which a remedy can be left out.

@@ -92,7 +92,7 @@ TEST(Verify, ReproducesWithARebuiltLibraryAndNotWithAFixedOne) {
   for (const char* flags : {"-O2 -g", "-O0 -g", "-O2 -g -no-pie -fno-pie"}) {
     const WalkLibrary library("");
     const ReplayedProgram program(Fill(kWalkProgram, ""), library.Flags(flags));
-    ASSERT_EQ(program.report().replay->images.size(), 2u);
+    ASSERT_EQ(program.report().replay.images.size(), 2u);
     EXPECT_EQ(program.Verify("Walk::At").verdict, Verdict::kReproduced) << flags << "\n" << program.text();
     library.Build(kMore, kUnchecked);
     EXPECT_EQ(program.Verify("Walk::At").verdict, Verdict::kReproduced) << flags << "\n" << program.text();

@@ -114,11 +114,11 @@ TEST(Streams, ThatFailInTheSamePlaceDoNotReproduce) {
 // What a report says of streams may be made up.
 TEST(Streams, ThatAreNoneEndNoReplay) {
   ReplayedProgram program(Counter(kFileStream));
-  for (ReplayFrame& frame : program.report().replay->frames) {
+  for (ReplayFrame& frame : program.report().replay.frames) {
     for (ReplayStream& stream : frame.streams) stream.offset = 4000;
   }
   EXPECT_EQ(program.Verify("Parse(").verdict, Verdict::kReturned) << program.text();
-  for (ReplayFrame& frame : program.report().replay->frames) {
+  for (ReplayFrame& frame : program.report().replay.frames) {
     frame.streams.assign(1000, {.parameter = 1, .kind = StreamKind::kFile, .offset = 65535});
     frame.streams.resize(2000, {.parameter = 255, .kind = StreamKind::kIstream, .offset = 0});
   }
