@@ -27,16 +27,6 @@ std::string EntryStateText(const FrameVerdict& verdict) {
                               : " (entry state)";
 }
 
-// How the entry state was come by that a frame started from.
-nlohmann::ordered_json EntryStateJson(const FrameVerdict& verdict) {
-  nlohmann::ordered_json json = {{"entry_state", verdict.start.from_entry}};
-  json["entry_state_source"] = nullptr;
-  json["derived_from"] = nullptr;
-  if (verdict.start.from_entry) json["entry_state_source"] = verdict.derived_from ? "derived" : "recorded";
-  if (verdict.derived_from) json["derived_from"] = *verdict.derived_from;
-  return json;
-}
-
 struct Row {
   std::string function, place, outcome;
   uint32_t skipped = 0;  // frames of the recursion before this one that were left out
@@ -103,32 +93,32 @@ std::string KeptText(const std::vector<uint32_t>& kept, size_t all) {
   return fmt::format("(frame{} {} of {})", kept.size() == 1 ? "" : "s", numbers, all);
 }
 
+// All fields are there for each frame; null where it was not replayed.
+nlohmann::ordered_json VerdictJson(const FrameVerdict* verdict) {
+  nlohmann::ordered_json json;
+  for (const char* field : {"verdict", "depth", "rewound", "self_contained", "entry_state", "entry_state_source",
+                            "derived_from", "runs", "seconds"})
+    json[field] = nullptr;
+  if (!verdict) return json;
+  json.update({{"verdict", VerdictText(verdict->verdict)},
+               {"depth", verdict->start.depth},
+               {"rewound", verdict->start.rewind != 0},
+               {"self_contained", verdict->self_contained()},
+               {"entry_state", verdict->start.from_entry},
+               {"runs", verdict->runs},
+               {"seconds", verdict->seconds}});
+  if (verdict->start.from_entry) json["entry_state_source"] = verdict->derived_from ? "derived" : "recorded";
+  if (verdict->derived_from) json["derived_from"] = *verdict->derived_from;
+  return json;
+}
+
 nlohmann::ordered_json ToJson(const Outcome& outcome) {
   nlohmann::ordered_json frames = nlohmann::ordered_json::array();
   for (const Frame& frame : outcome.suite.backtrace.frames) {
-    nlohmann::ordered_json entry = FrameJson(frame);
     const FrameVerdict* verdict = FindVerdict(outcome, frame.index);
-    if (verdict) {
-      entry.update({{"verdict", VerdictText(verdict->verdict)},
-                    {"depth", verdict->start.depth},
-                    {"rewound", verdict->start.rewind != 0},
-                    {"self_contained", verdict->self_contained()},
-                    {"runs", verdict->runs},
-                    {"seconds", verdict->seconds},
-                    {"note", verdict->note}});
-      entry.update(EntryStateJson(*verdict));
-    } else {
-      entry.update({{"verdict", nullptr},
-                    {"depth", nullptr},
-                    {"rewound", nullptr},
-                    {"self_contained", nullptr},
-                    {"entry_state", nullptr},
-                    {"entry_state_source", nullptr},
-                    {"derived_from", nullptr},
-                    {"runs", nullptr},
-                    {"seconds", nullptr},
-                    {"note", frame.why_not}});
-    }
+    nlohmann::ordered_json entry = FrameJson(frame);
+    entry.update(VerdictJson(verdict));
+    entry["note"] = verdict ? verdict->note : frame.why_not;
     entry["own"] = frame.own;
     entry["test"] = std::ranges::find(outcome.kept, frame.index) != outcome.kept.end();
     frames.push_back(entry);
