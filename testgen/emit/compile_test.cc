@@ -52,7 +52,7 @@ class Compiler : public ::testing::TestWithParam<const char*> {
   fs::path folder_;
 };
 
-std::string EmitAll(const Backtrace& backtrace, Report report = testing_frames::GreeterReport()) {
+std::string EmitAll(const Backtrace& backtrace, TestReport report = testing_frames::GreeterReport()) {
   EmitOptions options;
   for (const Frame& frame : backtrace.frames)
     options.tests.push_back({frame.index, {.depth = 1, .rewind = ~uint64_t{0}}});
@@ -65,7 +65,7 @@ TEST_P(Compiler, TakesTheGreeter) { EXPECT_EQ(Complaints(EmitAll(testing_frames:
 // Each hostile text in every place of a report that has room for one.
 TEST_P(Compiler, TakesHostileTexts) {
   Backtrace backtrace;
-  Report report = testing_frames::GreeterReport();
+  TestReport report = testing_frames::GreeterReport();
   uint32_t index = 0;
   for (const std::string& hostile : HostileTexts()) {
     std::vector<Parameter> parameters;
