@@ -28,7 +28,8 @@ void RunProgramAgain(double seconds, Suite* suite, Observer* observer);
 // ---- Replay and Derive ---------------------------------------------------------------------------------------------
 
 // Ascending by frame.
-Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const VerifyOptions& options, Observer* observer);
+Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const VerifyOptions& options,
+                                               Observer* observer);
 
 // Derives entry states for the frames that did not reproduce, or for `all`, and replays these from them. The verdict of
 // a frame that reproduces then replaces the one before, and `report` has its state.
