@@ -66,16 +66,6 @@ TEST_F(MakingTests, AnEditedFileIsToldToTheObserver) {
 }
 
 // Frames, arguments and addresses are those of one build alone.
-TEST_F(MakingTests, AnotherBuildIsRefused) {
-  fixture_.Run("cp /bin/true other");
-  request_.program = fixture_.path("other");
-  const Result<Outcome> outcome = Make();
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(outcome.error().code, Errc::kMissing);
-  EXPECT_THAT(outcome.error().message, HasSubstr("build-id"));
-  EXPECT_FALSE(fs::exists(request_.folder));
-}
-
 TEST_F(MakingTests, AFolderOfOthersIsLeftAlone) {
   fs::create_directory(request_.folder);
   std::ofstream(request_.folder / "main.cc") << "int main() {}\n";
