@@ -34,7 +34,7 @@ TEST(Slow, AFunctionThatTimesOutIsNotTriedForEver) {
     if (verdict.note == "not tried: 3 frames of this function took longer than 0.3 s") ++not_tried;
   }
   EXPECT_GE(timed_out, 41) << program.text();
-  // When the third ends, the second process may be at a fourth, and one more may wait for each of the two.
+  // Tried are main, three of Descend, a fourth that the second process is at when the third ends, and one in the queue.
   EXPECT_GE(not_tried, timed_out - 6) << program.text();
   EXPECT_EQ(program.Verify("Fail").verdict, Verdict::kReproduced);
 }
