@@ -61,9 +61,10 @@ struct State {
   uint32_t thread_key;
   uint32_t thread_key_valid;
   char options_text[512];
-  char program[1024];    // /proc/self/exe
-  char collector[1024];  // empty: none was found
-  char directory[1024];  // where reports go
+  char program[1024];            // /proc/self/exe
+  char collector[1024];          // empty: none was found that may be run
+  char collector_refused[1024];  // the first that was found and may not be run
+  char directory[1024];          // where reports go
 };
 extern State g_state;
 
@@ -129,13 +130,16 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
 void ReportIfCaughtInMain(ThreadBlock& block, void* unwind_exception, void* return_address);
 
 // collect.cc
+// Null if `path` is a collector that no other user can have put there, or put another in its place; else why not.
+RECRASH_SIGNAL_SAFE const char* WhyNotToRun(const char* path);
 // Lets the collector write a report of g_record, or writes the raw report if that fails, and prints a line about it.
 RECRASH_SIGNAL_SAFE void MakeReport();
 RECRASH_SIGNAL_SAFE uint64_t MonotonicNs();
 
 // raw_writer.cc
-// Writes NAME.rcraw into the report folder, and its path into `path`. Returns true if the file is whole.
-RECRASH_SIGNAL_SAFE bool WriteRawReport(char (&path)[1024]);
+// Writes NAME.rcraw into the report folder, and its path into `path`. Returns null if the file is whole, or else what
+// hindered it, to stand behind the path.
+RECRASH_SIGNAL_SAFE const char* WriteRawReport(char (&path)[1024]);
 
 }  // namespace recrash::client
 

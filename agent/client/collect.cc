@@ -13,11 +13,13 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/text.h"
+#include "agent/base/signal_safe/trusted_place.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
 #include "agent/client/type_name.h"
@@ -25,6 +27,7 @@
 namespace recrash::client {
 
 using record::SnapshotLogAddress;
+using signal_safe::CopyText;
 using signal_safe::Text;
 using signal_safe::Undisturbed;
 
@@ -34,9 +37,19 @@ uint64_t MonotonicNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
 }
 
+const char* WhyNotToRun(const char* path) {
+  struct stat file;
+  if (stat(path, &file) != 0) return "is not there any more";
+  if (const char* why = signal_safe::WhyNotTrusted(file)) return why;
+  static char folder[1024];
+  CopyText(folder, path);
+  if (char* slash = strrchr(folder, '/'); slash != nullptr) *slash = 0;
+  return signal_safe::WhyNotTrustedFolder(folder) == nullptr ? nullptr : "lies in a folder that others may change";
+}
+
 namespace {
 
-enum class Outcome { kWritten, kMissing, kFailed, kTimedOut };
+enum class Outcome { kWritten, kMissing, kRefused, kFailed, kTimedOut };
 
 // Runs in the child, in this process's memory until execve: it must change nothing but its own signal state and clock.
 RECRASH_SIGNAL_SAFE int BecomeCollector(void* arguments) {
@@ -101,7 +114,12 @@ RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
 }
 
 RECRASH_SIGNAL_SAFE Outcome Collect(int& status) {
-  if (g_state.collector[0] == 0) return Outcome::kMissing;
+  if (g_state.collector[0] != 0 && WhyNotToRun(g_state.collector) != nullptr) {
+    // Changed since start-up.
+    CopyText(g_state.collector_refused, g_state.collector);
+    g_state.collector[0] = 0;
+  }
+  if (g_state.collector[0] == 0) return g_state.collector_refused[0] != 0 ? Outcome::kRefused : Outcome::kMissing;
   prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
   HideTerminateHook();
   const pid_t child = StartCollector();
@@ -152,6 +170,12 @@ RECRASH_SIGNAL_SAFE void SayWhyNot(Text& line, Outcome outcome, int status) {
     case Outcome::kMissing:
       line << "no recrash-collector was found (set RECRASH_COLLECTOR); ";
       break;
+    case Outcome::kRefused: {
+      const char* why = WhyNotToRun(g_state.collector_refused);
+      line << g_state.collector_refused << " is not run: it " << (why != nullptr ? why : "was not safe to run before")
+           << "; ";
+      break;
+    }
     case Outcome::kTimedOut:
       line << "the collector took longer than ";
       line.Decimal(g_state.options.timeout_seconds) << " s (RECRASH_OPTIONS=timeout=N); ";
@@ -200,10 +224,10 @@ void MakeReport() {
   } else {
     SayWhyNot(line, outcome, status);
     static char path[1024];
-    if (WriteRawReport(path))
+    if (const char* why = WriteRawReport(path); why == nullptr)
       line << "raw report in " << path << "\n";
     else
-      line << "nor could a raw report be written to " << path << "\n";
+      line << "nor could a raw report be written to " << path << ": it " << why << "\n";
   }
   if (g_progress.dumpable_before >= 0) prctl(PR_SET_DUMPABLE, g_progress.dumpable_before, 0, 0, 0);
   Say(line);

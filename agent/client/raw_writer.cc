@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include "agent/base/signal_safe/memory_maps.h"
 #include "agent/base/signal_safe/page_scan.h"
 #include "agent/base/signal_safe/text.h"
+#include "agent/base/signal_safe/trusted_place.h"
 #include "agent/client/client.h"
 #include "shadowstack/raw_format.h"
 
@@ -35,7 +37,7 @@ alignas(4096) char g_buffer[64 << 10];
 struct RawFileOut {
   int fd;
   bool failed;
-  uint64_t written;
+  int folder;  // it lies in
 };
 
 RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
@@ -49,7 +51,6 @@ RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
     }
     at += wrote;
     size -= static_cast<uint64_t>(wrote);
-    out.written += static_cast<uint64_t>(wrote);
   }
 }
 
@@ -256,7 +257,7 @@ RECRASH_SIGNAL_SAFE void PutDescriptors(RawFileOut& out) {
       if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
       const char* digits = entry->d_name;
       const int descriptor = static_cast<int>(ReadNumber(digits, 10));
-      if (descriptor != folder && descriptor != out.fd) PutDescriptor(out, descriptor);
+      if (descriptor != folder && descriptor != out.fd && descriptor != out.folder) PutDescriptor(out, descriptor);
     }
   }
   close(folder);
@@ -291,10 +292,33 @@ RECRASH_SIGNAL_SAFE void MakeDirectories(const char* path) {
   mkdir(part, 0700);
 }
 
-// Program, UTC time, pid. Of the program's name only letters, digits, `-`, `_`, `.`, `+` stay.
-RECRASH_SIGNAL_SAFE void ReportName(char (&path)[1024], const char* suffix) {
-  Text text(path);
-  text << g_state.directory << "/";
+// Opens the report folder; negative where it must not or cannot be written to, and `why` says which.
+RECRASH_SIGNAL_SAFE int OpenReportFolder(const char*& why) {
+  MakeDirectories(g_state.directory);
+  why = WhyNotTrustedFolder(g_state.directory);
+  if (why != nullptr) return -1;
+  const int folder = open(g_state.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat status;
+  if (folder < 0 || fstat(folder, &status) != 0)
+    why = "cannot be opened";
+  else
+    why = WhyNotTrusted(status);  // of what was opened: the name may lead elsewhere since
+  if (why == nullptr) return folder;
+  if (folder >= 0) close(folder);
+  return -1;
+}
+
+// Nobody can tell the name of a raw report before, and put a file there.
+RECRASH_SIGNAL_SAFE uint32_t RandomNumber() {
+  uint32_t number = 0;
+  // Where the kernel has none to give, O_EXCL alone has to do.
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = static_cast<uint32_t>(MonotonicNs());
+  return number;
+}
+
+// Program, UTC time, pid, a random number. Of the program's name only letters, digits, `-`, `_`, `.`, `+` stay.
+RECRASH_SIGNAL_SAFE void ReportName(char (&out)[256], uint32_t random, const char* suffix) {
+  Text text(out);
   static char name[128];
   CopyText(name, ProgramName());
   for (char* c = name; *c != 0; ++c) {
@@ -307,18 +331,11 @@ RECRASH_SIGNAL_SAFE void ReportName(char (&path)[1024], const char* suffix) {
   text << (name[0] != 0 ? name : "program") << "-";
   PutUtc(text, now.tv_sec);
   text << "-";
-  text.Decimal(static_cast<uint64_t>(g_record.pid)) << suffix;
+  text.Decimal(static_cast<uint64_t>(g_record.pid)) << "-";
+  text.Hex(random) << suffix;
 }
 
-}  // namespace
-
-bool WriteRawReport(char (&path)[1024]) {
-  MakeDirectories(g_state.directory);
-  ReportName(path, ".rcraw");
-  static char partial[1024];
-  ReportName(partial, ".rcraw.part");
-  RawFileOut out = {open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600), false, 0};
-  if (out.fd < 0) return false;
+RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   const raw::RawHeader header = {raw::kMagic, raw::kVersion, sizeof(raw::RawHeader)};
   Put(out, &header, sizeof header);
   PutBlock(out, BlockKind::kRecord, nullptr, 0, &g_record, sizeof g_record);
@@ -335,12 +352,34 @@ bool WriteRawReport(char (&path)[1024]) {
   PutModuleHeads(out);
   PutMemory(out);
   PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
+}
+
+// Returns null, or why the file is not whole; then it is not there either.
+RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, const char* name, const char* partial) {
+  RawFileOut out = {openat(folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), false, folder};
+  if (out.fd < 0) return "cannot be made";
+  PutAll(out);
   close(out.fd);
-  if (out.failed || rename(partial, path) != 0) {
-    unlink(partial);
-    return false;
-  }
-  return true;
+  if (!out.failed && renameat(folder, partial, folder, name) == 0) return nullptr;
+  unlinkat(folder, partial, 0);
+  return "could not be written to its end";
+}
+
+}  // namespace
+
+const char* WriteRawReport(char (&path)[1024]) {
+  CopyText(path, g_state.directory);
+  const char* why = nullptr;
+  const int folder = OpenReportFolder(why);
+  if (folder < 0) return why;
+  static char name[256], partial[256];
+  const uint32_t random = RandomNumber();
+  ReportName(name, random, ".rcraw");
+  ReportName(partial, random, ".rcraw.part");
+  Text(path) << g_state.directory << "/" << name;
+  why = WriteInto(folder, name, partial);
+  close(folder);
+  return why;
 }
 
 }  // namespace recrash::client

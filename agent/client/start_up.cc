@@ -66,32 +66,30 @@ void FindReportDirectory() {
     (text << "/tmp/recrash-").Decimal(getuid());
 }
 
+// True if `path` can be run, and nobody else can have put it there; the first that somebody can is remembered.
+bool MayRun(const char* path) {
+  if (!Executable(path)) return false;
+  if (WhyNotToRun(path) == nullptr) return true;
+  if (g_state.collector_refused[0] == 0) CopyText(g_state.collector_refused, path);
+  return false;
+}
+
+// Named by who starts the program; else beside the program, where it is shipped, or where recrash was installed when it
+// was built.
 void FindCollector() {
   char(&out)[1024] = g_state.collector;
   if (const char* given = getenv("RECRASH_COLLECTOR"); given != nullptr && *given != 0) {
     SetAbsolute(out, given);
-    if (!Executable(out)) out[0] = 0;  // asked for by name: no other one instead
+    if (!MayRun(out)) out[0] = 0;  // asked for by name: no other one instead
     return;
   }
-  Text(out) << g_state.program;
-  if (char* slash = strrchr(out, '/'); slash != nullptr) {
-    *slash = 0;
-    char beside[1024];
-    CopyText(beside, out);
-    Text(out) << beside << "/recrash-collector";
-    if (Executable(out)) return;
-  }
-  Text(out) << RECRASH_COLLECTOR_DIRECTORY "/recrash-collector";
-  if (Executable(out)) return;
-  for (const char* path = getenv("PATH"); path != nullptr && *path != 0;) {
-    const size_t length = strcspn(path, ":");
-    if (length != 0 && length < 900) {
-      memcpy(out, path, length);
-      memcpy(out + length, "/recrash-collector", sizeof "/recrash-collector");
-      if (Executable(out)) return;
-    }
-    path += length;
-    if (*path != 0) ++path;
+  char beside[1024];
+  CopyText(beside, g_state.program);
+  if (char* slash = strrchr(beside, '/'); slash != nullptr) *slash = 0;
+  const char* const folders[] = {beside, RECRASH_COLLECTOR_DIRECTORY};
+  for (const char* folder : folders) {
+    Text(out) << folder << "/recrash-collector";
+    if (MayRun(out)) return;
   }
   out[0] = 0;
 }

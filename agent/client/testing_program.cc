@@ -110,6 +110,7 @@ Ran Program::Run() const {
     setrlimit(RLIMIT_CORE, &cores);
     const rlimit files = {file_size_limit_, file_size_limit_};
     if (file_size_limit_ != 0 && setrlimit(RLIMIT_FSIZE, &files) != 0) _exit(125);
+    prepare_();
     alarm(60);
     execve(argument_pointers[0], argument_pointers.data(), variable_pointers.data());
     _exit(126);

@@ -2,6 +2,7 @@
 #ifndef RECRASH_AGENT_CLIENT_TESTING_PROGRAM_H_
 #define RECRASH_AGENT_CLIENT_TESTING_PROGRAM_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -67,6 +68,20 @@ class Program {
     file_size_limit_ = bytes;
     return *this;
   }
+  // What the program's process does before it becomes the program: it has the program's number, and lies in its folder.
+  Program& After(std::function<void()> prepare) {
+    prepare_ = std::move(prepare);
+    return *this;
+  }
+  // Another file to run in the program's place, a copy of it.
+  Program& At(const std::string& path) {
+    arguments_[0] = path;
+    return *this;
+  }
+  Program& Without(const std::string& name) {
+    environment_.erase(name);
+    return *this;
+  }
   // A program that does not end within a minute is ended by SIGALRM.
   Ran Run() const;
 
@@ -75,6 +90,7 @@ class Program {
 
   std::vector<std::string> arguments_;
   std::map<std::string, std::string> environment_;
+  std::function<void()> prepare_ = [] {};
   uint64_t file_size_limit_ = 0;
   bool cores_ = false;
 };

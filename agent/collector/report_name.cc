@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "agent/base/signal_safe/trusted_place.h"
 #include "agent/base/text.h"
 
 namespace recrash {
@@ -20,10 +21,14 @@ bool IsPlain(char c) {
 Status MakeFolder(const std::string& folder) {
   for (size_t slash = folder.find('/', 1); slash != folder.npos; slash = folder.find('/', slash + 1))
     mkdir(folder.substr(0, slash).c_str(), 0700);
+  constexpr char kWayOut[] = "\n  RECRASH_DIR names the folder that reports are written to";
   struct stat status;
-  if (mkdir(folder.c_str(), 0700) == 0 || (stat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode))) return Ok{};
-  return Error{Errc::kRefused, folder + ": cannot be made: " + std::strerror(errno) +
-                                   "\n  RECRASH_DIR names the folder that reports are written to"};
+  if (mkdir(folder.c_str(), 0700) != 0 && (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)))
+    return Error{Errc::kRefused, folder + ": cannot be made: " + std::strerror(errno) + kWayOut};
+  // A report of a place that another user controls could be replaced or, made there beforehand, read.
+  if (const char* why = signal_safe::WhyNotTrustedFolder(folder.c_str()))
+    return Error{Errc::kRefused, folder + ": no report is written there: it " + why + kWayOut};
+  return Ok{};
 }
 
 }  // namespace

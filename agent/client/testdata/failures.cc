@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <unwind.h>
@@ -374,6 +375,7 @@ NOINLINE int CatchElsewhere() {
 int main(int count, char** arguments) {
   const char* message = dlerror();
   const struct mallinfo2 heap = mallinfo2();
+  if (const char* file = std::getenv("OPEN_BEFORE_FAILING")) chmod(file, 0777);
   if (count > 1 && std::strcmp(arguments[1], "caught-in-main") == 0) {
     try {
       g_global += CatchElsewhere();
