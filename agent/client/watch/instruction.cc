@@ -8,142 +8,85 @@ namespace {
 
 constexpr size_t kLongest = 15;
 
-enum Shape : uint8_t {
+// What follows an opcode.
+using Shape = uint8_t;
+enum : Shape {
   kUnknown = 0,
-  kNone = 1,  // nothing follows the opcode
+  kNone = 1,  // nothing
   kModRm = 2,
   kByte = 4,  // an immediate of one byte
   kWord = 8,  // of four, or two under 0x66
   kRelative8 = 16,
   kRelative32 = 32,
-  kEnds = 64,  // control goes elsewhere
+  kEnds = 64,     // control goes elsewhere
+  kPrefix = 128,  // the opcode itself
 };
 
-Shape Or(Shape a, Shape b) { return static_cast<Shape>(a | b); }
+struct Opcodes {
+  uint8_t first, last;
+  Shape shape;
+};
 
-Shape ArithmeticShape(uint8_t opcode) {  // 00..3f: six forms of each of eight operations
-  switch (opcode & 7) {
-    case 4:
-      return kByte;
-    case 5:
-      return kWord;
-    case 6:
-    case 7:
-      return kUnknown;
-    default:
-      return kModRm;
+// The arithmetic of 00..3f is not among them. Nor is what the decoder knows itself: REX (40..4f), the eight bytes of
+// b8..bf with REX.W, and the immediate that f6 and f7 have for /0 and /1.
+constexpr Opcodes kOneByte[] = {
+    {0x26, 0x26, kPrefix},        {0x2e, 0x2e, kPrefix},        {0x36, 0x36, kPrefix},
+    {0x3e, 0x3e, kPrefix},        {0x50, 0x5f, kNone},          {0x63, 0x63, kModRm},
+    {0x64, 0x66, kPrefix},        {0x68, 0x68, kWord},          {0x69, 0x69, kModRm | kWord},
+    {0x6a, 0x6a, kByte},          {0x6b, 0x6b, kModRm | kByte}, {0x70, 0x7f, kRelative8},
+    {0x80, 0x80, kModRm | kByte}, {0x81, 0x81, kModRm | kWord}, {0x83, 0x83, kModRm | kByte},
+    {0x84, 0x8f, kModRm},         {0x90, 0x99, kNone},          {0x9b, 0x9f, kNone},
+    {0xa4, 0xa7, kNone},          {0xa8, 0xa8, kByte},          {0xa9, 0xa9, kWord},
+    {0xaa, 0xaf, kNone},          {0xb0, 0xb7, kByte},          {0xb8, 0xbf, kWord},
+    {0xc0, 0xc1, kModRm | kByte}, {0xc3, 0xc3, kNone | kEnds},  {0xc6, 0xc6, kModRm | kByte},
+    {0xc7, 0xc7, kModRm | kWord}, {0xc9, 0xc9, kNone},          {0xcc, 0xcc, kNone | kEnds},
+    {0xd0, 0xd3, kModRm},         {0xd8, 0xdf, kModRm},         {0xe0, 0xe3, kRelative8},
+    {0xe8, 0xe9, kRelative32},    {0xeb, 0xeb, kRelative8},     {0xf0, 0xf0, kPrefix},
+    {0xf2, 0xf3, kPrefix},        {0xf5, 0xf5, kNone},          {0xf6, 0xf7, kModRm},
+    {0xf8, 0xf9, kNone},          {0xfc, 0xfd, kNone},          {0xfe, 0xff, kModRm},
+};
+
+// Behind 0f.
+constexpr Opcodes kTwoByte[] = {
+    {0x01, 0x01, kModRm},         {0x05, 0x05, kNone},          {0x0b, 0x0b, kNone | kEnds},
+    {0x0d, 0x0d, kModRm},         {0x10, 0x1f, kModRm},         {0x28, 0x2f, kModRm},
+    {0x31, 0x31, kNone},          {0x40, 0x6f, kModRm},         {0x70, 0x73, kModRm | kByte},
+    {0x74, 0x76, kModRm},         {0x77, 0x77, kNone},          {0x7c, 0x7f, kModRm},
+    {0x80, 0x8f, kRelative32},    {0x90, 0x9f, kModRm},         {0xa2, 0xa2, kNone},
+    {0xa3, 0xa3, kModRm},         {0xa4, 0xa4, kModRm | kByte}, {0xa5, 0xa5, kModRm},
+    {0xab, 0xab, kModRm},         {0xac, 0xac, kModRm | kByte}, {0xad, 0xb9, kModRm},
+    {0xba, 0xba, kModRm | kByte}, {0xbb, 0xc1, kModRm},         {0xc2, 0xc2, kModRm | kByte},
+    {0xc3, 0xc3, kModRm},         {0xc4, 0xc6, kModRm | kByte}, {0xc7, 0xc7, kModRm},
+    {0xc8, 0xcf, kNone},          {0xd0, 0xfe, kModRm},
+};
+
+// A map by opcode, made when this is compiled.
+struct Map {
+  template <size_t N>
+  constexpr explicit Map(const Opcodes (&rows)[N]) {
+    for (const Opcodes& row : rows)
+      for (unsigned opcode = row.first; opcode <= row.last; ++opcode) shapes[opcode] = row.shape;
   }
-}
 
-Shape OneByteShape(uint8_t opcode) {
-  if (opcode < 0x40) return ArithmeticShape(opcode);
-  if (opcode >= 0x50 && opcode <= 0x5f) return kNone;  // push, pop
-  if (opcode >= 0x70 && opcode <= 0x7f) return kRelative8;
-  if (opcode >= 0x84 && opcode <= 0x8f) return kModRm;
-  if (opcode >= 0x90 && opcode <= 0x99) return kNone;
-  if (opcode >= 0xb0 && opcode <= 0xb7) return kByte;
-  if (opcode >= 0xb8 && opcode <= 0xbf) return kWord;   // eight bytes with REX.W: seen to by the caller
-  if (opcode >= 0xd8 && opcode <= 0xdf) return kModRm;  // x87
-  switch (opcode) {
-    case 0x63:
-    case 0xd0:
-    case 0xd1:
-    case 0xd2:
-    case 0xd3:
-    case 0xf6:  // an immediate for /0 and /1: seen to by the caller
-    case 0xf7:
-    case 0xfe:
-    case 0xff:
-      return kModRm;
-    case 0x68:
-    case 0xa9:
-      return kWord;
-    case 0x69:
-    case 0x81:
-    case 0xc7:
-      return Or(kModRm, kWord);
-    case 0x6a:
-    case 0xa8:
-      return kByte;
-    case 0x6b:
-    case 0x80:
-    case 0x83:
-    case 0xc0:
-    case 0xc1:
-    case 0xc6:
-      return Or(kModRm, kByte);
-    case 0x9b:
-    case 0x9c:
-    case 0x9d:
-    case 0x9e:
-    case 0x9f:
-    case 0xa4:
-    case 0xa5:
-    case 0xa6:
-    case 0xa7:
-    case 0xaa:
-    case 0xab:
-    case 0xac:
-    case 0xad:
-    case 0xae:
-    case 0xaf:
-    case 0xc9:
-    case 0xf5:
-    case 0xf8:
-    case 0xf9:
-    case 0xfc:
-    case 0xfd:
-      return kNone;
-    case 0xc3:
-    case 0xcc:
-      return Or(kNone, kEnds);
-    case 0xe0:
-    case 0xe1:
-    case 0xe2:
-    case 0xe3:
-    case 0xeb:
-      return kRelative8;
-    case 0xe8:
-    case 0xe9:
-      return kRelative32;
-    default:
-      return kUnknown;
-  }
-}
+  Shape shapes[256] = {};
+};
 
-Shape TwoByteShape(uint8_t opcode) {  // 0f xx
-  if (opcode >= 0x80 && opcode <= 0x8f) return kRelative32;
-  if ((opcode >= 0xc8 && opcode <= 0xcf) || opcode == 0x31 || opcode == 0x77 || opcode == 0xa2 || opcode == 0x05)
-    return kNone;  // bswap; rdtsc, emms, cpuid, syscall
-  if (opcode == 0x0b) return Or(kNone, kEnds);
-  if ((opcode >= 0x70 && opcode <= 0x73) || opcode == 0xa4 || opcode == 0xac || opcode == 0xba || opcode == 0xc2 ||
-      (opcode >= 0xc4 && opcode <= 0xc6))
-    return Or(kModRm, kByte);
-  if ((opcode >= 0x10 && opcode <= 0x1f) || (opcode >= 0x28 && opcode <= 0x2f) || (opcode >= 0x40 && opcode <= 0x6f) ||
-      (opcode >= 0x74 && opcode <= 0x76) || (opcode >= 0x7c && opcode <= 0x7f) || (opcode >= 0x90 && opcode <= 0x9f) ||
-      (opcode >= 0xa3 && opcode <= 0xa5) || (opcode >= 0xab && opcode <= 0xc1) || opcode == 0xc3 || opcode == 0xc7 ||
-      opcode == 0x01 || opcode == 0x0d || (opcode >= 0xd0 && opcode <= 0xfe))
-    return kModRm;
-  return kUnknown;
-}
+constexpr Map kTwoByteMap(kTwoByte);
+constexpr Map kOneByteMap = [] {
+  // Six forms of each of eight operations.
+  constexpr Shape kArithmetic[8] = {kModRm, kModRm, kModRm, kModRm, kByte, kWord, kUnknown, kUnknown};
+  Map map(kOneByte);
+  for (unsigned opcode = 0; opcode < 0x40; ++opcode)
+    if (map.shapes[opcode] == kUnknown) map.shapes[opcode] = kArithmetic[opcode % 8];
+  return map;
+}();
 
 // Vector encodings: the map says what the opcode means; an immediate comes where the map of SSE has one.
 Shape VectorShape(unsigned map, uint8_t opcode) {
-  switch (map) {
-    case 1: {
-      if (opcode == 0x77) return kNone;  // vzeroupper
-      const Shape shape = TwoByteShape(opcode);
-      return (shape & kModRm) != 0 ? shape : kModRm;
-    }
-    case 2:
-    case 5:
-    case 6:
-      return kModRm;
-    case 3:
-      return Or(kModRm, kByte);
-    default:
-      return kUnknown;
-  }
+  if (map == 1 && opcode == 0x77) return kNone;  // vzeroupper
+  if (map == 1 && (kTwoByteMap.shapes[opcode] & kModRm) != 0) return kTwoByteMap.shapes[opcode];
+  if (map == 3) return kModRm | kByte;
+  return map == 1 || map == 2 || map == 5 || map == 6 ? kModRm : kUnknown;
 }
 
 class Decoder {
@@ -155,7 +98,8 @@ class Decoder {
     Instruction instruction;
     if (!ReadPrefixes()) return instruction;
     const Shape shape = ReadOpcode();
-    if (shape == kUnknown || !ReadOperands(shape, &instruction) || at_ > available_) return Instruction();
+    if (shape == kUnknown || shape == kPrefix || !ReadOperands(shape, &instruction) || at_ > available_)
+      return Instruction();
     instruction.size = static_cast<uint8_t>(at_);
     if ((shape & (kRelative8 | kRelative32)) != 0) SetTarget(shape, &instruction);
     return instruction;
@@ -163,28 +107,10 @@ class Decoder {
 
  private:
   bool ReadPrefixes() {
-    for (; at_ < available_; ++at_) {
-      switch (code_[at_]) {
-        case 0x66:
-          operand16_ = true;
-          continue;
-        case 0x26:
-        case 0x2e:
-        case 0x36:
-        case 0x3e:
-        case 0x64:
-        case 0x65:
-        case 0xf0:
-        case 0xf2:
-        case 0xf3:
-          continue;
-        default:
-          break;
-      }
-      if ((code_[at_] & 0xf0) == 0x40) wide_ = (code_[at_++] & 8) != 0;  // REX, always the last
-      return at_ < available_;
-    }
-    return false;
+    for (; at_ < available_ && kOneByteMap.shapes[code_[at_]] == kPrefix; ++at_)
+      operand16_ = operand16_ || code_[at_] == 0x66;
+    if (at_ < available_ && (code_[at_] & 0xf0) == 0x40) wide_ = (code_[at_++] & 8) != 0;  // REX, always the last
+    return at_ < available_;
   }
 
   // Where bytes run out, what is read is 0 and the size at the end too large.
@@ -204,11 +130,11 @@ class Decoder {
       Next();
       return VectorShape(map, vector_opcode());
     }
-    if (opcode_ != 0x0f) return one_byte_ = true, OneByteShape(opcode_);
+    if (opcode_ != 0x0f) return one_byte_ = true, kOneByteMap.shapes[opcode_];
     opcode_ = Next();
     if (opcode_ == 0x38) return Next(), kModRm;
-    if (opcode_ == 0x3a) return Next(), Or(kModRm, kByte);
-    return TwoByteShape(opcode_);
+    if (opcode_ == 0x3a) return Next(), kModRm | kByte;
+    return kTwoByteMap.shapes[opcode_];
   }
 
   uint8_t vector_opcode() { return opcode_ = Next(); }
