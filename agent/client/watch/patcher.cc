@@ -8,7 +8,6 @@
 
 #include "agent/base/signal_safe/other_threads.h"
 #include "agent/base/signal_safe/system_call.h"
-#include "agent/client/watch/entry_edits.h"
 #include "agent/client/watch/profiled_entries.h"
 #include "agent/client/watch/stub_area.h"
 #include "agent/client/watch/trampoline.h"
@@ -72,6 +71,47 @@ Stub* ExistingStub(uint64_t entry) {
   memcpy(&distance, prefix + 1, sizeof distance);
   Stub* stub = StubHolding(entry - abi::kEntryPrefixSize + kJumpSize + static_cast<uint64_t>(int64_t{distance}));
   return stub != nullptr && stub->entry == entry ? stub : nullptr;
+}
+
+// The prefix stays: as long as the entry is as it was compiled, nothing runs it.
+RECRASH_SIGNAL_SAFE void PutEntry(const Stub& stub, bool patched, TextCopy* copy) {
+  uint8_t prefix[kJumpSize], entry[kShortJumpSize];
+  PrefixJump(stub, prefix);
+  EntryCode(stub, patched, entry);
+  copy->Put(stub.entry - abi::kEntryPrefixSize, prefix, sizeof prefix);
+  copy->Put(stub.entry + stub.skipped, entry, sizeof entry);
+}
+
+// Switches entries to their stubs, or back to what was compiled. `stub_at(i)`, i < count: stubs of the module's
+// functions, ascending. Requires that the module's file is open. Pages near each other are changed together, for 1 us
+// each and in one mapping; alone a page costs 8 us. Returns how many entries were changed.
+//
+// Signal-safe, by text_writer.h alone: the recorder calls it in the middle of the program.
+template <typename StubAt>
+RECRASH_SIGNAL_SAFE size_t WriteEntries(const LoadedModule& module, size_t count, bool patched, StubAt stub_at) {
+  constexpr uint64_t kNear = 16 << 10, kMostTogether = 1 << 20;
+  const auto begin_of = [](const Stub& stub) { return stub.entry - abi::kEntryPrefixSize; };
+  const auto end_of = [](const Stub& stub) { return stub.entry + stub.skipped + kShortJumpSize; };
+  size_t written = 0;
+  for (size_t i = 0; i < count;) {
+    const CodeSegment* const segment = module.SegmentOf(stub_at(i).entry, 1);
+    const uint64_t begin = begin_of(stub_at(i));
+    uint64_t end = end_of(stub_at(i));
+    size_t next = i + 1;
+    for (; next < count; ++next) {
+      const Stub& stub = stub_at(next);
+      if (module.SegmentOf(stub.entry, 1) != segment || begin_of(stub) > end + kNear) break;
+      if (end_of(stub) > begin + kMostTogether) break;
+      end = end_of(stub);
+    }
+    TextCopy copy;
+    if (segment != nullptr && copy.Begin(*segment, begin, end)) {
+      for (size_t k = i; k < next; ++k) PutEntry(stub_at(k), patched, &copy);
+      if (copy.Commit()) written += next - i;
+    }
+    i = next;
+  }
+  return written;
 }
 
 // The entries of one module, sorted.
@@ -156,9 +196,7 @@ class ModulePatch {
     const CodeRange range = functions.Find(entry, segment.end);
     if (range.start != entry || range.end > segment.end) return Refusal::kNoEntry;
     const Function function = {reinterpret_cast<const uint8_t*>(entry), range.end - range.start, other_threads_};
-    const StubPlace place = {reinterpret_cast<uint64_t>(stub), area.slot(),
-                             reinterpret_cast<uint64_t>(area.counters() + area.count)};
-    return MakeStub(function, place, stub);
+    return MakeStub(function, area.slot(), area.counters() + area.count, stub);
   }
 
   LoadedModule* module_;
@@ -209,19 +247,15 @@ void UnpatchAll() {
 namespace {
 
 const Area* AreaOfCounter(uint64_t counter) {
-  for (size_t i = 0; i < AreaCount(); ++i) {
-    const StubArea& stubs = g_areas.area[i].stubs;
-    const auto first = reinterpret_cast<uint64_t>(stubs.counters());
-    if (counter >= first && counter < reinterpret_cast<uint64_t>(stubs.counters() + stubs.count))
-      return &g_areas.area[i];
-  }
+  for (size_t i = 0; i < AreaCount(); ++i)
+    if (g_areas.area[i].stubs.CountingIn(counter) != nullptr) return &g_areas.area[i];
   return nullptr;
 }
 
 // Does the prefix still lead to the stub? If the module was unloaded, the kernel says so; a plain read would crash.
 bool IsThere(const Stub& stub) {
   uint8_t expected[kJumpSize], found[kJumpSize];
-  PrefixJump({reinterpret_cast<const uint8_t*>(stub.entry), 0, false}, reinterpret_cast<uint64_t>(&stub), expected);
+  PrefixJump(stub, expected);
   const iovec to = {found, sizeof found};
   const iovec from = {reinterpret_cast<void*>(stub.entry - abi::kEntryPrefixSize), sizeof found};
   const long read = Call(SYS_process_vm_readv, Call(SYS_getpid), &to, 1, &from, 1, 0);
@@ -241,8 +275,7 @@ uint64_t SwitchPatchedEntries(const uint64_t* counters, size_t count, bool patch
     uint64_t bits = 0;
     for (; i < count && i < kMost && AreaOfCounter(counters[i]) == area; ++i) {
       if (area == nullptr) continue;
-      const uint64_t index = (counters[i] - reinterpret_cast<uint64_t>(area->stubs.counters())) / sizeof(EntryCounter);
-      const Stub* const stub = area->stubs.stubs + index;
+      const Stub* const stub = area->stubs.CountingIn(counters[i]);
       if ((stub->several != 0 && patched && !alone) || !IsThere(*stub)) continue;
       stubs[picked++] = stub;
       bits |= uint64_t{1} << i;
@@ -264,13 +297,7 @@ size_t PatchedEntries() {
   return count;
 }
 
-bool IsEntryCounters(uint64_t address) {
-  for (size_t i = 0; i < AreaCount(); ++i) {
-    const StubArea& stubs = g_areas.area[i].stubs;
-    if (address >= reinterpret_cast<uint64_t>(stubs.counters()) && address < stubs.end()) return true;
-  }
-  return false;
-}
+bool IsEntryCounters(uint64_t address) { return AreaOfCounter(address) != nullptr; }
 
 CodePlace CompiledPlace(CodePlace place) {
   // Two pushes of a byte, behind the stub's call.

@@ -1,13 +1,13 @@
 #include "agent/client/watch/profiled_entries.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/client/watch/symbol_scan.h"
+#include <algorithm>
+
 #include "shadowstack/abi.h"
 
 namespace recrash::watch {
@@ -18,43 +18,69 @@ using signal_safe::LineKind;
 using signal_safe::NextProfileLine;
 using signal_safe::ProfileLine;
 
-Pages::~Pages() {
-  if (data_ != nullptr) munmap(data_, size_);
-}
+namespace {
 
-bool Pages::Allocate(size_t size) {
-  void* got = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (got == MAP_FAILED) return false;
-  data_ = got;
-  size_ = size;
-  return true;
-}
+// The functions that an ELF file defines.
+class ElfSymbols {
+ public:
+  explicit ElfSymbols(const Pages<const uint8_t>& file) : bytes_(file.begin()), size_(file.size()) {}
 
-bool Pages::MapFile(const char* path, size_t most, bool* exists) {
-  // O_NONBLOCK: a fifo of that name must not stop the program.
-  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  *exists = file >= 0 || (errno != ENOENT && errno != ENOTDIR);
-  if (file < 0) return false;
-  struct stat status;
-  const bool usable = fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0 &&
-                      static_cast<uint64_t>(status.st_size) <= most;
-  void* got = MAP_FAILED;
-  if (usable) got = mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
-  close(file);
-  if (got == MAP_FAILED) return false;
-  data_ = got;
-  size_ = static_cast<size_t>(status.st_size);
-  return true;
-}
+  // Calls visit(address in the file, abi::HashLinkageName of the name) for each in .symtab, or else in .dynsym. Returns
+  // false if they are not all: .dynsym has only exported ones.
+  template <typename Visit>
+  bool ForEach(Visit visit) const {
+    if (!Holds(0, sizeof(Elf64_Ehdr)) || memcmp(bytes_, ELFMAG "\2\1", SELFMAG + 2) != 0) return false;
+    const auto* header = At<Elf64_Ehdr>(0);
+    if (header->e_shentsize != sizeof(Elf64_Shdr) || header->e_shoff % alignof(Elf64_Shdr) != 0 ||
+        !Holds(header->e_shoff, uint64_t{header->e_shnum} * sizeof(Elf64_Shdr)))
+      return false;
+    const auto* sections = At<Elf64_Shdr>(header->e_shoff);
+    for (const uint32_t type : {SHT_SYMTAB, SHT_DYNSYM})
+      for (unsigned i = 0; i < header->e_shnum; ++i)
+        if (sections[i].sh_type == type && sections[i].sh_link < header->e_shnum &&
+            VisitTable(sections[i], sections[sections[i].sh_link], visit))
+          return type == SHT_SYMTAB;
+    return false;
+  }
+
+ private:
+  bool Holds(uint64_t offset, uint64_t size) const { return offset <= size_ && size <= size_ - offset; }
+
+  template <typename T>
+  const T* At(uint64_t offset) const {
+    return reinterpret_cast<const T*>(bytes_ + offset);
+  }
+
+  template <typename Visit>
+  bool VisitTable(const Elf64_Shdr& table, const Elf64_Shdr& names, Visit visit) const {
+    if (!Holds(table.sh_offset, table.sh_size) || !Holds(names.sh_offset, names.sh_size) ||
+        table.sh_offset % alignof(Elf64_Sym) != 0)
+      return false;
+    const char* text = At<char>(names.sh_offset);
+    const auto* symbols = At<Elf64_Sym>(table.sh_offset);
+    for (uint64_t i = 0; i < table.sh_size / sizeof(Elf64_Sym); ++i) {
+      const Elf64_Sym& symbol = symbols[i];
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.sh_size)
+        continue;
+      const char* name = text + symbol.st_name;
+      visit(symbol.st_value, abi::HashLinkageName(name, strnlen(name, names.sh_size - symbol.st_name)));
+    }
+    return true;
+  }
+
+  const uint8_t* bytes_;
+  uint64_t size_;
+};
+
+}  // namespace
 
 ProfiledEntries::~ProfiledEntries() {
   for (size_t i = 0; i < module_count_; ++i) CloseFile(&modules_[i]);
 }
 
 bool ProfiledEntries::ListLoaded() {
-  if (!module_pages_.Allocate(kMostModules * sizeof(LoadedModule))) return false;
-  modules_ = static_cast<LoadedModule*>(module_pages_.data());
-  module_count_ = ListModules(modules_, kMostModules);
+  if (!modules_.Allocate(kMostModules)) return false;
+  module_count_ = ListModules(modules_.begin(), kMostModules);
   return true;
 }
 
@@ -65,22 +91,24 @@ LoadedModule* ProfiledEntries::ModuleAt(uint64_t address) {
 }
 
 ProfileRead ProfiledEntries::Read(const char* profile, PatchCounts* counts) {
-  Pages text;
-  bool exists = false;
-  if (!text.MapFile(profile, kMostProfileBytes, &exists)) return exists ? ProfileRead::kUnreadable : ProfileRead::kNone;
-  const char* begin = static_cast<const char*>(text.data());
-  const char* end = begin + text.size();
-  size_t lines = 1;
-  for (const char* at = begin; at < end; ++at) lines += *at == '\n';
-  name_slots_ = 64;
-  while (name_slots_ < 2 * lines) name_slots_ *= 2;
-  room_ = 4 * lines + 64;  // of one name there may be several functions
-  if (!ListLoaded() || !address_pages_.Allocate(room_ * sizeof(uint64_t)) ||
-      !name_pages_.Allocate(name_slots_ * sizeof(Name)))
+  // O_NONBLOCK: a fifo of that name must not stop the program.
+  const int file = open(profile, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) return errno == ENOENT || errno == ENOTDIR ? ProfileRead::kNone : ProfileRead::kUnreadable;
+  Pages<const char> text;
+  const bool mapped = text.MapFile(file, kMostProfileBytes);
+  close(file);
+  const size_t lines = mapped ? 1 + static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) : 0;
+  size_t name_slots = 64;
+  while (name_slots < 2 * lines) name_slots *= 2;
+  // Of one name there may be several functions.
+  if (!mapped || !ListLoaded() || !addresses_.Allocate(4 * lines + 64) || !names_.Allocate(name_slots))
     return ProfileRead::kUnreadable;
-  addresses_ = static_cast<uint64_t*>(address_pages_.data());
-  names_ = static_cast<Name*>(name_pages_.data());
-  ReadLines(begin, end, counts);
+  ProfileLine line;
+  for (const char* at = text.begin(); at < text.end();) {
+    const LineKind kind = NextProfileLine(at, text.end(), &line);
+    if (kind == LineKind::kDamaged) ++counts->damaged;
+    if (kind == LineKind::kFunction) TakeLine(line, counts);
+  }
   if (name_count_ != 0) FindByName(counts);
   SortAndUnite();
   return ProfileRead::kRead;
@@ -102,24 +130,15 @@ size_t ProfiledEntries::Patchable(const LoadedModule& module, uint64_t* entries)
 
 bool ProfiledEntries::FindAll(PatchCounts* counts) {
   if (!ListLoaded()) return false;
+  size_t functions = 0;
   for (size_t i = 0; i < module_count_; ++i)
-    if (modules_[i].instrumented) room_ += modules_[i].functions().count();
-  if (room_ == 0 || !address_pages_.Allocate(room_ * sizeof(uint64_t))) return false;
-  addresses_ = static_cast<uint64_t*>(address_pages_.data());
+    if (modules_[i].instrumented) functions += modules_[i].functions().count();
+  if (functions == 0 || !addresses_.Allocate(functions)) return false;
   for (size_t i = 0; i < module_count_; ++i)
-    if (modules_[i].instrumented) count_ += Patchable(modules_[i], addresses_ + count_);
+    if (modules_[i].instrumented) count_ += Patchable(modules_[i], addresses_.begin() + count_);
   SortAndUnite();
   counts->wanted = static_cast<uint32_t>(count_);
   return count_ != 0;
-}
-
-void ProfiledEntries::ReadLines(const char* begin, const char* end, PatchCounts* counts) {
-  ProfileLine line;
-  for (const char* at = begin; at < end;) {
-    const LineKind kind = NextProfileLine(at, end, &line);
-    if (kind == LineKind::kDamaged) ++counts->damaged;
-    if (kind == LineKind::kFunction) TakeLine(line, counts);
-  }
 }
 
 // Finds the entry by offset in the build that the line is of, by name in others.
@@ -146,50 +165,42 @@ void ProfiledEntries::TakeLine(const ProfileLine& line, PatchCounts* counts) {
 
 // Returns the name's slot, or the free one for it. There are twice as many slots as lines, so one is always free.
 ProfiledEntries::Name* ProfiledEntries::FindName(uint64_t hash) {
-  size_t slot = hash & (name_slots_ - 1);
-  while (names_[slot].hash != 0 && names_[slot].hash != hash) slot = (slot + 1) & (name_slots_ - 1);
+  const size_t mask = names_.size() - 1;
+  size_t slot = hash & mask;
+  while (names_[slot].hash != 0 && names_[slot].hash != hash) slot = (slot + 1) & mask;
   return &names_[slot];
 }
 
 void ProfiledEntries::FindByName(PatchCounts* counts) {
   bool whole = true;
   for (size_t i = 0; i < module_count_; ++i) {
-    if (!modules_[i].instrumented) continue;
-    scanned_ = &modules_[i];
-    if (!OpenFile(&modules_[i]) || VisitFunctions(modules_[i].code[0].file, TakeSymbol, this) != SymbolTable::kWhole)
-      whole = false;
+    LoadedModule& module = modules_[i];
+    if (!module.instrumented) continue;
+    Pages<const uint8_t> file;
+    const bool all =
+        OpenFile(&module) && file.MapFile(module.code[0].file, SIZE_MAX) &&
+        ElfSymbols(file).ForEach([&](uint64_t address, uint64_t hash) { TakeSymbol(module, address, hash); });
+    whole = whole && all;
   }
-  for (size_t slot = 0; slot < name_slots_; ++slot)
-    if (names_[slot].hash != 0 && !names_[slot].found) ++(whole ? counts->missing : counts->without_symbols);
+  for (const Name& name : names_)
+    if (name.hash != 0 && !name.found) ++(whole ? counts->missing : counts->without_symbols);
 }
 
-void ProfiledEntries::TakeSymbol(uint64_t address, uint64_t hash, void* self) {
-  auto& entries = *static_cast<ProfiledEntries*>(self);
-  Name* name = entries.FindName(hash);
+void ProfiledEntries::TakeSymbol(const LoadedModule& module, uint64_t address, uint64_t hash) {
+  Name* name = FindName(hash);
   if (name->hash == 0) return;
   name->found = true;
-  const uint64_t entry = entries.scanned_->bias + address;
-  if (entries.scanned_->SegmentOf(entry, 1) != nullptr) entries.Add(entry);
+  if (module.SegmentOf(module.bias + address, 1) != nullptr) Add(module.bias + address);
 }
 
 void ProfiledEntries::Add(uint64_t address) {
-  if (count_ < room_) addresses_[count_++] = address;
+  if (count_ < addresses_.size()) addresses_[count_++] = address;
 }
 
-// Shell's sort: in place, without recursion.
 void ProfiledEntries::SortAndUnite() {
-  for (size_t gap = count_ / 2; gap != 0; gap = gap == 2 ? 1 : gap * 5 / 11) {
-    for (size_t i = gap; i < count_; ++i) {
-      const uint64_t value = addresses_[i];
-      size_t k = i;
-      for (; k >= gap && addresses_[k - gap] > value; k -= gap) addresses_[k] = addresses_[k - gap];
-      addresses_[k] = value;
-    }
-  }
-  size_t kept = 0;
-  for (size_t i = 0; i < count_; ++i)
-    if (kept == 0 || addresses_[kept - 1] != addresses_[i]) addresses_[kept++] = addresses_[i];
-  count_ = kept;
+  uint64_t* const begin = addresses_.begin();
+  std::sort(begin, begin + count_);
+  count_ = static_cast<size_t>(std::unique(begin, begin + count_) - begin);
 }
 
 }  // namespace recrash::watch

@@ -10,17 +10,19 @@ namespace {
 
 constexpr size_t kMostScanned = 1 << 20;
 
-bool Fits32(int64_t value) { return value == static_cast<int32_t>(value); }
+uint64_t Address(const void* at) { return reinterpret_cast<uint64_t>(at); }
 
-void Put32(uint8_t* at, int64_t value) {
-  const auto narrow = static_cast<int32_t>(value);
-  memcpy(at, &narrow, sizeof narrow);
+// Writes the distance from `behind` to `target` into the four bytes of `field`. Returns false if it does not fit.
+bool PutDistance(uint8_t* field, uint64_t behind, uint64_t target) {
+  const auto distance = static_cast<int64_t>(target - behind);
+  const auto narrow = static_cast<int32_t>(distance);
+  memcpy(field, &narrow, sizeof narrow);
+  return narrow == distance;
 }
 
 class Builder {
  public:
-  Builder(const Function& function, uint64_t stub_address, Stub* stub)
-      : function_(function), code_address_(stub_address + offsetof(Stub, code)), stub_(stub) {
+  Builder(const Function& function, Stub* stub) : function_(function), stub_(stub) {
     stub->skipped = IsLandingPad(function.entry, function.size) ? 4 : 0;
     begin_ = function.entry + stub->skipped;
     available_ = function.size - stub->skipped;
@@ -64,17 +66,17 @@ class Builder {
   }
 
  private:
-  static uint64_t Address(const uint8_t* at) { return reinterpret_cast<uint64_t>(at); }
-
   Refusal Copy(const Instruction& instruction) {
     if (used_ + instruction.size + kJumpSize > kStubCodeSize) return Refusal::kUnknownInstruction;
-    memcpy(stub_->code + used_, begin_ + taken_, instruction.size);
+    const uint8_t* from = begin_ + taken_;
+    uint8_t* to = stub_->code + used_;
+    memcpy(to, from, instruction.size);
     if (instruction.displacement != 0) {
       int32_t displacement = 0;
-      memcpy(&displacement, begin_ + taken_ + instruction.displacement, sizeof displacement);
-      const int64_t moved = displacement + static_cast<int64_t>(Address(begin_ + taken_) - (code_address_ + used_));
-      if (!Fits32(moved)) return Refusal::kTooFar;
-      Put32(stub_->code + used_ + instruction.displacement, moved);
+      memcpy(&displacement, from + instruction.displacement, sizeof displacement);
+      if (!PutDistance(to + instruction.displacement, Address(to),
+                       Address(from) + static_cast<uint64_t>(int64_t{displacement})))
+        return Refusal::kTooFar;
     }
     used_ += instruction.size;
     stub_->copied = static_cast<uint8_t>(used_);
@@ -87,12 +89,12 @@ class Builder {
   // processor would notice that no call was made.
   Refusal EmulateCall(const Instruction& call) {
     if (stub_->skipped != 0) return Refusal::kLeavesAtOnce;
-    const uint64_t back = Address(begin_ + taken_ + call.size);
+    const uint64_t back = Address(begin_ + taken_ + call.size), high = back >> 32;
     uint8_t code[21] = {0xc7, 0x44, 0x24, 0xf8, 0,   0, 0, 0,  // mov dword [rsp-8], low
                         0xc7, 0x44, 0x24, 0xfc, 0,   0, 0, 0,  // mov dword [rsp-4], high
                         0x48, 0x8d, 0x64, 0x24, 0xf8};         // lea rsp, [rsp-8]
-    Put32(code + 4, static_cast<int32_t>(back));
-    Put32(code + 12, static_cast<int32_t>(back >> 32));
+    memcpy(code + 4, &back, 4);
+    memcpy(code + 12, &high, 4);
     memcpy(stub_->code + used_, code, sizeof code);
     used_ += sizeof code;
     left_ = true;
@@ -100,16 +102,14 @@ class Builder {
   }
 
   bool JumpTo(uint64_t target) {
-    const auto distance = static_cast<int64_t>(target - (code_address_ + used_ + kJumpSize));
-    if (!Fits32(distance)) return false;
-    stub_->code[used_] = 0xe9;
-    Put32(stub_->code + used_ + 1, distance);
+    uint8_t* jump = stub_->code + used_;
+    jump[0] = 0xe9;
+    if (!PutDistance(jump + 1, Address(jump + kJumpSize), target)) return false;
     used_ += kJumpSize;
     return true;
   }
 
   const Function& function_;
-  uint64_t code_address_;
   Stub* stub_;
   const uint8_t* begin_ = nullptr;  // behind an endbr64
   size_t available_ = 0;
@@ -119,21 +119,14 @@ class Builder {
   bool left_ = false;  // the code ends in a jump already
 };
 
-// Writes the distance from `behind` the field to `target`.
-bool PutRelative(uint8_t* field, uint64_t behind, uint64_t target) {
-  const auto distance = static_cast<int64_t>(target - behind);
-  if (!Fits32(distance)) return false;
-  Put32(field, distance);
-  return true;
-}
-
-bool WriteHead(const StubPlace& place, Stub* stub) {
+// `slot`: of the pointer that it calls through.
+bool WriteHead(const void* slot, const EntryCounter* counter, Stub* stub) {
   constexpr uint8_t kCount[] = {0xff, 0x0d, 0, 0, 0, 0, 0x79, sizeof stub->call};  // dec [rip + distance]; jns
   constexpr uint8_t kCall[] = {0xff, 0x15, 0, 0, 0, 0};                            // call [rip + distance]
   memcpy(stub->count, kCount, sizeof kCount);
   memcpy(stub->call, kCall, sizeof kCall);
-  return PutRelative(stub->count + 2, place.stub + offsetof(Stub, count) + 6, place.counter) &&
-         PutRelative(stub->call + 2, place.stub + offsetof(Stub, code), place.slot);
+  return PutDistance(stub->count + 2, Address(stub->count + 6), Address(counter)) &&
+         PutDistance(stub->call + 2, Address(stub->code), Address(slot));
 }
 
 }  // namespace
@@ -156,37 +149,40 @@ const char* RefusalText(Refusal refusal) {
   return refusal < Refusal::kCount ? kTexts[static_cast<size_t>(refusal)] : "";
 }
 
-Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub) {
+Refusal MakeStub(const Function& function, const void* slot, const EntryCounter* counter, Stub* stub) {
   const uint8_t* prefix = function.entry - abi::kEntryPrefixSize;
   if (memcmp(prefix, abi::kEntryPrefix, sizeof abi::kEntryPrefix) != 0) return Refusal::kNoPrefix;
   memset(stub, 0, sizeof *stub);
-  Builder builder(function, place.stub, stub);
+  Builder builder(function, stub);
   if (const Refusal refusal = builder.Displace(); refusal != Refusal::kNone) return refusal;
   if (builder.several()) {
     if (function.other_threads) return Refusal::kOtherThreads;
     const bool jump_table = (prefix[sizeof abi::kEntryPrefix] & abi::kMayHaveJumpTable) != 0;
     if (jump_table || builder.HasBranchInside()) return Refusal::kBranchInside;
   }
-  stub->entry = reinterpret_cast<uint64_t>(function.entry);
+  stub->entry = Address(function.entry);
   stub->several = builder.several();
-  if (!WriteHead(place, stub)) return Refusal::kTooFar;
-  const auto jump = static_cast<int64_t>(place.stub - reinterpret_cast<uint64_t>(prefix));
-  return Fits32(jump - 16) && Fits32(jump + 16) ? Refusal::kNone : Refusal::kTooFar;
+  uint8_t jump[kJumpSize];
+  return WriteHead(slot, counter, stub) && PrefixJump(*stub, jump) ? Refusal::kNone : Refusal::kTooFar;
 }
 
-void PrefixJump(const Function& function, uint64_t stub_address, uint8_t (&out)[kJumpSize]) {
-  const uint64_t behind = reinterpret_cast<uint64_t>(function.entry) - abi::kEntryPrefixSize + kJumpSize;
+bool PrefixJump(const Stub& stub, uint8_t (&out)[kJumpSize]) {
   out[0] = 0xe9;
-  Put32(out + 1, static_cast<int64_t>(stub_address + offsetof(Stub, count) - behind));
+  return PutDistance(out + 1, stub.entry - abi::kEntryPrefixSize + kJumpSize, Address(stub.count));
 }
 
-void EntryJump(const Stub& stub, uint8_t (&out)[kShortJumpSize]) {
-  out[0] = 0xeb;
-  out[1] = static_cast<uint8_t>(-static_cast<int>(abi::kEntryPrefixSize + stub.skipped + kShortJumpSize));
+void EntryCode(const Stub& stub, bool patched, uint8_t (&out)[kShortJumpSize]) {
+  out[0] = patched ? 0xeb : stub.code[0];
+  if (patched)
+    out[1] = static_cast<uint8_t>(-static_cast<int>(abi::kEntryPrefixSize + stub.skipped + kShortJumpSize));
+  else
+    // The stub has them unchanged (a displacement is never in the first two bytes), or they include the opcode of a
+    // call behind a push.
+    out[1] = stub.copied >= kShortJumpSize ? stub.code[1] : 0xe8;
 }
 
 uint64_t CompiledAddress(const Stub& stub, uint64_t pc) {
-  const uint64_t code = reinterpret_cast<uint64_t>(&stub) + offsetof(Stub, code);
+  const uint64_t code = Address(stub.code);
   const uint64_t displaced = stub.entry + stub.skipped;
   if (pc < code) return stub.entry;
   if (pc - code < stub.copied) return displaced + (pc - code);

@@ -63,21 +63,15 @@ struct Function {
   bool other_threads;  // may run meanwhile
 };
 
-// Where a stub will lie, and what it refers to.
-struct StubPlace {
-  uint64_t stub;
-  uint64_t slot;     // of the pointer that it calls through
-  uint64_t counter;  // an EntryCounter
-};
+// Fills `stub`, in its place. It counts in `counter`, and calls the pointer in `slot`.
+Refusal MakeStub(const Function& function, const void* slot, const EntryCounter* counter, Stub* stub);
 
-// Fills `stub`, which will lie at `place`.
-Refusal MakeStub(const Function& function, const StubPlace& place, Stub* stub);
-
-// The two jumps that lead to a stub that was made.
-constexpr size_t kJumpSize = 5;       // in the prefix
-constexpr size_t kShortJumpSize = 2;  // at the entry
-void PrefixJump(const Function& function, uint64_t stub_address, uint8_t (&out)[kJumpSize]);
-void EntryJump(const Stub& stub, uint8_t (&out)[kShortJumpSize]);
+constexpr size_t kJumpSize = 5;
+constexpr size_t kShortJumpSize = 2;
+// The jump to the stub, which lies in the prefix. Returns false if it does not reach.
+bool PrefixJump(const Stub& stub, uint8_t (&out)[kJumpSize]);
+// What lies at the entry: the jump to the prefix, or the bytes as they were compiled.
+void EntryCode(const Stub& stub, bool patched, uint8_t (&out)[kShortJumpSize]);
 
 // Translates a pc in the stub to the place in the compiled function.
 uint64_t CompiledAddress(const Stub& stub, uint64_t pc);

@@ -33,18 +33,21 @@ void* MapBelow(uint64_t begin, uint64_t end, size_t size) {
   return nullptr;
 }
 
-void* Begin(const StubArea& area) { return reinterpret_cast<void*>(area.slot()); }
+// Returns the stub to which the element at `address` belongs; `elements` has one for each.
+template <typename T>
+Stub* StubOf(const StubArea& area, const T* elements, uint64_t address) {
+  const uint64_t index = (address - reinterpret_cast<uint64_t>(elements)) / sizeof(T);
+  return index < area.count ? area.stubs + index : nullptr;
+}
 
 }  // namespace
 
-EntryCounter* StubArea::counters() const { return reinterpret_cast<EntryCounter*>(slot() + StubBytes(capacity)); }
-uint64_t StubArea::end() const { return slot() + BytesFor(capacity); }
-
-Stub* StubArea::Holding(uint64_t address) const {
-  const auto first = reinterpret_cast<uint64_t>(stubs);
-  if (address < first || address >= reinterpret_cast<uint64_t>(stubs + count)) return nullptr;
-  return stubs + (address - first) / sizeof(Stub);
+EntryCounter* StubArea::counters() const {
+  return reinterpret_cast<EntryCounter*>(static_cast<char*>(slot()) + StubBytes(capacity));
 }
+
+Stub* StubArea::Holding(uint64_t address) const { return StubOf(*this, stubs, address); }
+Stub* StubArea::CountingIn(uint64_t address) const { return StubOf(*this, counters(), address); }
 
 StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity) {
   void* memory = MapBelow(begin, end, BytesFor(capacity));
@@ -57,13 +60,13 @@ StubArea MakeStubArea(uint64_t begin, uint64_t end, size_t capacity) {
 }
 
 bool SealStubs(StubArea* area) {
-  if (mprotect(Begin(*area), StubBytes(area->capacity), PROT_READ | PROT_EXEC) == 0) return true;
+  if (mprotect(area->slot(), StubBytes(area->capacity), PROT_READ | PROT_EXEC) == 0) return true;
   DropStubArea(area);
   return false;
 }
 
 void DropStubArea(StubArea* area) {
-  if (area->capacity != 0) munmap(Begin(*area), BytesFor(area->capacity));
+  if (area->capacity != 0) munmap(area->slot(), BytesFor(area->capacity));
   *area = StubArea();
 }
 

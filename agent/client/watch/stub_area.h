@@ -19,10 +19,11 @@ struct StubArea {
   size_t count = 0;     // made
   size_t capacity = 0;  // 0: there is no room
 
-  uint64_t slot() const { return reinterpret_cast<uint64_t>(stubs) - sizeof(Stub); }
+  void* slot() const { return stubs - 1; }
   EntryCounter* counters() const;
-  uint64_t end() const;
+  // Return the stub that has its code, or its counter, at `address`; null: none of these.
   Stub* Holding(uint64_t address) const;
+  Stub* CountingIn(uint64_t address) const;
 };
 
 // Allocates below [begin, end), within the two GiB that a jump reaches. Above it the heap of a program at a fixed
