@@ -134,7 +134,6 @@ void ReportIfCaughtInMain(ThreadBlock& block, void* unwind_exception, void* retu
 RECRASH_SIGNAL_SAFE const char* WhyNotToRun(const char* path);
 // Lets the collector write a report of g_record, or writes the raw report if that fails, and prints a line about it.
 RECRASH_SIGNAL_SAFE void MakeReport();
-RECRASH_SIGNAL_SAFE uint64_t MonotonicNs();
 
 // raw_writer.cc
 // Writes NAME.rcraw into the report folder, and its path into `path`. Returns null if the file is whole, or else what

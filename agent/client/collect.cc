@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/trusted_place.h"
 #include "agent/base/signal_safe/undisturbed.h"
@@ -28,14 +29,9 @@ namespace recrash::client {
 
 using record::SnapshotLogAddress;
 using signal_safe::CopyText;
+using signal_safe::Nanoseconds;
 using signal_safe::Text;
 using signal_safe::Undisturbed;
-
-uint64_t MonotonicNs() {
-  timespec now = {};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000ull + static_cast<uint64_t>(now.tv_nsec);
-}
 
 const char* WhyNotToRun(const char* path) {
   struct stat file;
@@ -96,11 +92,11 @@ RECRASH_SIGNAL_SAFE void Pause() {
 // Another thread of the program may reap the collector first, by waiting for any child. Then only the collector's
 // answer in the record tells.
 RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
-  const uint64_t limit = MonotonicNs() + g_state.options.timeout_seconds * 1000000000ull;
+  const uint64_t limit = Nanoseconds(CLOCK_MONOTONIC) + g_state.options.timeout_seconds * 1000000000ull;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
     if (ended == child || (ended < 0 && errno == ECHILD)) break;
-    if (MonotonicNs() > limit) {
+    if (Nanoseconds(CLOCK_MONOTONIC) > limit) {
       kill(child, SIGKILL);
       // A process that waits in the kernel (for a disk that does not answer) does not end by that.
       for (int i = 0; i < 200 && waitpid(child, &status, WNOHANG) == 0; ++i) Pause();

@@ -13,6 +13,7 @@
 
 #include <new>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/register_order.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/undisturbed.h"
@@ -27,6 +28,7 @@ namespace recrash::client {
 using signal_safe::AddHandled;
 using signal_safe::CopyText;
 using signal_safe::IsFailure;
+using signal_safe::Nanoseconds;
 using watch::CodePlace;
 using watch::CompiledPlace;
 
@@ -54,7 +56,7 @@ RECRASH_SIGNAL_SAFE bool IsThreadOfThisProcess(int32_t thread) {
 
 // Longer than any thread may take for a report.
 RECRASH_SIGNAL_SAFE uint64_t WaitingLimit() {
-  return MonotonicNs() + (g_state.options.timeout_seconds + 5ull) * 1000000000ull;
+  return Nanoseconds(CLOCK_MONOTONIC) + (g_state.options.timeout_seconds + 5ull) * 1000000000ull;
 }
 
 // Waits until no other thread makes a report; returns false if one takes longer than it may. A report has also ended if
@@ -66,7 +68,7 @@ RECRASH_SIGNAL_SAFE bool BecomeReporter() {
                                                        __ATOMIC_ACQUIRE);) {
     if (other == thread) return true;
     if (!IsThreadOfThisProcess(other)) continue;  // its place is free
-    if (MonotonicNs() > limit) return false;
+    if (Nanoseconds(CLOCK_MONOTONIC) > limit) return false;
     other = 0;
     Pause(2);
   }
@@ -120,7 +122,7 @@ RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash
 }
 
 RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
-  const uint64_t entered = MonotonicNs();
+  const uint64_t entered = Nanoseconds(CLOCK_MONOTONIC);
   const int saved_errno = errno;
   const auto& crash = *static_cast<const ExceptionHandler::CrashContext*>(crash_context);
   if (BecomeReporter()) {
@@ -162,7 +164,7 @@ RECRASH_SIGNAL_SAFE bool IsFirstToFail() {
     return true;
   }
   const uint64_t limit = WaitingLimit();
-  while (IsThreadOfThisProcess(first) && MonotonicNs() < limit &&
+  while (IsThreadOfThisProcess(first) && Nanoseconds(CLOCK_MONOTONIC) < limit &&
          __atomic_load_n(&g_progress.reported, __ATOMIC_ACQUIRE) == 0)
     Pause(2);
   if (IsThreadOfThisProcess(first)) Pause(2000);
@@ -223,7 +225,7 @@ void InstallCrashHandler() {
 
 void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRecord* thrown,
                    const uint64_t* registers) {
-  const uint64_t entered = MonotonicNs();
+  const uint64_t entered = Nanoseconds(CLOCK_MONOTONIC);
   if (g_progress.reporting == ThisThread()) return;  // from a signal handler of the program, amid another report
   if (!BecomeReporter()) return;
   ClearRecord(kind, entered);

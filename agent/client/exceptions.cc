@@ -9,9 +9,8 @@
 // in the program, or in a preloaded library.
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
+#include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
@@ -65,10 +64,7 @@ void CopyStack(ThreadBlock& block) {
     record.stack_size = size;
     return;
   }
-  const iovec to = {reinterpret_cast<void*>(record.stack_copy), size};
-  const iovec from = {reinterpret_cast<void*>(sp), size};
-  const ssize_t copied = process_vm_readv(getpid(), &to, 1, &from, 1, 0);
-  record.stack_size = copied > 0 ? static_cast<uint64_t>(copied) : 0;
+  record.stack_size = signal_safe::ReadOwn(sp, reinterpret_cast<void*>(record.stack_copy), size);
 }
 
 // Classes of exceptions: which runtime made it; 1 more when it came through a std::exception_ptr.

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/ioctl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -13,12 +12,12 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/memory_maps.h"
-#include "agent/base/signal_safe/page_scan.h"
+#include "agent/base/signal_safe/own_memory.h"
+#include "agent/base/signal_safe/pages.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/trusted_place.h"
 #include "agent/client/client.h"
@@ -30,7 +29,6 @@ namespace {
 using namespace signal_safe;
 using raw::BlockKind;
 
-constexpr uint64_t kPage = 4096;
 alignas(4096) char g_buffer[64 << 10];
 
 // The file; after the first failed write nothing more is written.
@@ -78,10 +76,7 @@ RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* pa
 
 // Reads from `address` into g_buffer; returns how many bytes could be read.
 RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
-  const iovec to = {g_buffer, size < sizeof g_buffer ? size : sizeof g_buffer};
-  const iovec from = {reinterpret_cast<void*>(address), to.iov_len};
-  const ssize_t got = process_vm_readv(static_cast<pid_t>(syscall(SYS_getpid)), &to, 1, &from, 1, 0);
-  return got > 0 ? static_cast<uint64_t>(got) : 0;
+  return ReadOwn(address, g_buffer, size < sizeof g_buffer ? size : sizeof g_buffer);
 }
 
 RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
@@ -120,14 +115,8 @@ class PresentPages {
  private:
   RECRASH_SIGNAL_SAFE bool Scan(uint64_t& run, uint64_t& run_end) const {
     ScanRegion region = {};
-    ScanArguments arguments = {};
-    arguments.size = sizeof arguments;
-    arguments.start = run;
-    arguments.end = run_end;
-    arguments.regions = reinterpret_cast<uint64_t>(&region);
-    arguments.region_count = 1;
-    arguments.any_of = arguments.returned = kPagePresent | kPageSwapped;
-    const long found = syscall(SYS_ioctl, fd_, kPagemapScan, &arguments);
+    uint64_t at = run;
+    const long found = ScanPages(fd_, at, run_end, &region, 1);
     if (found < 0) return false;
     run = found == 0 ? run_end : region.start;
     if (found != 0) run_end = region.end;
@@ -196,9 +185,7 @@ RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
   process.brk_end = static_cast<uint64_t>(syscall(SYS_brk, 0));
   rlimit limit = {};
   if (getrlimit(RLIMIT_STACK, &limit) == 0) process.stack_limit = limit.rlim_cur;
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
-  process.realtime_ns = static_cast<int64_t>(now.tv_sec) * 1000000000 + now.tv_nsec;
+  process.realtime_ns = static_cast<int64_t>(Nanoseconds(CLOCK_REALTIME));
   PutBlock(out, BlockKind::kProcess, nullptr, 0, &process, sizeof process);
 }
 
@@ -312,7 +299,8 @@ RECRASH_SIGNAL_SAFE int OpenReportFolder(const char*& why) {
 RECRASH_SIGNAL_SAFE uint32_t RandomNumber() {
   uint32_t number = 0;
   // Where the kernel has none to give, O_EXCL alone has to do.
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number) number = static_cast<uint32_t>(MonotonicNs());
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+    number = static_cast<uint32_t>(Nanoseconds(CLOCK_MONOTONIC));
   return number;
 }
 
@@ -326,10 +314,8 @@ RECRASH_SIGNAL_SAFE void ReportName(char (&out)[256], uint32_t random, const cha
                        *c == '+' || *c == '-' || (*c == '.' && c != name);
     if (!plain) *c = '_';
   }
-  timespec now = {};
-  clock_gettime(CLOCK_REALTIME, &now);
   text << (name[0] != 0 ? name : "program") << "-";
-  PutUtc(text, now.tv_sec);
+  PutUtc(text, static_cast<int64_t>(Nanoseconds(CLOCK_REALTIME) / 1000000000));
   text << "-";
   text.Decimal(static_cast<uint64_t>(g_record.pid)) << "-";
   text.Hex(random) << suffix;

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/pages.h"
 #include "agent/client/client.h"
 #include "agent/client/look_up.h"
 #include "agent/client/watch/trampoline.h"
@@ -27,7 +28,8 @@ extern "C" void* __libc_stack_end;  // of ld.so: the main thread's stack pointer
 namespace recrash::client {
 namespace {
 
-constexpr size_t kPage = 4096;
+using signal_safe::kPage;
+
 // The frames of client and Breakpad take 3 KiB, the kernel's signal frame 1 to 11 KiB (AVX-512, AMX). The rest is for
 // earlier handlers of the program.
 constexpr size_t kAlternateStack = 64 << 10;

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/options.h"
 #include "agent/collector/inputs.h"
 #include "agent/collector/snapshots.h"
@@ -20,13 +21,9 @@
 namespace recrash {
 namespace {
 
-constexpr uint64_t kMaxThrownStack = 1 << 20;
+using signal_safe::Nanoseconds;
 
-int64_t Nanoseconds(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return int64_t{now.tv_sec} * 1000000000 + now.tv_nsec;
-}
+constexpr uint64_t kMaxThrownStack = 1 << 20;
 
 Result<abi::CrashRecord> ReadRecord(const TargetMemory& memory, const CollectRequest& request) {
   abi::CrashRecord record;
@@ -60,7 +57,7 @@ void ReadCrash(const TargetMemory& memory, const CollectRequest& request, const 
   rlimit limit = {};
   if (prlimit(record.pid, RLIMIT_STACK, nullptr, &limit) == 0) process.stack_limit = limit.rlim_cur;
   process.crashed_at =
-      Nanoseconds(CLOCK_REALTIME) - (Nanoseconds(CLOCK_MONOTONIC) - static_cast<int64_t>(record.monotonic_ns));
+      static_cast<int64_t>(Nanoseconds(CLOCK_REALTIME) - (Nanoseconds(CLOCK_MONOTONIC) - record.monotonic_ns));
 }
 
 // Opens files as the process sees them; reads the vdso from the process's memory.
@@ -133,7 +130,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   // The other threads are still stopped, so that files do not change while they are read.
   ReadInputs(options.embed_files != 0, &report);
   stopped->Detach();
-  report.process.collect_ns = static_cast<uint64_t>(Nanoseconds(CLOCK_MONOTONIC)) - record->monotonic_ns;
+  report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   return collected;
 }
 

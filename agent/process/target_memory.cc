@@ -2,23 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 #include <algorithm>
 #include <cstring>
 #include <iterator>
 
-#include "agent/base/signal_safe/page_scan.h"
+#include "agent/base/signal_safe/pages.h"
 #include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {
 
-using signal_safe::kPagemapScan;
-using signal_safe::kPagePresent;
-using signal_safe::kPageSwapped;
-using signal_safe::ScanArguments;
 using signal_safe::ScanRegion;
 
 // Without PAGEMAP_SCAN: pagemap has 8 bytes a page, so this is 128 MiB of it, 0.1 s.
@@ -33,20 +28,11 @@ void Append(TargetAddress start, uint64_t pages, std::vector<PageRun>* runs) {
 
 bool ScanPages(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs) {
   ScanRegion regions[512];
-  uint64_t start = mapping.start.value;
-  while (start < mapping.end.value) {
-    ScanArguments arguments = {};
-    arguments.size = sizeof arguments;
-    arguments.start = start;
-    arguments.end = mapping.end.value;
-    arguments.regions = reinterpret_cast<uint64_t>(regions);
-    arguments.region_count = std::size(regions);
-    arguments.any_of = arguments.returned = kPagePresent | kPageSwapped;
-    const int found = ioctl(pagemap, kPagemapScan, &arguments);
-    if (found < 0) return false;
-    for (int i = 0; i < found; ++i) Append({regions[i].start}, (regions[i].end - regions[i].start) / kPageSize, runs);
-    if (arguments.walk_end <= start) return false;
-    start = arguments.walk_end;
+  for (uint64_t at = mapping.start.value; at < mapping.end.value;) {
+    const uint64_t before = at;
+    const long found = signal_safe::ScanPages(pagemap, at, mapping.end.value, regions, std::size(regions));
+    if (found < 0 || at <= before) return false;
+    for (long i = 0; i < found; ++i) Append({regions[i].start}, (regions[i].end - regions[i].start) / kPageSize, runs);
   }
   return true;
 }

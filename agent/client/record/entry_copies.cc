@@ -2,11 +2,16 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "agent/base/signal_safe/left_out.h"
-#include "agent/client/record/own_memory.h"
+#include "agent/base/signal_safe/own_memory.h"
 
 namespace recrash::record {
 namespace {
+
+using signal_safe::CopyOwn;
+using signal_safe::ReadOwn;
 
 // The return address, and arguments beyond the sixth behind it.
 constexpr uint64_t kArgumentArea = 128;
@@ -17,14 +22,12 @@ constexpr uint32_t kBetweenClocks = 16;  // blocks, or pointers, of a few system
 // One frame may take this part of the memory for all.
 constexpr uint32_t kFramesAtLeast = 16;
 
-uint64_t Smaller(uint64_t a, uint64_t b) { return a < b ? a : b; }
-
 }  // namespace
 
 void FallBackToCopies(LogHeader& log, uint32_t depth) {
   uint64_t word = 0;
   if (depth == 0) return;
-  if (!ReadOwn(log.start, &word, sizeof word)) {
+  if (ReadOwn(log.start, &word, sizeof word) != sizeof word) {
     log.stop = Stop::kNoCopies;
     return;
   }
@@ -34,20 +37,6 @@ void FallBackToCopies(LogHeader& log, uint32_t depth) {
 }
 
 // ---- What is in reach ----------------------------------------------------------------------------------------------
-
-const LogRange* EntryCopies::FindRange(uint64_t address) const {
-  uint32_t low = 0;
-  uint32_t high = mappings_->count;
-  while (low < high) {
-    const uint32_t middle = (low + high) / 2;
-    if (mappings_->ranges[middle].end <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  const LogRange* const range = &mappings_->ranges[low];
-  return low < mappings_->count && range->start <= address ? range : nullptr;
-}
 
 bool EntryCopies::IsNew(uint64_t start) {
   uint32_t slot = static_cast<uint32_t>((start / 8 * 0x9e3779b97f4a7c15ull) >> 51) % kSlots;
@@ -72,12 +61,12 @@ void EntryCopies::FollowGranules(uint64_t word, uint64_t low, uint64_t high) {
   const uint64_t first = word & ~(kGranule - 1);
   for (uint64_t granule = first; granule < high && granule <= first + kGranule; granule += kGranule) {
     const uint64_t start = granule < low ? low : granule;
-    Add({start, Smaller(granule + kGranule, high) - start});
+    Add({start, std::min(granule + kGranule, high) - start});
   }
 }
 
 void EntryCopies::Follow(uint64_t word) {
-  const LogRange* const range = FindRange(word);
+  const LogRange* const range = FindHolding(mappings_->ranges, mappings_->count, word);
   if (range == nullptr || (!LeftOut("late") && IsLate())) return;
   // Below the stack pointer the program has nothing; the recorder runs there.
   const bool is_stack = range->start <= sp_ && sp_ < range->end;
@@ -90,7 +79,7 @@ void EntryCopies::Follow(uint64_t word) {
     cut_ = 1;
     const uint64_t end = block.start + block.size;
     if (word - block.start >= kLargestBlock) block.start = word & ~(kGranule - 1);
-    block.size = Smaller(end - block.start, kLargestBlock);
+    block.size = std::min(end - block.start, kLargestBlock);
   }
   Add(block);
 }
@@ -127,11 +116,12 @@ Outcome EntryCopies::Copy(Block block, bool follow) {
   uint32_t count = 0;
   for (uint64_t done = 0; done < block.size; ++count) {
     const uint64_t at = begin + done;
-    const uint64_t piece = Smaller(kPage - at % kPage, block.size - done);
+    const uint64_t piece = std::min(kPage - at % kPage, block.size - done);
     pieces[count] = {&At(at), piece};
     done += piece;
   }
-  const long got = ReadOwn(block.start, block.size, pieces, count);
+  const iovec from = {reinterpret_cast<void*>(block.start), block.size};
+  const long got = CopyOwn(&from, 1, pieces, count);
   if (got < 8) return Outcome::kTaken;  // gone, by another thread
   const uint64_t size = static_cast<uint64_t>(got) & ~uint64_t{7};
   if (size < block.size) cut_ = 1;
@@ -169,12 +159,12 @@ Outcome EntryCopies::Take(VersionLog& log, const LogMapList& mappings, const Ent
   sp_ = at.sp;
   number_ = frame.number;
   deadline_ = deadline;
-  most_pages_ = part < kMostCopyPages ? part : kMostCopyPages;
+  most_pages_ = std::min(part, kMostCopyPages);
   cut_ = is_late_ = looks_ = page_count_ = block_count_ = 0;
   size_ = 0;
   memset(seen_, 0, sizeof seen_);
-  const LogRange* const stack = FindRange(at.sp);
-  if (stack != nullptr) Add({at.sp, Smaller(kArgumentArea, stack->end - at.sp)});
+  const LogRange* const stack = FindHolding(mappings.ranges, mappings.count, at.sp);
+  if (stack != nullptr) Add({at.sp, std::min(kArgumentArea, stack->end - at.sp)});
   for (const uint64_t word : at.integer) Follow(word);
   const Outcome outcome = CopyLevels();
   if (outcome == Outcome::kTaken) {

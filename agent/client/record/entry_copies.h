@@ -29,7 +29,6 @@ class EntryCopies {
   static constexpr uint32_t kMostBlocks = 4096;
   static constexpr uint32_t kSlots = 2 * kMostBlocks;
 
-  RECRASH_SIGNAL_SAFE const LogRange* FindRange(uint64_t address) const;
   RECRASH_SIGNAL_SAFE void Follow(uint64_t word);
   RECRASH_SIGNAL_SAFE void FollowGranules(uint64_t word, uint64_t low, uint64_t high);
   RECRASH_SIGNAL_SAFE void Add(const Block& block);

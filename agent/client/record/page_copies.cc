@@ -1,35 +1,16 @@
 #include "agent/client/record/page_copies.h"
 
+#include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <time.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "agent/base/signal_safe/system_call.h"
+#include "agent/base/signal_safe/own_memory.h"
 
 namespace recrash::record {
-namespace {
 
-using signal_safe::Call;
-
-// The kernel copies: it stops at what another thread has unmapped since, where a plain copy would crash.
-bool Copy(const iovec* from, uint64_t count, void* to, uint64_t size) {
-  const iovec local = {to, size};
-  return Call(SYS_process_vm_readv, Call(SYS_getpid), &local, 1, from, count, 0) == static_cast<long>(size);
-}
-
-bool CopyPage(uint64_t from, void* to) {
-  const iovec page = {reinterpret_cast<void*>(from), kPage};
-  return Copy(&page, 1, to, kPage);
-}
-
-}  // namespace
-
-uint64_t ThreadTime() {
-  timespec now = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
-}
+using signal_safe::CopyOwn;
+using signal_safe::ReadOwn;
+using signal_safe::ScanPages;
 
 // Copies the pages of the regions, at most kBatch.
 Outcome PageCopies::CopyRegions(VersionLog& log, uint32_t count, uint64_t number) {
@@ -39,11 +20,13 @@ Outcome PageCopies::CopyRegions(VersionLog& log, uint32_t count, uint64_t number
     from[i] = {reinterpret_cast<void*>(regions_[i].start), regions_[i].end - regions_[i].start};
     size += from[i].iov_len;
   }
-  const bool whole = Copy(from, count, contents_, size);
+  // The kernel copies: it stops at what another thread has unmapped since, where a plain copy would crash.
+  const iovec to = {contents_, size};
+  const bool whole = CopyOwn(from, count, &to, 1) == static_cast<long>(size);
   uint8_t(*content)[kPage] = contents_;
   for (uint32_t i = 0; i < count; ++i) {
     for (uint64_t page = regions_[i].start; page < regions_[i].end; page += kPage, ++content) {
-      const bool is_there = whole || CopyPage(page, content);
+      const bool is_there = whole || ReadOwn(page, content, kPage) == kPage;
       if (!log.Save(page, number, is_there ? content : nullptr)) return Outcome::kNoRoom;
       ++log.header().figures.pages_copied;
       ++copied_;
@@ -58,20 +41,20 @@ Outcome PageCopies::CopyRange(VersionLog& log, const WriteTracking& tracking, co
     const uint32_t room = log.Room(kBatch);
     if (room == 0) return Outcome::kNoRoom;
     const uint64_t begun = ThreadTime();
-    uint32_t count = 0;
-    const auto scan = tracking.Written(range, at, room < kBatch ? room : kBatch, regions_, kBatch, count);
-    if (scan == WriteTracking::Scan::kFailed) return Outcome::kStopped;
-    if (scan == WriteTracking::Scan::kNotRegistered) {
+    const long count = tracking.TakeWritten(range, at, std::min(room, kBatch), regions_, kBatch);
+    if (count == -EPERM) {
       // The range was mapped or moved since the last snapshot. If another thread has unmapped it already, it is
       // skipped.
       if ((number > 1 && LeftOut("new_mappings")) || !tracking.Register(range)) return Outcome::kTaken;
       continue;
     }
+    if (count < 0) return Outcome::kStopped;
     if (count == 0) continue;
-    if (const Outcome outcome = CopyRegions(log, count, number); outcome != Outcome::kTaken) return outcome;
+    if (const Outcome outcome = CopyRegions(log, static_cast<uint32_t>(count), number); outcome != Outcome::kTaken)
+      return outcome;
     // The next batch may take as long as this one.
     const uint64_t now = ThreadTime();
-    if (scan == WriteTracking::Scan::kMore && now + (now - begun) > deadline) return Outcome::kPause;
+    if (at < range.end && now + (now - begun) > deadline) return Outcome::kPause;
   }
   return Outcome::kTaken;
 }
@@ -80,10 +63,9 @@ Outcome PageCopies::FindPresent(const WriteTracking& tracking, const LogMapList&
   now.count = 0;
   for (uint32_t i = 0; i < list.count; ++i) {
     for (uint64_t at = list.ranges[i].start; at < list.ranges[i].end;) {
-      uint32_t count = 0;
-      if (tracking.Present(list.ranges[i], at, regions_, kBatch, count) == WriteTracking::Scan::kFailed)
-        return Outcome::kStopped;
-      for (uint32_t j = 0; j < count; ++j) {
+      const long count = ScanPages(tracking.pagemap(), at, list.ranges[i].end, regions_, kBatch);
+      if (count < 0) return Outcome::kStopped;
+      for (long j = 0; j < count; ++j) {
         Run* const last = now.count != 0 ? &now.at[now.count - 1] : nullptr;
         if (last != nullptr && last->end == regions_[j].start) {
           last->end = regions_[j].end;
@@ -107,16 +89,7 @@ Outcome PageCopies::MarkAbsent(VersionLog& log, const Runs& now, uint64_t number
   };
   if (recheck_ != 0) {
     log.ForEachPresent([&](uint64_t page) {
-      uint32_t low = 0;
-      uint32_t high = now.count;
-      while (low < high) {
-        const uint32_t middle = (low + high) / 2;
-        if (now.at[middle].end <= page)
-          low = middle + 1;
-        else
-          high = middle;
-      }
-      if (low == now.count || page < now.at[low].start) mark(page);
+      if (FindHolding(now.at, now.count, page) == nullptr) mark(page);
     });
     return outcome;
   }
@@ -126,7 +99,7 @@ Outcome PageCopies::MarkAbsent(VersionLog& log, const Runs& now, uint64_t number
     for (uint64_t page = before.at[i].start; page < before.at[i].end; page += kPage) {
       while (next < now.count && now.at[next].end <= page) ++next;
       if (next < now.count && page >= now.at[next].start)
-        page = (now.at[next].end < before.at[i].end ? now.at[next].end : before.at[i].end) - kPage;
+        page = std::min(now.at[next].end, before.at[i].end) - kPage;
       else
         mark(page);
     }

@@ -6,6 +6,9 @@
 #ifndef RECRASH_AGENT_CLIENT_RECORD_PAGE_COPIES_H_
 #define RECRASH_AGENT_CLIENT_RECORD_PAGE_COPIES_H_
 
+#include <algorithm>
+
+#include "agent/base/signal_safe/clock.h"
 #include "agent/client/record/version_log.h"
 #include "agent/client/record/write_tracking.h"
 
@@ -15,7 +18,15 @@ enum class Outcome { kTaken, kPause, kNoRoom, kStopped };
 
 // This thread's CPU time, by which pauses are measured. By wall-clock time a busy machine, where the scheduler runs
 // others meanwhile, would break off every snapshot.
-RECRASH_SIGNAL_SAFE uint64_t ThreadTime();
+RECRASH_SIGNAL_SAFE inline uint64_t ThreadTime() { return signal_safe::Nanoseconds(CLOCK_THREAD_CPUTIME_ID); }
+
+// Returns the one of `count` ranges, ascending, that holds `address`; null: none does.
+template <typename Range>
+RECRASH_SIGNAL_SAFE const Range* FindHolding(const Range* ranges, uint32_t count, uint64_t address) {
+  const auto ends_later = [](uint64_t at, const Range& range) { return at < range.end; };
+  const Range* const range = std::upper_bound(ranges, ranges + count, address, ends_later);
+  return range != ranges + count && range->start <= address ? range : nullptr;
+}
 
 class PageCopies {
  public:

@@ -8,18 +8,18 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/other_threads.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/record/budget.h"
 #include "agent/client/record/entry_copies.h"
-#include "agent/client/record/kept_frames.h"
 #include "agent/client/record/open_files.h"
 #include "agent/client/record/page_copies.h"
 #include "agent/client/record/policy.h"
+#include "agent/client/record/returned_frames.h"
 #include "agent/client/record/sweep.h"
 #include "agent/client/record/visits.h"
 #include "agent/client/watch/patcher.h"
@@ -32,6 +32,7 @@ namespace {
 using signal_safe::Call;
 using signal_safe::HasOtherThreads;
 using signal_safe::IsFailure;
+using signal_safe::Nanoseconds;
 using watch::EntryCounter;
 using watch::PatchedEntries;
 using watch::SwitchPatchedEntries;
@@ -67,12 +68,6 @@ Alive* g_alive;
 Recorder* g_recorder;
 uint32_t g_beginning;
 
-RECRASH_SIGNAL_SAFE uint64_t Time(clockid_t clock) {
-  timespec now = {};
-  clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * kSecond + static_cast<uint64_t>(now.tv_nsec);
-}
-
 RECRASH_SIGNAL_SAFE void* Map(uint64_t size) {
   const long address =
       Call(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -84,7 +79,7 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   constexpr uint32_t kFewest = 1024;
   const auto functions = static_cast<uint32_t>(PatchedEntries()) + kFewest;
   const uint64_t log_size = VersionLog::SizeFor(memory, functions);
-  const uint64_t size = (log_size + sizeof(Recorder) + kPage - 1) & ~(kPage - 1);
+  const uint64_t size = signal_safe::PageUp(log_size + sizeof(Recorder));
   auto* alive = static_cast<Alive*>(Map(kPage));
   void* const mapping = Map(size);
   if (alive == nullptr || mapping == nullptr) return false;
@@ -141,14 +136,14 @@ RECRASH_SIGNAL_SAFE uint64_t ThreadPointer() {
 }
 
 // Finds a place in `lists` for `list`: that of the last snapshot if nothing has changed, or a free one.
-template <typename List, typename Element>
-RECRASH_SIGNAL_SAFE bool Share(const List& list, const Element* elements, List* lists, uint32_t most, uint32_t& last,
-                               Element* (*elements_of)(List&)) {
+template <typename List, typename Element, size_t N>
+RECRASH_SIGNAL_SAFE bool Share(const List& list, Element (List::*elements)[N], List* lists, uint32_t most,
+                               uint32_t& last) {
   const uint64_t size = list.count * sizeof(Element);
-  if (lists[last].count == list.count && memcmp(elements_of(lists[last]), elements, size) == 0) return true;
+  if (lists[last].count == list.count && memcmp(lists[last].*elements, list.*elements, size) == 0) return true;
   for (uint32_t i = 0; i < most; ++i) {
     if (lists[i].references != 0) continue;
-    memcpy(elements_of(lists[i]), elements, size);
+    memcpy(lists[i].*elements, list.*elements, size);
     lists[i].count = list.count;
     last = i;
     return true;
@@ -157,10 +152,9 @@ RECRASH_SIGNAL_SAFE bool Share(const List& list, const Element* elements, List* 
 }
 
 RECRASH_SIGNAL_SAFE bool ShareLists(Recorder& recorder) {
-  return Share<LogMapList, LogRange>(recorder.mappings, recorder.mappings.ranges, recorder.log.map_lists(),
-                                     kMostMapLists, recorder.map_list, [](LogMapList& list) { return list.ranges; }) &&
-         Share<LogFileList, LogFile>(recorder.files, recorder.files.files, recorder.log.file_lists(), kMostFileLists,
-                                     recorder.file_list, [](LogFileList& list) { return list.files; });
+  const VersionLog& log = recorder.log;
+  return Share(recorder.mappings, &LogMapList::ranges, log.map_lists(), kMostMapLists, recorder.map_list) &&
+         Share(recorder.files, &LogFileList::files, log.file_lists(), kMostFileLists, recorder.file_list);
 }
 
 // What has to be done at an entry.
@@ -227,19 +221,9 @@ RECRASH_SIGNAL_SAFE Outcome TakeSnapshot(Recorder& recorder, const Entry& entry,
 }
 
 RECRASH_SIGNAL_SAFE void Count(LogFigures& figures, Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kTaken:
-      ++figures.taken;
-      break;
-    case Outcome::kPause:
-      ++figures.skipped_pause;
-      break;
-    case Outcome::kNoRoom:
-      ++figures.skipped_memory;
-      break;
-    case Outcome::kStopped:
-      break;
-  }
+  if (outcome == Outcome::kTaken) ++figures.taken;
+  if (outcome == Outcome::kPause) ++figures.skipped_pause;
+  if (outcome == Outcome::kNoRoom) ++figures.skipped_memory;
 }
 
 // Each write to a page that this snapshot protects will cost a fault. Before the first snapshot pages were not
@@ -266,7 +250,7 @@ RECRASH_SIGNAL_SAFE Purse PurseOf(const Recorder& recorder, int64_t level) {
 // If all of the CPU time may be taken, an overdrawn budget does not matter.
 RECRASH_SIGNAL_SAFE bool MayPay(Recorder& recorder, Entry& entry) {
   const uint32_t percent = g_settings->cpu_percent;
-  recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), percent);
+  recorder.budget.Fill(Nanoseconds(CLOCK_PROCESS_CPUTIME_ID), percent);
   if (percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;
   if (!g_settings->adaptive) return budget.level() > 0;
@@ -306,7 +290,7 @@ RECRASH_SIGNAL_SAFE void SweepFunctions(Recorder& recorder, uint64_t now, bool a
       recorder.sweep.Run(recorder.log, now, g_settings->cpu_percent, alone && !HasOtherThreads(), SwitchPatchedEntries);
   log.figures.entries_ns += cost;
   recorder.budget.SpendUpTo(cost);
-  recorder.policy.Adjust(cost, recorder.budget.Fill(Time(CLOCK_PROCESS_CPUTIME_ID), g_settings->cpu_percent));
+  recorder.policy.Adjust(cost, recorder.budget.Fill(Nanoseconds(CLOCK_PROCESS_CPUTIME_ID), g_settings->cpu_percent));
 }
 
 // Another thread is busy and may move frames about. If a kept frame may have ended here, that is noted as unsure.
@@ -359,7 +343,7 @@ RECRASH_SIGNAL_SAFE bool MaySkip(const Recorder& recorder) {
 
 RECRASH_SIGNAL_SAFE void Record(Recorder& recorder, const EntryRegisters& at, EntryCounter* counter,
                                 LogFunction& function) {
-  const uint64_t now = Time(CLOCK_MONOTONIC);
+  const uint64_t now = Nanoseconds(CLOCK_MONOTONIC);
   function.counter = reinterpret_cast<uint64_t>(counter);
   const Interval interval = Policy::Reach(function, counter != nullptr ? *counter : function.skip - 1, now);
   Entry entry = {at, StackAt(at.sp), function, interval, false, now};

@@ -2,12 +2,15 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/signal_safe/pages.h"
 
 namespace recrash::record {
 namespace {
 
-uint64_t RoundUp(uint64_t value) { return (value + kPage - 1) & ~(kPage - 1); }
+using signal_safe::PageUp;
 
 uint32_t VersionsIn(uint64_t memory) { return static_cast<uint32_t>(memory / kPage); }
 
@@ -47,10 +50,10 @@ void VersionLog::Begin(void* at, uint64_t memory, uint32_t functions) {
   log.start = at_;
   log.page_slots = SlotsFor(memory);
   log.version_capacity = VersionsIn(memory);
-  uint64_t offset = RoundUp(sizeof log);
+  uint64_t offset = PageUp(sizeof log);
   const auto place = [&offset](uint64_t size) {
     const uint64_t at = offset;
-    offset += RoundUp(size);
+    offset += PageUp(size);
     return at;
   };
   log.frames = place(kMostFrames * sizeof(LogFrame));
@@ -137,16 +140,10 @@ void VersionLog::Add(const LogFrame& frame) {
 
 // Is there a frame with from <= number < to? Their numbers ascend.
 bool VersionLog::IsNeeded(uint64_t from, uint64_t to) const {
-  uint32_t low = 0;
-  uint32_t high = header().frame_count;
-  while (low < high) {
-    const uint32_t middle = (low + high) / 2;
-    if (frames()[middle].number < from)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < header().frame_count && frames()[low].number < to;
+  const LogFrame* const end = frames() + header().frame_count;
+  const auto is_older = [](const LogFrame& frame, uint64_t number) { return frame.number < number; };
+  const LogFrame* const frame = std::lower_bound<const LogFrame*>(frames(), end, from, is_older);
+  return frame != end && frame->number < to;
 }
 
 // ---- Versions ----------------------------------------------------------------------------------------------------

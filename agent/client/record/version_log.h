@@ -6,7 +6,7 @@
 #ifndef RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_
 #define RECRASH_AGENT_CLIENT_RECORD_VERSION_LOG_H_
 
-#include "agent/client/record/stack_above.h"
+#include "agent/client/record/returned_frames.h"
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 

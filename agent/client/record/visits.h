@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "agent/client/record/policy.h"
-#include "agent/client/record/stack_above.h"
+#include "agent/client/record/returned_frames.h"
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 

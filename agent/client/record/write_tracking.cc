@@ -13,14 +13,11 @@ namespace recrash::record {
 namespace {
 
 using signal_safe::Call;
-using signal_safe::kPagemapScan;
-using signal_safe::kPagePresent;
-using signal_safe::kPageSwapped;
 using signal_safe::kPageWritten;
 using signal_safe::Map;
 using signal_safe::MapLines;
 using signal_safe::ScanArguments;
-using signal_safe::ScanRegion;
+using signal_safe::ScanPages;
 
 // Newer than the headers of Debian 12.
 constexpr uint64_t kWriteProtectUnpopulated = 1 << 13;
@@ -116,42 +113,13 @@ Stop WriteTracking::ListMappings(const LogHeader& log, LogMapList& list) const {
   return list.count == 0 ? Stop::kDescriptorsGone : Stop::kNone;
 }
 
-WriteTracking::Scan WriteTracking::Written(const LogRange& range, uint64_t& at, uint32_t pages, ScanRegion* regions,
-                                           uint32_t most, uint32_t& count) const {
+long WriteTracking::TakeWritten(const LogRange& range, uint64_t& at, uint32_t pages, ScanRegion* regions,
+                                uint32_t most) const {
   ScanArguments scan = {};
-  scan.size = sizeof scan;
   scan.flags = kScanAndProtect | kFailUnwatched;
-  scan.start = at;
-  scan.end = range.end;
-  scan.regions = reinterpret_cast<uint64_t>(regions);
-  scan.region_count = most;
   scan.max_pages = pages;
-  // Untouched pages count as written: kPagePresent excludes them.
-  scan.all_of = kPageWritten;
-  scan.any_of = kPagePresent | kPageSwapped;
-  scan.returned = kPageWritten;
-  const long found = Call(SYS_ioctl, descriptors_[1], kPagemapScan, &scan);
-  if (found < 0) return found == -EPERM ? Scan::kNotRegistered : Scan::kFailed;
-  count = static_cast<uint32_t>(found);
-  at = scan.walk_end;
-  return at >= range.end ? Scan::kDone : Scan::kMore;
-}
-
-WriteTracking::Scan WriteTracking::Present(const LogRange& range, uint64_t& at, ScanRegion* regions, uint32_t most,
-                                           uint32_t& count) const {
-  ScanArguments scan = {};
-  scan.size = sizeof scan;
-  scan.start = at;
-  scan.end = range.end;
-  scan.regions = reinterpret_cast<uint64_t>(regions);
-  scan.region_count = most;
-  scan.any_of = kPagePresent | kPageSwapped;
-  scan.returned = kPagePresent;
-  const long found = Call(SYS_ioctl, descriptors_[1], kPagemapScan, &scan);
-  if (found < 0) return Scan::kFailed;
-  count = static_cast<uint32_t>(found);
-  at = scan.walk_end;
-  return at >= range.end ? Scan::kDone : Scan::kMore;
+  scan.all_of = scan.returned = kPageWritten;  // as are untouched pages, which have no content
+  return ScanPages(pagemap(), at, range.end, regions, most, scan);
 }
 
 bool WriteTracking::Register(const LogRange& range) const {

@@ -8,7 +8,7 @@
 #define RECRASH_AGENT_CLIENT_RECORD_WRITE_TRACKING_H_
 
 #include "agent/base/signal_safe/memory_maps.h"
-#include "agent/base/signal_safe/page_scan.h"
+#include "agent/base/signal_safe/pages.h"
 #include "shadowstack/abi.h"
 #include "shadowstack/log_format.h"
 
@@ -21,18 +21,15 @@ class WriteTracking {
   // Opens the descriptors; `error` is errno if one is refused.
   RECRASH_SIGNAL_SAFE Stop Open(int& error);
   const int (&descriptors() const)[3] { return descriptors_; }
+  int pagemap() const { return descriptors_[1]; }
 
   // Lists the private writable mappings, ascending, without the log. May return kTooManyMappings.
   RECRASH_SIGNAL_SAFE Stop ListMappings(const LogHeader& log, LogMapList& list) const;
 
-  enum class Scan { kDone, kMore, kNotRegistered, kFailed };
   // Puts written pages of `range`, from `at` on and at most `pages`, into `regions`, protects them again, and moves
-  // `at`.
-  RECRASH_SIGNAL_SAFE Scan Written(const LogRange& range, uint64_t& at, uint32_t pages, ScanRegion* regions,
-                                   uint32_t most, uint32_t& count) const;
-  // Puts pages that are present, written or not, into `regions`.
-  RECRASH_SIGNAL_SAFE Scan Present(const LogRange& range, uint64_t& at, ScanRegion* regions, uint32_t most,
-                                   uint32_t& count) const;
+  // `at`. Returns how many regions there are, or a negative errno; -EPERM: the mapping is not watched.
+  RECRASH_SIGNAL_SAFE long TakeWritten(const LogRange& range, uint64_t& at, uint32_t pages, ScanRegion* regions,
+                                       uint32_t most) const;
 
   // Begins to watch a mapping; all its pages count as written.
   RECRASH_SIGNAL_SAFE bool Register(const LogRange& range) const;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/pages.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "shadowstack/abi.h"
 
@@ -13,9 +14,8 @@ namespace recrash::watch {
 namespace {
 
 using signal_safe::Call;
+using signal_safe::PageDown;
 using signal_safe::Word;
-
-constexpr uint64_t kPage = 4096;
 
 void ReadNotes(const dl_phdr_info& info, const ElfW(Phdr) & header, LoadedModule* module) {
   const uint64_t begin = info.dlpi_addr + header.p_vaddr, end = begin + header.p_memsz;
@@ -46,12 +46,12 @@ void ReadNotes(const dl_phdr_info& info, const ElfW(Phdr) & header, LoadedModule
 }
 
 void ReadSegment(const dl_phdr_info& info, const ElfW(Phdr) & header, LoadedModule* module) {
-  const uint64_t begin = (info.dlpi_addr + header.p_vaddr) & ~(kPage - 1);
+  const uint64_t begin = PageDown(info.dlpi_addr + header.p_vaddr);
   const uint64_t end = info.dlpi_addr + header.p_vaddr + header.p_memsz;
   if (module->begin == 0 || begin < module->begin) module->begin = begin;
   if (end > module->end) module->end = end;
   if ((header.p_flags & PF_X) == 0 || (header.p_flags & PF_W) != 0 || module->code_count == kMostCodeSegments) return;
-  module->code[module->code_count++] = {begin, end, header.p_offset & ~(kPage - 1), -1};
+  module->code[module->code_count++] = {begin, end, PageDown(header.p_offset), -1};
 }
 
 struct Listing {

@@ -3,10 +3,10 @@
 #include "agent/client/watch/patcher.h"
 
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/other_threads.h"
+#include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/client/watch/profiled_entries.h"
 #include "agent/client/watch/stub_area.h"
@@ -256,10 +256,8 @@ const Area* AreaOfCounter(uint64_t counter) {
 bool IsThere(const Stub& stub) {
   uint8_t expected[kJumpSize], found[kJumpSize];
   PrefixJump(stub, expected);
-  const iovec to = {found, sizeof found};
-  const iovec from = {reinterpret_cast<void*>(stub.entry - abi::kEntryPrefixSize), sizeof found};
-  const long read = Call(SYS_process_vm_readv, Call(SYS_getpid), &to, 1, &from, 1, 0);
-  return read == static_cast<long>(sizeof found) && memcmp(expected, found, sizeof found) == 0;
+  return signal_safe::ReadOwn(stub.entry - abi::kEntryPrefixSize, found, sizeof found) == sizeof found &&
+         memcmp(expected, found, sizeof found) == 0;
 }
 
 }  // namespace

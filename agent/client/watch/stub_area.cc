@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/base/signal_safe/pages.h"
 #include "agent/client/watch/trampoline.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -12,14 +13,15 @@
 namespace recrash::watch {
 namespace {
 
-constexpr uint64_t kPage = 4096;
+using signal_safe::kPage;
+using signal_safe::PageUp;
+
 constexpr uint64_t kStep = 1 << 20;
 constexpr uint64_t kReach = (2ull << 30) - (16 << 20);
 constexpr uint64_t kLowest = 64 << 10;
 
-size_t WholePages(size_t size) { return (size + kPage - 1) & ~(kPage - 1); }
-size_t StubBytes(size_t capacity) { return WholePages((capacity + 1) * sizeof(Stub)); }
-size_t CounterBytes(size_t capacity) { return WholePages(capacity * sizeof(EntryCounter)); }
+size_t StubBytes(size_t capacity) { return PageUp((capacity + 1) * sizeof(Stub)); }
+size_t CounterBytes(size_t capacity) { return PageUp(capacity * sizeof(EntryCounter)); }
 size_t BytesFor(size_t capacity) { return StubBytes(capacity) + CounterBytes(capacity) + kPage; }
 
 void* MapBelow(uint64_t begin, uint64_t end, size_t size) {

@@ -3,16 +3,15 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/base/signal_safe/pages.h"
 #include "agent/base/signal_safe/system_call.h"
 
 namespace recrash::watch {
 namespace {
 
 using signal_safe::Call;
-
-constexpr uint64_t kPage = 4096;
-
-uint64_t RoundUp(uint64_t address) { return (address + kPage - 1) & ~(kPage - 1); }
+using signal_safe::PageDown;
+using signal_safe::PageUp;
 
 }  // namespace
 
@@ -21,9 +20,9 @@ TextCopy::~TextCopy() {
 }
 
 bool TextCopy::Begin(const CodeSegment& segment, uint64_t begin, uint64_t end) {
-  begin_ = begin & ~(kPage - 1);
-  size_ = RoundUp(end) - begin_;
-  if (begin_ < segment.begin || RoundUp(end) > RoundUp(segment.end) || begin >= end) return false;
+  begin_ = PageDown(begin);
+  size_ = PageUp(end) - begin_;
+  if (begin_ < segment.begin || PageUp(end) > PageUp(segment.end) || begin >= end) return false;
   // All pages are written: getting them at once is cheaper than a fault for each.
   const long copy = Call(SYS_mmap, nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_POPULATE, segment.file,
                          segment.file_offset + (begin_ - segment.begin));
