@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "agent/base/text.h"
-#include "agent/elf/code_image.h"
+#include "agent/elf/elf_image.h"
 #include "agent/elf/elf_notes.h"
 #include "shadowstack/modes.h"
 
@@ -91,7 +91,7 @@ class StackReader {
   bool EndsHandler(TargetAddress pc) {
     constexpr uint8_t kReturn[] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
     const Module* module = report_.FindModule(pc);
-    CodeImage* image = module != nullptr ? ImageOf(*module) : nullptr;
+    ElfImage* image = module != nullptr ? ImageOf(*module) : nullptr;
     return image != nullptr && std::ranges::equal(image->Bytes(pc.value - module->bias, sizeof kReturn), kReturn);
   }
 
@@ -107,7 +107,7 @@ class StackReader {
 
   void Take(TargetAddress pc, bool returned_to) {
     const Module* module = report_.FindModule(pc);
-    CodeImage* image = module != nullptr ? ImageOf(*module) : nullptr;
+    ElfImage* image = module != nullptr ? ImageOf(*module) : nullptr;
     if (image == nullptr) return;
     const uint64_t address = pc.value - module->bias;
     if (returned_to && !image->IsReturnAddress(address)) return;
@@ -118,11 +118,11 @@ class StackReader {
   }
 
   // Null if the file is another build by now.
-  CodeImage* ImageOf(const Module& module) {
+  ElfImage* ImageOf(const Module& module) {
     const auto [place, is_new] = images_.try_emplace(&module);
     if (is_new && !module.build_id.empty()) {
       const Result<std::string> build_id = ReadBuildId(module.path);
-      Result<CodeImage> image = CodeImage::Open(module.path);
+      Result<ElfImage> image = ElfImage::Open(module.path);
       if (build_id && *build_id == module.build_id && image) place->second.emplace(*std::move(image));
     }
     return place->second ? &*place->second : nullptr;
@@ -131,7 +131,7 @@ class StackReader {
   const Report& report_;
   Profile profile_;
   std::vector<TargetAddress> stacks_;  // the stack pointers of the stacks to read
-  std::map<const Module*, std::optional<CodeImage>> images_;
+  std::map<const Module*, std::optional<ElfImage>> images_;
   std::set<std::pair<const Module*, uint64_t>> seen_;
 };
 

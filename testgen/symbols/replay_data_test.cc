@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "agent/elf/code_image.h"
+#include "agent/elf/elf_image.h"
 #include "testgen/symbols/testing_crashed_process.h"
 
 namespace recrash {
@@ -80,7 +80,7 @@ TEST(ReplayData, NamesSymbolsAsTheReaderOfOtherBuildsDoes) {
   const Fixture fixture(kProgram, Monitored("-O0 -g"));
   const Report report = fixture.Crash();
   const Result<Symbols> symbols = Symbols::Open(report, {});
-  const Result<CodeImage> image = CodeImage::Open(report.program()->path);
+  const Result<ElfImage> image = ElfImage::Open(report.program()->path);
   ASSERT_TRUE(symbols && image);
   const ReplayData made = MakeReplayData(MustRead(report, *symbols), *symbols);
   std::vector<std::string> ours, theirs;

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <span>
 
-#include "agent/elf/code_image.h"
+#include "agent/elf/elf_image.h"
 
 namespace recrash {
 namespace {
 
 constexpr uint64_t kPage = 4096;
 
-std::vector<Symbol> SymbolsOf(const CodeImage& image, uint64_t base_vaddr) {
+std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr) {
   std::vector<Symbol> symbols;
   for (KeyedSymbol& symbol : image.Symbols())
     if (symbol.address >= base_vaddr)
@@ -25,7 +25,7 @@ bool IsSameBuild(const TestReport& report, const Module& module, const ProgramFi
   if (module.build_id != file.build_id) return false;
   const ModuleImage* recorded = report.replay.FindImage(module);
   if (!file.build_id.empty() || !recorded) return true;
-  const Result<CodeImage> now = CodeImage::Open(file.path);
+  const Result<ElfImage> now = ElfImage::Open(file.path);
   if (!now) return false;
   for (const ElfLoad& load : now->facts().loads) {
     const TargetAddress address = module.base + (load.vaddr - file.base_vaddr);
@@ -51,7 +51,7 @@ Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols) 
   file.base_vaddr = elf->loads.front().vaddr & ~(kPage - 1);
   file.size = ((last.vaddr + last.memory_size + kPage - 1) & ~(kPage - 1)) - file.base_vaddr;
   if (!with_symbols) return file;
-  const Result<CodeImage> image = CodeImage::Open(path);
+  const Result<ElfImage> image = ElfImage::Open(path);
   if (!image) return Error{Errc::kMissing, image.error().message};
   file.symbols = SymbolsOf(*image, file.base_vaddr);
   return file;

@@ -1,4 +1,4 @@
-#include "agent/elf/code_image.h"
+#include "agent/elf/elf_image.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "agent/base/testing_files.h"
 
-extern "C" __attribute__((used, noinline)) int RecrashCodeImageTestFunction(int value) { return value * 3 + 1; }
+extern "C" __attribute__((used, noinline)) int RecrashElfImageTestFunction(int value) { return value * 3 + 1; }
 
 extern "C" const char __executable_start[];  // the linker's: where address 0 of the file is
 
@@ -19,14 +19,14 @@ uint64_t InFile(const void* address) {
 }
 
 // Asked about itself: this test's own file.
-TEST(CodeImage, KnowsWhereFunctionsBeginAndTheirNames) {
-  const Result<CodeImage> image = CodeImage::Open("/proc/self/exe");
+TEST(ElfImage, KnowsWhereFunctionsBeginAndTheirNames) {
+  const Result<ElfImage> image = ElfImage::Open("/proc/self/exe");
   ASSERT_TRUE(image);
-  const uint64_t start = InFile(reinterpret_cast<const void*>(&RecrashCodeImageTestFunction));
+  const uint64_t start = InFile(reinterpret_cast<const void*>(&RecrashElfImageTestFunction));
   EXPECT_EQ(image->FunctionStart(start), start);
   EXPECT_EQ(image->FunctionStart(start + 2), start);
   EXPECT_NE(image->FunctionStart(start - 1), start);
-  EXPECT_EQ(image->FunctionNames({start}).at(start), "RecrashCodeImageTestFunction");
+  EXPECT_EQ(image->FunctionNames({start}).at(start), "RecrashElfImageTestFunction");
   EXPECT_FALSE(image->IsPatchable(start));
   EXPECT_FALSE(image->FunctionStart(0));
   EXPECT_FALSE(image->FunctionStart(UINT64_MAX));
@@ -35,7 +35,7 @@ TEST(CodeImage, KnowsWhereFunctionsBeginAndTheirNames) {
 }
 
 // Whatever bytes it has: no read outside of them.
-TEST(CodeImage, SurvivesDamage) {
+TEST(ElfImage, SurvivesDamage) {
   TemporaryDirectory folder;
   std::vector<uint8_t> good = ReadBytes(RECRASH_TEST_SMALL_PROGRAM);
   std::mt19937_64 random(5);
@@ -52,7 +52,7 @@ TEST(CodeImage, SurvivesDamage) {
     }
     if (round % 7 == 0) bad.resize(random() % bad.size() + 1);
     WriteBytes(folder / "bad", bad);
-    const Result<CodeImage> image = CodeImage::Open(folder / "bad");
+    const Result<ElfImage> image = ElfImage::Open(folder / "bad");
     if (!image) continue;
     ++opened;
     for (uint64_t address = 0; address < 0x2000; address += 0x111) {

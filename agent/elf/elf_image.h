@@ -2,8 +2,8 @@
 //
 // Stripped files do: beginnings come from .eh_frame_hdr. The file may be hostile; everything is checked against its
 // size.
-#ifndef RECRASH_AGENT_ELF_CODE_IMAGE_H_
-#define RECRASH_AGENT_ELF_CODE_IMAGE_H_
+#ifndef RECRASH_AGENT_ELF_ELF_IMAGE_H_
+#define RECRASH_AGENT_ELF_ELF_IMAGE_H_
 
 #include <cstdint>
 #include <map>
@@ -25,11 +25,11 @@ struct KeyedSymbol {
   std::string key;  // symbol_key.h
 };
 
-class CodeImage {
+class ElfImage {
  public:
-  static Result<CodeImage> Open(const std::string& path);
-  CodeImage(CodeImage&& other) noexcept;
-  ~CodeImage();
+  static Result<ElfImage> Open(const std::string& path);
+  ElfImage(ElfImage&& other) noexcept;
+  ~ElfImage();
 
   // Addresses are the file's.
   std::optional<uint64_t> FunctionStart(uint64_t address) const;
@@ -44,7 +44,7 @@ class CodeImage {
   const ElfFacts& facts() const { return facts_; }
 
  private:
-  CodeImage() = default;
+  ElfImage() = default;
   std::span<const uint8_t> FileBytes(uint64_t offset, uint64_t size) const;
   template <typename T>
   std::optional<T> Read(uint64_t offset) const;
@@ -59,4 +59,4 @@ class CodeImage {
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_ELF_CODE_IMAGE_H_
+#endif  // RECRASH_AGENT_ELF_ELF_IMAGE_H_

@@ -1,4 +1,4 @@
-#include "agent/elf/code_image.h"
+#include "agent/elf/elf_image.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 namespace recrash {
 
-Result<CodeImage> CodeImage::Open(const std::string& path) {
+Result<ElfImage> ElfImage::Open(const std::string& path) {
   const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
   if (!file || fstat(file.get(), &status) != 0)
@@ -26,7 +26,7 @@ Result<CodeImage> CodeImage::Open(const std::string& path) {
   void* bytes =
       S_ISREG(status.st_mode) && size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0) : MAP_FAILED;
   if (bytes == MAP_FAILED) return Error{Errc::kRefused, path + ": cannot be mapped"};
-  CodeImage image;
+  ElfImage image;
   image.bytes_ = static_cast<const uint8_t*>(bytes);
   image.size_ = size;
   Result<ElfFacts> facts = ParseElfHead({image.bytes_, size}, path);
@@ -35,20 +35,20 @@ Result<CodeImage> CodeImage::Open(const std::string& path) {
   return image;
 }
 
-CodeImage::CodeImage(CodeImage&& other) noexcept
+ElfImage::ElfImage(ElfImage&& other) noexcept
     : bytes_(std::exchange(other.bytes_, nullptr)), size_(other.size_), facts_(std::move(other.facts_)) {}
 
-CodeImage::~CodeImage() {
+ElfImage::~ElfImage() {
   if (bytes_ != nullptr) munmap(const_cast<uint8_t*>(bytes_), size_);
 }
 
-std::span<const uint8_t> CodeImage::FileBytes(uint64_t offset, uint64_t size) const {
+std::span<const uint8_t> ElfImage::FileBytes(uint64_t offset, uint64_t size) const {
   if (offset > size_ || size > size_ - offset) return {};
   return {bytes_ + offset, size};
 }
 
 template <typename T>
-std::optional<T> CodeImage::Read(uint64_t offset) const {
+std::optional<T> ElfImage::Read(uint64_t offset) const {
   const std::span<const uint8_t> bytes = FileBytes(offset, sizeof(T));
   if (bytes.empty()) return std::nullopt;
   T value;
@@ -56,7 +56,7 @@ std::optional<T> CodeImage::Read(uint64_t offset) const {
   return value;
 }
 
-std::span<const uint8_t> CodeImage::Bytes(uint64_t address, size_t size) const {
+std::span<const uint8_t> ElfImage::Bytes(uint64_t address, size_t size) const {
   for (const ElfLoad& load : facts_.loads) {
     if (address < load.vaddr || address - load.vaddr >= load.file_size) continue;
     const uint64_t skip = address - load.vaddr;
@@ -65,7 +65,7 @@ std::span<const uint8_t> CodeImage::Bytes(uint64_t address, size_t size) const {
   return {};
 }
 
-std::optional<uint64_t> CodeImage::FunctionStart(uint64_t address) const {
+std::optional<uint64_t> ElfImage::FunctionStart(uint64_t address) const {
   const std::span<const uint8_t> table = Bytes(facts_.frame_table, facts_.frame_table_size);
   for (const ElfLoad& load : facts_.loads) {
     if (!load.executable || address < load.vaddr || address - load.vaddr >= load.file_size) continue;
@@ -76,13 +76,13 @@ std::optional<uint64_t> CodeImage::FunctionStart(uint64_t address) const {
   return std::nullopt;
 }
 
-bool CodeImage::IsPatchable(uint64_t start) const {
+bool ElfImage::IsPatchable(uint64_t start) const {
   const std::span<const uint8_t> prefix = Bytes(start - abi::kEntryPrefixSize, sizeof abi::kEntryPrefix);
   return std::ranges::equal(prefix, abi::kEntryPrefix);
 }
 
 // call rel32; or an indirect one, two to seven bytes long: ff /2.
-bool CodeImage::IsReturnAddress(uint64_t address) const {
+bool ElfImage::IsReturnAddress(uint64_t address) const {
   const std::span<const uint8_t> before = Bytes(address - 7, 7);
   if (before.size() < 7) return false;
   if (before[2] == 0xe8) return true;
@@ -92,7 +92,7 @@ bool CodeImage::IsReturnAddress(uint64_t address) const {
 }
 
 template <typename Visit>
-bool CodeImage::VisitSymbols(uint32_t table_type, Visit visit) const {
+bool ElfImage::VisitSymbols(uint32_t table_type, Visit visit) const {
   bool found = false;
   const auto header = Read<Elf64_Ehdr>(0);
   for (unsigned i = 0; i < header->e_shnum; ++i) {
@@ -113,7 +113,7 @@ bool CodeImage::VisitSymbols(uint32_t table_type, Visit visit) const {
   return found;
 }
 
-std::map<uint64_t, std::string> CodeImage::FunctionNames(const std::set<uint64_t>& starts) const {
+std::map<uint64_t, std::string> ElfImage::FunctionNames(const std::set<uint64_t>& starts) const {
   std::map<uint64_t, std::string> names;
   for (const uint32_t table : {SHT_SYMTAB, SHT_DYNSYM})
     VisitSymbols(table, [&](const Elf64_Sym& symbol, std::string_view name) {
@@ -123,7 +123,7 @@ std::map<uint64_t, std::string> CodeImage::FunctionNames(const std::set<uint64_t
   return names;
 }
 
-std::vector<KeyedSymbol> CodeImage::Symbols() const {
+std::vector<KeyedSymbol> ElfImage::Symbols() const {
   std::vector<KeyedSymbol> symbols;
   std::string_view file;
   const auto take = [&](const Elf64_Sym& symbol, std::string_view name) {
