@@ -3,48 +3,49 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
-#include "agent/base/fd.h"
-#include "agent/elf/symbol_key.h"
 #include "shadowstack/abi.h"
 #include "shadowstack/frame_table.h"
 
 namespace recrash {
 
+namespace {
+
+// The text at `offset` of a string table, up to its NUL; empty if that lies beyond the table's end.
+std::string_view TextAt(std::span<const uint8_t> strings, uint64_t offset) {
+  if (offset >= strings.size()) return {};
+  const auto* text = reinterpret_cast<const char*>(strings.data()) + offset;
+  return {text, strnlen(text, strings.size() - offset)};
+}
+
+}  // namespace
+
 Result<ElfImage> ElfImage::Open(const std::string& path) {
-  const Fd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  ElfImage image;
+  image.file_ = Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status;
-  if (!file || fstat(file.get(), &status) != 0)
+  if (!image.file_ || fstat(image.descriptor(), &status) != 0)
     return Error{Errc::kMissing, path + ": cannot be read: " + std::strerror(errno)};
   const auto size = static_cast<uint64_t>(status.st_size);
-  void* bytes =
-      S_ISREG(status.st_mode) && size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0) : MAP_FAILED;
+  void* bytes = S_ISREG(status.st_mode) && size > 0 ? mmap(nullptr, size, PROT_READ, MAP_PRIVATE, image.descriptor(), 0)
+                                                    : MAP_FAILED;
   if (bytes == MAP_FAILED) return Error{Errc::kRefused, path + ": cannot be mapped"};
-  ElfImage image;
-  image.bytes_ = static_cast<const uint8_t*>(bytes);
-  image.size_ = size;
-  Result<ElfFacts> facts = ParseElfHead({image.bytes_, size}, path);
+  image.mapped_ = {static_cast<const uint8_t*>(bytes), Unmap{size}};
+  Result<ElfFacts> facts = ParseElfHead({image.mapped_.get(), size}, path);
   if (!facts) return facts.error();
   image.facts_ = *std::move(facts);
+  image.ReadSections();
   return image;
 }
 
-ElfImage::ElfImage(ElfImage&& other) noexcept
-    : bytes_(std::exchange(other.bytes_, nullptr)), size_(other.size_), facts_(std::move(other.facts_)) {}
-
-ElfImage::~ElfImage() {
-  if (bytes_ != nullptr) munmap(const_cast<uint8_t*>(bytes_), size_);
-}
-
 std::span<const uint8_t> ElfImage::FileBytes(uint64_t offset, uint64_t size) const {
-  if (offset > size_ || size > size_ - offset) return {};
-  return {bytes_ + offset, size};
+  const uint64_t end = mapped_.get_deleter().size;
+  if (offset > end || size > end - offset) return {};
+  return {mapped_.get() + offset, size};
 }
 
 template <typename T>
@@ -56,24 +57,69 @@ std::optional<T> ElfImage::Read(uint64_t offset) const {
   return value;
 }
 
-std::span<const uint8_t> ElfImage::Bytes(uint64_t address, size_t size) const {
-  for (const ElfLoad& load : facts_.loads) {
-    if (address < load.vaddr || address - load.vaddr >= load.file_size) continue;
-    const uint64_t skip = address - load.vaddr;
-    return FileBytes(load.offset + skip, std::min<uint64_t>(size, load.file_size - skip));
+void ElfImage::ReadSections() {
+  const auto header = Read<Elf64_Ehdr>(0);
+  const auto first = Read<Elf64_Shdr>(header->e_shoff);
+  if (header->e_shoff == 0 || header->e_shentsize != sizeof(Elf64_Shdr) || !first) return;
+  // If the file has more sections than its header can count, the first section says how many.
+  const uint64_t count = header->e_shnum != 0 ? header->e_shnum : first->sh_size;
+  const uint64_t of_names = header->e_shstrndx != SHN_XINDEX ? header->e_shstrndx : first->sh_link;
+  const auto names = Read<Elf64_Shdr>(header->e_shoff + of_names * sizeof(Elf64_Shdr));
+  const std::span<const uint8_t> text =
+      names ? FileBytes(names->sh_offset, names->sh_size) : std::span<const uint8_t>();
+  ElfFacts noted;
+  for (uint64_t i = 0; i < count; ++i) {
+    const auto section = Read<Elf64_Shdr>(header->e_shoff + i * sizeof(Elf64_Shdr));
+    if (!section) break;
+    ElfSection read{TextAt(text, section->sh_name),
+                    section->sh_type,
+                    section->sh_link,
+                    (section->sh_flags & SHF_EXECINSTR) != 0,
+                    {}};
+    if (section->sh_type != SHT_NOBITS) read.bytes = FileBytes(section->sh_offset, section->sh_size);
+    if (section->sh_type == SHT_NOTE) ReadNotes(read.bytes, section->sh_addralign, &noted);
+    sections_.push_back(read);
   }
-  return {};
+  if (!noted.build_id.empty()) facts_.build_id = noted.build_id;
+}
+
+const ElfSection* ElfImage::FindSection(std::string_view name) const {
+  const auto found = std::ranges::find_if(
+      sections_, [name](const ElfSection& section) { return section.name == name && !section.bytes.empty(); });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+bool ElfImage::has_symtab() const {
+  return std::ranges::find(sections_, uint32_t{SHT_SYMTAB}, &ElfSection::type) != sections_.end();
+}
+
+bool ElfImage::has_code() const {
+  return std::ranges::any_of(sections_, [](const ElfSection& section) {
+    return section.executable && section.type == SHT_PROGBITS && !section.bytes.empty();
+  });
+}
+
+const ElfLoad* ElfImage::LoadAt(uint64_t address) const {
+  const auto found = std::ranges::find_if(facts_.loads, [address](const ElfLoad& load) {
+    return address >= load.vaddr && address - load.vaddr < load.memory_size;
+  });
+  return found == facts_.loads.end() ? nullptr : &*found;
+}
+
+std::span<const uint8_t> ElfImage::Bytes(uint64_t address, size_t size) const {
+  const ElfLoad* load = LoadAt(address);
+  const uint64_t skip = load == nullptr ? 0 : address - load->vaddr;
+  if (load == nullptr || skip >= load->file_size) return {};
+  return FileBytes(load->offset + skip, std::min<uint64_t>(size, load->file_size - skip));
 }
 
 std::optional<uint64_t> ElfImage::FunctionStart(uint64_t address) const {
+  const ElfLoad* load = LoadAt(address);
+  if (load == nullptr || !load->executable) return std::nullopt;
   const std::span<const uint8_t> table = Bytes(facts_.frame_table, facts_.frame_table_size);
-  for (const ElfLoad& load : facts_.loads) {
-    if (!load.executable || address < load.vaddr || address - load.vaddr >= load.file_size) continue;
-    const abi::CodeRange range =
-        abi::FrameTable(table.data(), table.size(), facts_.frame_table).Find(address, load.vaddr + load.file_size);
-    if (range.end != 0) return range.start;
-  }
-  return std::nullopt;
+  const abi::CodeRange range =
+      abi::FrameTable(table.data(), table.size(), facts_.frame_table).Find(address, load->vaddr + load->file_size);
+  return range.end == 0 ? std::nullopt : std::optional(range.start);
 }
 
 bool ElfImage::IsPatchable(uint64_t start) const {
@@ -91,52 +137,32 @@ bool ElfImage::IsReturnAddress(uint64_t address) const {
   return false;
 }
 
-template <typename Visit>
-bool ElfImage::VisitSymbols(uint32_t table_type, Visit visit) const {
-  bool found = false;
-  const auto header = Read<Elf64_Ehdr>(0);
-  for (unsigned i = 0; i < header->e_shnum; ++i) {
-    const auto table = Read<Elf64_Shdr>(header->e_shoff + uint64_t{i} * sizeof(Elf64_Shdr));
-    if (!table || table->sh_type != table_type) continue;
-    const auto strings = Read<Elf64_Shdr>(header->e_shoff + uint64_t{table->sh_link} * sizeof(Elf64_Shdr));
-    if (!strings) continue;
-    found = true;
-    const std::span<const uint8_t> text = FileBytes(strings->sh_offset, strings->sh_size);
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table->sh_size; at += sizeof(Elf64_Sym)) {
-      const auto symbol = Read<Elf64_Sym>(table->sh_offset + at);
-      if (!symbol) break;
-      if (symbol->st_name >= text.size()) continue;
-      const char* name = reinterpret_cast<const char*>(text.data()) + symbol->st_name;
-      visit(*symbol, std::string_view(name, strnlen(name, text.size() - symbol->st_name)));
+void ElfImage::VisitSymbols(const std::function<void(const ElfSymbol&)>& visit) const {
+  const uint32_t wanted = has_symtab() ? SHT_SYMTAB : SHT_DYNSYM;
+  for (const ElfSection& table : sections_) {
+    if (table.type != wanted || table.link >= sections_.size()) continue;
+    std::string_view file;
+    for (std::span<const uint8_t> left = table.bytes; left.size() >= sizeof(Elf64_Sym);
+         left = left.subspan(sizeof(Elf64_Sym))) {
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, left.data(), sizeof symbol);
+      const std::string_view name = TextAt(sections_[table.link].bytes, symbol.st_name);
+      const int type = ELF64_ST_TYPE(symbol.st_info);
+      if (type == STT_FILE) file = name;
+      const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+      if ((!is_function && type != STT_OBJECT) || symbol.st_shndx == SHN_UNDEF || name.empty()) continue;
+      const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
+      visit({symbol.st_value, symbol.st_size, name, is_local ? file : "", is_function, is_local});
     }
   }
-  return found;
 }
 
 std::map<uint64_t, std::string> ElfImage::FunctionNames(const std::set<uint64_t>& starts) const {
   std::map<uint64_t, std::string> names;
-  for (const uint32_t table : {SHT_SYMTAB, SHT_DYNSYM})
-    VisitSymbols(table, [&](const Elf64_Sym& symbol, std::string_view name) {
-      if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && starts.contains(symbol.st_value))
-        names.emplace(symbol.st_value, name);
-    });
+  VisitSymbols([&](const ElfSymbol& symbol) {
+    if (symbol.is_function && starts.contains(symbol.address)) names.emplace(symbol.address, symbol.name);
+  });
   return names;
-}
-
-std::vector<KeyedSymbol> ElfImage::Symbols() const {
-  std::vector<KeyedSymbol> symbols;
-  std::string_view file;
-  const auto take = [&](const Elf64_Sym& symbol, std::string_view name) {
-    const int type = ELF64_ST_TYPE(symbol.st_info);
-    if (type == STT_FILE) file = name;
-    if ((type != STT_FUNC && type != STT_OBJECT && type != STT_GNU_IFUNC) || symbol.st_shndx == SHN_UNDEF ||
-        name.empty())
-      return;
-    const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
-    symbols.push_back({symbol.st_value, symbol.st_size, type != STT_OBJECT, SymbolKey(name, is_local, file)});
-  };
-  if (!VisitSymbols(SHT_SYMTAB, take)) VisitSymbols(SHT_DYNSYM, take);
-  return symbols;
 }
 
 }  // namespace recrash

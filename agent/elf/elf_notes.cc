@@ -45,20 +45,6 @@ void TakeNote(const std::string_view owner, uint32_t type, std::string_view text
   }
 }
 
-// `align` is 4, or 8 in a segment of that alignment (.note.gnu.property of x86-64).
-void TakeNotes(std::string_view bytes, uint64_t align, ElfFacts* facts) {
-  const auto padded = [align](uint64_t size) { return (size + align - 1) & ~(align - 1); };
-  Elf64_Nhdr header;
-  while (bytes.size() >= sizeof header) {
-    std::memcpy(&header, bytes.data(), sizeof header);
-    bytes.remove_prefix(sizeof header);
-    const uint64_t owner = padded(sizeof header + uint64_t{header.n_namesz}) - sizeof header;
-    if (owner > bytes.size() || header.n_descsz > bytes.size() - owner) return;
-    TakeNote(bytes.substr(0, header.n_namesz), header.n_type, bytes.substr(owner, header.n_descsz), facts);
-    bytes.remove_prefix(std::min<uint64_t>(bytes.size(), owner + padded(header.n_descsz)));
-  }
-}
-
 std::optional<std::string> CheckHeader(const Elf64_Ehdr& header) {
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return "it does not begin as one";
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB)
@@ -79,12 +65,12 @@ void TakeSegment(const Source& source, const Elf64_Phdr& segment, ElfFacts* fact
     facts->frame_table_size = segment.p_filesz;
   }
   if ((segment.p_type != PT_NOTE && segment.p_type != PT_INTERP) || segment.p_filesz > kMaxText) return;
-  std::string bytes(segment.p_filesz, '\0');
+  std::vector<uint8_t> bytes(segment.p_filesz);
   if (!source(segment.p_offset, bytes.data(), bytes.size())) return;
   if (segment.p_type == PT_NOTE)
-    TakeNotes(bytes, segment.p_align == 8 ? 8 : 4, facts);
+    ReadNotes(bytes, segment.p_align, facts);
   else
-    facts->interpreter = bytes.substr(0, bytes.find('\0'));
+    facts->interpreter.assign(bytes.begin(), std::ranges::find(bytes, 0));
 }
 
 Result<ElfFacts> Parse(const Source& source, const std::string& name) {
@@ -112,6 +98,21 @@ Result<ElfFacts> Parse(const Source& source, const std::string& name) {
 }
 
 }  // namespace
+
+void ReadNotes(std::span<const uint8_t> notes, uint64_t alignment, ElfFacts* facts) {
+  std::string_view bytes(reinterpret_cast<const char*>(notes.data()), notes.size());
+  const uint64_t align = alignment == 8 ? 8 : 4;
+  const auto padded = [align](uint64_t size) { return (size + align - 1) & ~(align - 1); };
+  Elf64_Nhdr header;
+  while (bytes.size() >= sizeof header) {
+    std::memcpy(&header, bytes.data(), sizeof header);
+    bytes.remove_prefix(sizeof header);
+    const uint64_t owner = padded(sizeof header + uint64_t{header.n_namesz}) - sizeof header;
+    if (owner > bytes.size() || header.n_descsz > bytes.size() - owner) return;
+    TakeNote(bytes.substr(0, header.n_namesz), header.n_type, bytes.substr(owner, header.n_descsz), facts);
+    bytes.remove_prefix(std::min<uint64_t>(bytes.size(), owner + padded(header.n_descsz)));
+  }
+}
 
 Result<ElfFacts> ReadElf(const std::string& path) {
   const auto unreadable = [&] {

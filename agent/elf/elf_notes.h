@@ -45,6 +45,10 @@ Result<ElfFacts> ReadElf(const std::string& path);
 // The same from the first bytes of a file, or of a module in memory; notes that lie beyond them are not seen.
 Result<ElfFacts> ParseElfHead(std::span<const uint8_t> bytes, const std::string& name);
 
+// Adds what the notes of a segment or section say. `alignment` is that of the segment or section: where it is 8
+// (.note.gnu.property of x86-64), each note is padded to 8 bytes, and else to 4.
+void ReadNotes(std::span<const uint8_t> notes, uint64_t alignment, ElfFacts* facts);
+
 Result<std::string> ReadBuildId(const std::string& path);
 
 }  // namespace recrash

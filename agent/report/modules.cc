@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
+#include "agent/elf/symbol_key.h"
 #include "agent/report/maps.h"
 
 namespace recrash {
@@ -101,6 +103,20 @@ std::vector<Module> ModulesFromMappings(std::span<const Mapping> mappings, const
     modules.push_back(std::move(*module));
   }
   return modules;
+}
+
+std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t most) {
+  std::vector<Symbol> symbols;
+  image.VisitSymbols([&](const ElfSymbol& symbol) {
+    if (symbol.address < base_vaddr) return;
+    symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function,
+                       SymbolKey(symbol.name, symbol.is_local, symbol.file)});
+  });
+  std::ranges::sort(symbols, [](const Symbol& a, const Symbol& b) {
+    return std::tie(a.offset, a.name) < std::tie(b.offset, b.name);
+  });
+  symbols.resize(std::min(symbols.size(), most));
+  return symbols;
 }
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// Which ELF files a process had loaded, told from its mappings and from the files.
+// Which ELF files a process had loaded, told from its mappings and from the files; what a report keeps of a file.
 #ifndef RECRASH_AGENT_REPORT_MODULES_H_
 #define RECRASH_AGENT_REPORT_MODULES_H_
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/base/result.h"
+#include "agent/elf/elf_image.h"
 #include "agent/elf/elf_notes.h"
 #include "agent/report/report.h"
 
@@ -25,6 +26,10 @@ ElfLookup LookupFiles(const std::string& root = "");
 // without.
 std::vector<Module> ModulesFromMappings(std::span<const Mapping> mappings, const std::string& program,
                                         const ElfLookup& lookup = LookupFiles());
+
+// Returns the functions and objects of a file as a report keeps them: offsets from `base_vaddr`, the address of its
+// first segment; sorted by offset. Of more than `most`, the first ones.
+std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t most = SIZE_MAX);
 
 }  // namespace recrash
 

@@ -1,8 +1,7 @@
 // Collects what a replay needs, so that it needs neither the original program nor its DWARF.
 #include <algorithm>
-#include <tuple>
 
-#include "agent/elf/symbol_key.h"
+#include "agent/report/modules.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
@@ -26,29 +25,15 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   return replay;
 }
 
-std::vector<Symbol> SymbolsOf(ElfFile& names, uint64_t base_vaddr, size_t most) {
-  std::vector<Symbol> symbols;
-  for (const ElfSymbol& symbol : names.symbols()) {
-    if (symbol.address < base_vaddr || symbols.size() >= most) continue;
-    symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function,
-                       SymbolKey(symbol.name, symbol.is_local, symbol.file)});
-  }
-  std::sort(symbols.begin(), symbols.end(),
-            [](const Symbol& a, const Symbol& b) { return std::tie(a.offset, a.name) < std::tie(b.offset, b.name); });
-  return symbols;
-}
-
 ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
   ModuleImage image;
   image.base = module.module->base;
-  for (const ElfSegment& segment : module.image->segments()) {
+  for (const ElfLoad& load : module.image->facts().loads) {
     // Relocations do not change segments that cannot be written, so the file has the process's bytes.
-    if (segment.writable || segment.bytes.empty()) continue;
-    image.read_only.push_back(
-        {{segment.address + module.bias()}, std::vector<uint8_t>(segment.bytes.begin(), segment.bytes.end())});
+    const std::span<const uint8_t> bytes = module.image->Bytes(load.vaddr, load.file_size);
+    if (load.writable || bytes.empty()) continue;
+    image.read_only.push_back({{load.vaddr + module.bias()}, std::vector<uint8_t>(bytes.begin(), bytes.end())});
   }
-  std::sort(image.read_only.begin(), image.read_only.end(),
-            [](const Region& a, const Region& b) { return a.address < b.address; });
   image.symbols = SymbolsOf(*module.names, image.base.value - module.bias(), most_symbols);
   return image;
 }

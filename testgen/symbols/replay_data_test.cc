@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "agent/elf/elf_image.h"
 #include "testgen/symbols/testing_crashed_process.h"
 
 namespace recrash {
@@ -73,27 +72,6 @@ TEST_P(ReplayDataOf, HoldsFramesPlaceAndImage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Builds, ReplayDataOf, testing::Values("-O0 -g", "-O2 -g", "-O2 -g -no-pie -fno-pie"));
-
-// A replay finds the crashed build's symbols in another build by these keys: if the two readers said them differently,
-// it would lose symbols without a word.
-TEST(ReplayData, NamesSymbolsAsTheReaderOfOtherBuildsDoes) {
-  const Fixture fixture(kProgram, Monitored("-O0 -g"));
-  const Report report = fixture.Crash();
-  const Result<Symbols> symbols = Symbols::Open(report, {});
-  const Result<ElfImage> image = ElfImage::Open(report.program()->path);
-  ASSERT_TRUE(symbols && image);
-  const ReplayData made = MakeReplayData(MustRead(report, *symbols), *symbols);
-  std::vector<std::string> ours, theirs;
-  for (const Symbol& symbol : made.images[0].symbols)
-    ours.push_back(symbol.name + " " +
-                   std::to_string(symbol.offset + report.program()->base.value - report.program()->bias) + " " +
-                   std::to_string(symbol.size) + (symbol.is_function ? " function" : ""));
-  for (const KeyedSymbol& symbol : image->Symbols())
-    theirs.push_back(symbol.key + " " + std::to_string(symbol.address) + " " + std::to_string(symbol.size) +
-                     (symbol.is_function ? " function" : ""));
-  EXPECT_THAT(ours, testing::Contains(testing::HasSubstr("@program.cc")));
-  EXPECT_THAT(ours, testing::UnorderedElementsAreArray(theirs));
-}
 
 // Depth 1: what Step read and wrote through `counter` as it was on entry, before `count` changed.
 TEST(RecordedFields, AreTheBytesOnEntry) {

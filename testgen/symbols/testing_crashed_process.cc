@@ -72,8 +72,10 @@ uint64_t AddressOf(std::span<const Module> modules, const std::string& library, 
   for (const Module& module : modules) {
     if (module.path.find(library) == std::string::npos) continue;
     auto file = ElfFile::Open(module.path);
-    const ElfSymbol* found = file ? (*file)->SymbolNamed(symbol) : nullptr;
-    if (found != nullptr) return found->address + module.bias;
+    if (!file) continue;
+    const std::vector<ElfSymbol>& symbols = (*file)->symbols();
+    const auto found = std::ranges::find(symbols, symbol, &ElfSymbol::name);
+    if (found != symbols.end()) return found->address + module.bias;
   }
   Die("no " + symbol + " in " + library);
 }

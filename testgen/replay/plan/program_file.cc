@@ -4,20 +4,12 @@
 #include <span>
 
 #include "agent/elf/elf_image.h"
+#include "agent/report/modules.h"
 
 namespace recrash {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-
-std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr) {
-  std::vector<Symbol> symbols;
-  for (KeyedSymbol& symbol : image.Symbols())
-    if (symbol.address >= base_vaddr)
-      symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function, std::move(symbol.key)});
-  std::ranges::sort(symbols, {}, &Symbol::offset);
-  return symbols;
-}
 
 }  // namespace
 

@@ -1,7 +1,11 @@
-// One ELF file: its symbols, sections, segments, call frame information and debug information.
+// One ELF file of a report's module: its functions and objects by address, its call frame information, its DWARF.
 //
-// Each is read when it is first asked for: a report names a dozen libraries, and a back-trace reads two of them.
-// Addresses are those of the file (p_vaddr). Add the module's bias for an address of the process.
+//   const Result<std::unique_ptr<ElfFile>> file = ElfFile::Open(path);
+//   if (file) function = (*file)->FunctionAt(pc.value - module.bias);
+//
+// Symbols, DWARF and call frame information are read when they are first asked for: a report names a dozen libraries,
+// and a back-trace reads two of them. libdw reads DWARF and call frame information, agent/elf the rest. Addresses are
+// those of the file (p_vaddr). Add the module's bias for an address of the process.
 #ifndef RECRASH_TESTGEN_SYMBOLS_FILES_ELF_FILE_H_
 #define RECRASH_TESTGEN_SYMBOLS_FILES_ELF_FILE_H_
 
@@ -11,96 +15,60 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "agent/base/result.h"
+#include "agent/elf/elf_image.h"
 
 namespace recrash {
 
-struct ElfSymbol {
-  uint64_t address = 0;
-  uint64_t size = 0;
-  std::string name;
-  std::string file;  // of the STT_FILE symbol before it, for local ones
-  bool is_function = false;
-  bool is_local = false;
-};
-
-struct ElfSection {
-  uint64_t address = 0;
-  std::span<const uint8_t> bytes;  // empty for a section that a .debug file only names
-};
-
-struct ElfSegment {
-  uint64_t address = 0;
-  uint64_t memory_size = 0;
-  bool writable = false;
-  bool executable = false;
-  std::span<const uint8_t> bytes;
-};
-
-// The code of one function: a symbol with a size, or what one FDE covers if symbols are stripped.
+// The code of one function: that of a symbol with a size or, without symbols, what one FDE covers.
 struct FunctionRange {
   uint64_t start = 0;
   uint64_t size = 0;
-  std::vector<std::string_view> names;  // aliases (C1 and C2 of a constructor); empty when only the FDE is known
+  std::vector<std::string_view> names;  // aliases (C1 and C2 of a constructor); empty if only the FDE is known
 };
 
-class ElfFile {
+class ElfFile : public ElfImage {
  public:
+  // Fails as ElfImage::Open does.
   static Result<std::unique_ptr<ElfFile>> Open(const std::string& path);
-  ~ElfFile();
-  ElfFile(const ElfFile&) = delete;
-  ElfFile& operator=(const ElfFile&) = delete;
 
   const std::string& path() const { return path_; }
-  const std::string& build_id() const { return build_id_; }
-  const std::string& debug_link() const { return debug_link_; }
-  bool has_code() const { return has_code_; }      // false for the .debug half of a stripped file
-  bool has_dwarf() const { return has_dwarf_; }    // .debug_info is there
-  bool has_symtab() const { return has_symtab_; }  // .symtab, not only .dynsym
-  const std::vector<ElfSegment>& segments() const { return segments_; }
+  const std::string& build_id() const { return facts().build_id; }
+  // Returns the file name in .gnu_debuglink; empty if there is none.
+  std::string debug_link() const;
+  bool has_dwarf() const { return FindSection(".debug_info") != nullptr; }
 
-  std::optional<ElfSection> FindSection(std::string_view name) const;
-  // Functions and objects by address, from .symtab if it is there, else from .dynsym.
+  // Returns the symbols by address. Of those at one address, global ones come first.
   const std::vector<ElfSymbol>& symbols();
   std::optional<FunctionRange> FunctionAt(uint64_t address);
-  const ElfSymbol* SymbolNamed(std::string_view name);
-  // The object that holds `address` (a vtable, a variable).
+  // Returns the object that holds `address` (a vtable, a variable); null if none does.
   const ElfSymbol* ObjectAt(uint64_t address);
 
-  Dwarf* dwarf();            // null when there is none
-  Dwarf_CFI* eh_frame();     // null when there is none
-  Dwarf_CFI* debug_frame();  // null when there is none
+  // Each returns null if the file has none.
+  Dwarf* dwarf();
+  Dwarf_CFI* eh_frame();
+  Dwarf_CFI* debug_frame();
 
  private:
-  ElfFile() = default;
-  void ReadHeaders();
-  void ReadSymbols(Elf_Scn* section, const void* header);
-  // The FDE ranges of .eh_frame, sorted by start: the public interface of libdw gives rows only.
-  const std::vector<FunctionRange>& fde_ranges();
+  ElfFile(ElfImage image, std::string path) : ElfImage(std::move(image)), path_(std::move(path)) {}
+  std::optional<FunctionRange> FunctionWithoutSymbol(uint64_t address);
+  Elf* elf();
 
-  std::string path_;
-  int fd_ = -1;
-  Elf* elf_ = nullptr;
-  std::string build_id_;
-  std::string debug_link_;
-  bool has_code_ = false;
-  bool has_dwarf_ = false;
-  bool has_symtab_ = false;
-  std::vector<ElfSegment> segments_;
+  template <auto End>
+  struct Ender {
+    void operator()(auto* handle) const { End(handle); }
+  };
 
-  bool symbols_read_ = false;
-  std::vector<ElfSymbol> symbols_;
-  bool fdes_read_ = false;
-  std::vector<FunctionRange> fdes_;
-  bool dwarf_tried_ = false;
-  Dwarf* dwarf_ = nullptr;
-  bool eh_frame_tried_ = false;
-  Dwarf_CFI* eh_frame_ = nullptr;
+  const std::string path_;
+  std::optional<std::vector<ElfSymbol>> symbols_;
+  // In this order: each needs those before it until it ends.
+  std::unique_ptr<Elf, Ender<elf_end>> elf_;
+  std::optional<std::unique_ptr<Dwarf, Ender<dwarf_end>>> dwarf_;
+  std::optional<std::unique_ptr<Dwarf_CFI, Ender<dwarf_cfi_end>>> eh_frame_;
 };
 
 }  // namespace recrash

@@ -171,15 +171,12 @@ bool ModuleSet::ReadInitial(TargetAddress address, std::span<uint8_t> out) { ret
 bool ModuleSet::ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too) {
   LoadedModule* loaded = Find(address);
   if (loaded == nullptr) return false;
-  const uint64_t offset = address.value - loaded->bias();
-  for (const ElfSegment& segment : loaded->image->segments()) {
-    if ((segment.writable && !writable_too) || offset < segment.address) continue;
-    const uint64_t start = offset - segment.address;
-    if (start > segment.bytes.size() || out.size() > segment.bytes.size() - start) continue;
-    std::copy_n(segment.bytes.data() + start, out.size(), out.data());
-    return true;
-  }
-  return false;
+  const uint64_t in_file = address.value - loaded->bias();
+  const ElfLoad* load = loaded->image->LoadAt(in_file);
+  const std::span<const uint8_t> bytes = loaded->image->Bytes(in_file, out.size());
+  if (load == nullptr || (load->writable && !writable_too) || bytes.size() != out.size()) return false;
+  std::ranges::copy(bytes, out.begin());
+  return true;
 }
 
 }  // namespace recrash

@@ -152,8 +152,8 @@ const RecordMap& RecordMaps::Of(const LoadedModule& module) {
 RecordMap RecordMaps::Read(const LoadedModule& module) {
   const std::string name = BaseName(module.module->path);
   for (const auto& file : module.files) {
-    const auto section = file->FindSection(abi::kMapSection);
-    if (!section) continue;
+    const ElfSection* section = file->FindSection(abi::kMapSection);
+    if (section == nullptr) continue;
     RecordMap map(section->bytes);
     if (map.damaged() > 0)
       modules_.notes().push_back(name + ": " + std::to_string(map.damaged()) + " entries of its " + abi::kMapSection +

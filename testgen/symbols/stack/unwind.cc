@@ -138,9 +138,8 @@ std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, TargetAd
 bool Unwinder::IsCode(TargetAddress address) {
   LoadedModule* module = modules_.Find(address);
   if (module == nullptr) return false;
-  for (const ElfSegment& segment : module->image->segments())
-    if (segment.executable && address.value - module->bias() - segment.address < segment.memory_size) return true;
-  return false;
+  const ElfLoad* load = module->image->LoadAt(address.value - module->bias());
+  return load != nullptr && load->executable;
 }
 
 // There is no information for this pc. In the innermost frame, the program may have called through a null or wild

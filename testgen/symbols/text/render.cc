@@ -165,7 +165,7 @@ std::optional<Renderer::Dynamic> Renderer::DynamicType(Dwarf_Die type, TargetAdd
   const ElfSymbol* symbol = module == nullptr ? nullptr : module->names->ObjectAt(*vtable - module->bias());
   if (symbol == nullptr || !symbol->name.starts_with("_ZTV")) return std::nullopt;
   constexpr std::string_view kPrefix = "vtable for ";
-  const std::string demangled = Demangle(symbol->name);
+  const std::string demangled = Demangle(std::string(symbol->name));
   if (!demangled.starts_with(kPrefix)) return std::nullopt;
   Dynamic dynamic;
   dynamic.name = SimplifyName(demangled.substr(kPrefix.size()));
