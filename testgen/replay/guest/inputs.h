@@ -19,8 +19,9 @@ struct Content {
 
 struct Inputs {
   Content contents[plan::kMostInputs];
-  char folder[kLongestPath];  // of the run
-  bool folder_is_ours;        // and empty
+  char folder[kLongestPath];        // of the run
+  char empty_folder[kLongestPath];  // this process's own, for its runs; "": none yet
+  bool folder_is_ours;              // `folder` is `empty_folder`
   bool folder_left;
   bool sealed;
 };
@@ -33,8 +34,10 @@ bool IsHeld(int input);
 // ---- One run -----------------------------------------------------------------------------------------------------
 
 // Chooses the run's folder; in the parent, before the run. A sealed run, and a run whose recorded folder is gone, gets
-// an empty folder of ours, with links to the held inputs that lay in the recorded one.
+// an empty folder of ours, with links to the held inputs that lay in the recorded one. The runs of one process share
+// it, as long as none of them changes it.
 void PrepareFolder(bool sealed);
+// After the last run.
 void RemoveFolder();
 bool IsSealed();
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/run.h"
@@ -97,6 +98,7 @@ pid_t StartWorker(plan::Queue* queue, uint32_t number) {
   DieWith(parent);
   UseObserved(number);
   Work(queue, nullptr);
+  RemoveFolder();
   ExitNow(0);
 }
 

@@ -242,7 +242,6 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   } else {
     RunInChild();
   }
-  RemoveFolder();
   return Judge(*world.run.observed, text, size);
 }
 

@@ -89,11 +89,13 @@ int ReplayMain(int argc, char** argv, char**) {
   if (!Has(plan::kInProcess)) close(world.plan_fd);  // in place, each call maps the recorded contents again
   if (Has(plan::kVerify)) {
     WorkOffQueue();
+    RemoveFolder();
     RemoveKeptFolder();
     _exit(0);
   }
   const int status = RunTestLibrary(argc, argv);
   fflush(nullptr);
+  RemoveFolder();
   RemoveKeptFolder();
   _exit(status);
 }
