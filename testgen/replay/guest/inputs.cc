@@ -182,7 +182,7 @@ void RemoveFolder() {
 
 void EnterFolder() {
   // Never where the user happens to stand.
-  if (chdir(own.folder) != 0 && chdir("/") != 0) own.folder_left = true;
+  if (Raw(SYS_chdir, Number(own.folder)) != 0 && Raw(SYS_chdir, Number("/")) != 0) own.folder_left = true;
 }
 
 void SealMappings() {

@@ -31,18 +31,8 @@ void Limit(int resource, rlim_t value) {
   setrlimit(static_cast<__rlimit_resource>(resource), &limit);
 }
 
-rlim_t AddressSpaceInUse() {
-  FILE* file = fopen("/proc/self/statm", "re");
-  unsigned long pages = 0;
-  if (file) {
-    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
-    fclose(file);
-  }
-  return pages * plan::kPageSize;
-}
-
 void MoveTo(int from, int to) {
-  if (from < 0 || from == to) return;
+  if (from == to) return;
   dup2(from, to);
   close(from);
 }
@@ -63,13 +53,13 @@ int OpenAsRecorded(const plan::OpenFile& file) {
 }
 
 void Reopen(const plan::OpenFile& file) {
-  int descriptor = OpenAsRecorded(file);
+  const int descriptor = OpenAsRecorded(file);
   if (descriptor >= 0) {
     lseek(descriptor, static_cast<off_t>(file.offset), SEEK_SET);
+    MoveTo(descriptor, file.descriptor);
   } else {
-    descriptor = open("/dev/null", O_RDWR);
+    dup2(world.null_fd, file.descriptor);
   }
-  MoveTo(descriptor, file.descriptor);
 }
 
 // ---- Filter ------------------------------------------------------------------------------------------------------
@@ -155,10 +145,20 @@ void BuildFilter() {
 
 }  // namespace
 
+void MeasureAddressSpace() {
+  FILE* file = fopen("/proc/self/statm", "re");
+  unsigned long pages = 0;
+  if (file) {
+    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
+    fclose(file);
+  }
+  world.address_space = pages * plan::kPageSize;
+}
+
 void SetLimits() {
   Limit(RLIMIT_CORE, 0);
   Limit(RLIMIT_FSIZE, kLargestFile);
-  if (world.plan->memory_limit) Limit(RLIMIT_AS, AddressSpaceInUse() + world.plan->memory_limit);
+  if (world.plan->memory_limit) Limit(RLIMIT_AS, world.address_space + world.plan->memory_limit);
 }
 
 void ReopenFiles(const plan::Array& files) {
@@ -175,7 +175,7 @@ void ReopenFiles(const plan::Array& files) {
     for (const plan::OpenFile& file : TableOf<plan::OpenFile>(files)) {
       recorded = recorded || file.descriptor == descriptor;
     }
-    if (!recorded) MoveTo(open("/dev/null", O_RDWR), descriptor);
+    if (!recorded) dup2(world.null_fd, descriptor);
   }
 }
 

@@ -17,6 +17,9 @@ struct Filter {
   int size;
 };
 
+// How much address space this process has, for SetLimits; once, since each child would read it anew.
+void MeasureAddressSpace();
+
 void SetLimits();
 
 // Descriptors as they were (of plan::OpenFile), at their offsets: inputs that are held, files that were read; /dev/null

@@ -21,6 +21,7 @@
 #include "testgen/replay/guest/restore.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
+#include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
 
 namespace recrash::replay {
@@ -86,6 +87,7 @@ int ReplayMain(int argc, char** argv, char**) {
   FindInterposed();
   PrepareRestore();
   PrepareFrames();
+  MeasureAddressSpace();
   if (!Has(plan::kInProcess)) close(world.plan_fd);  // in place, each call maps the recorded contents again
   if (Has(plan::kVerify)) {
     WorkOffQueue();

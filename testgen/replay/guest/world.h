@@ -23,7 +23,8 @@ struct World {
   char* bytes;  // the plan, mapped privately: translated in place
   const plan::Header* plan;
   int plan_fd;
-  int null_fd;  // /dev/null, for what the sandbox redirects
+  int null_fd;             // /dev/null, for what the sandbox redirects
+  uint64_t address_space;  // bytes in use before the first replay
   // Set in the child once recorded memory is back: interposed functions behave differently from then on.
   volatile bool restored;
 
