@@ -174,7 +174,7 @@ Result<Replays> PrepareReplays(const TestReport& report, const DeriveOptions& op
   VerifyOptions one = options.replay;
   one.seconds_per_frame = options.seconds;
   one.jobs = 1;
-  return Replays::Prepare(report, one, 1);
+  return Replays::Prepare(report, one);
 }
 
 }  // namespace

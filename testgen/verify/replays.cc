@@ -20,6 +20,9 @@ namespace {
 // While the subject works this process sleeps so long at a time, to see when it has ended.
 constexpr int kAttendMilliseconds = 30;
 
+// Workers find so many Starts ahead. They wake this process when few are left, not after each replay.
+constexpr size_t kSlotsPerWorker = 8;
+
 // What containers and batch systems leave to this process, not what the machine has.
 uint32_t Processors() {
   cpu_set_t set;
@@ -49,124 +52,158 @@ Try NotReplayed(const Start& start, const std::string& why) {
   return {.start = start, .note = "the program that hosts the replays " + why};
 }
 
+// Returns when the word, which the subject changes, is not `value` any more, or after a while.
+void WaitForChange(const void* word, uint32_t value) {
+  const timespec limit{0, kAttendMilliseconds * 1'000'000};
+  syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, nullptr, 0);
+}
+
 Result<std::string> ReplayLibrary(const VerifyOptions& options) {
   if (options.support_directory.empty()) return std::string();
   return FindSupportFile("librecrash_replay.so", options.support_directory);
 }
 
-// Which frames of a Run are where: not begun yet, with the workers, or done.
+// Which frames of a Run are where: not begun yet, in a slot of the queue, or done.
 class Dispatch {
  public:
-  Dispatch(const std::vector<uint32_t>& frames, const Replays::Next& next, uint32_t workers, SharedQueue* queue)
-      : frames_(frames),
-        next_(next),
-        most_posted_(workers + (workers + 1) / 2),
-        queue_(queue),
-        posted_(frames.size()) {}
+  Dispatch(const std::vector<uint32_t>& frames, const Replays::Next& next, SharedQueue* queue)
+      : frames_(frames), next_(next), queue_(queue), places_(queue->size()) {}
 
-  // Posts what comes next. A few more than there are workers, so that none waits for this process; not all, since
-  // whether a frame is tried may depend on others.
+  // Posts first Starts into all slots that are free.
   void Fill() {
-    for (; begun_ < frames_.size() && open_ < most_posted_; ++begun_) Post(begun_, next_(begun_, nullptr));
-    if (begun_ == frames_.size() && open_ == 0) queue_->Close();
+    for (size_t slot = 0; slot < places_.size() && begun_ < frames_.size();) {
+      if (places_[slot]) {
+        ++slot;
+      } else {
+        Begin(slot, begun_++);
+      }
+    }
+    if (IsDone()) {
+      queue_->Close();
+    } else {
+      queue_->Announce();
+    }
   }
 
   // False when all is done.
   bool Attend() {
-    if (open_ == 0) return false;
+    if (IsDone()) return false;
     const uint32_t events = __atomic_load_n(&queue_->get()->events, __ATOMIC_ACQUIRE);
-    for (size_t i = 0; i < begun_; ++i) {
-      if (posted_[i]) Look(i);
-    }
+    bool timed_out = false;
+    for (size_t slot = 0; slot < places_.size(); ++slot) timed_out |= Look(slot) == Verdict::kTimedOut;
+    if (timed_out) AskAgain();
     Fill();
-    if (open_ > 0) queue_->Wait(events, kAttendMilliseconds);
-    return open_ > 0;
+    if (!IsDone()) WaitForChange(&queue_->get()->events, events);
+    return !IsDone();
   }
 
   // The subject has ended, of itself or not.
   void End(const std::string& how) {
-    for (size_t i = 0; i < begun_; ++i) {
-      if (posted_[i]) Look(i);
-      if (posted_[i]) next_(i, Ended(queue_->slot(i).start, how));
+    for (size_t slot = 0; slot < places_.size(); ++slot) {
+      Look(slot);
+      if (places_[slot]) next_(places_[slot]->frame, Ended(queue_->slot(slot).start, how));
     }
     for (; begun_ < frames_.size(); ++begun_)
       if (const auto start = next_(begun_, nullptr)) next_(begun_, Ended(*start, how));
   }
 
  private:
-  const Try* Ended(const Start& start, const std::string& how) { return &(ended_ = NotReplayed(start, how)); }
+  // What a slot has.
+  struct Place {
+    size_t frame;
+    bool is_first;  // Start of the frame
+  };
 
-  void Post(size_t i, const std::optional<Start>& start) {
-    posted_[i] = start.has_value();
-    if (!start) return;
-    ++open_;
-    queue_->Post(i, frames_[i], *start);
+  bool IsDone() const {
+    return begun_ == frames_.size() && std::ranges::none_of(places_, &std::optional<Place>::has_value);
   }
 
-  void Look(size_t i) {
-    const plan::Slot& slot = queue_->slot(i);
-    const uint32_t state = __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE);
-    if (state != plan::kDone && state != plan::kLost) return;
-    const Try outcome = state == plan::kDone ? TryOf(slot) : NotReplayed(slot.start, "lost a process");
-    --open_;
-    Post(i, next_(i, &outcome));
+  const Try* Ended(const Start& start, const std::string& how) { return &(ended_ = NotReplayed(start, how)); }
+
+  void Begin(size_t slot, size_t frame) { Post(slot, {frame, true}, next_(frame, nullptr)); }
+
+  void Post(size_t slot, const Place& place, const std::optional<Start>& start) {
+    places_[slot].reset();
+    if (!start) return;
+    places_[slot] = place;
+    queue_->Post(slot, frames_[place.frame], *start);
+  }
+
+  // Gives the verdict of a replay that has ended in the slot.
+  std::optional<Verdict> Look(size_t slot) {
+    if (!places_[slot]) return std::nullopt;
+    const plan::Slot& shared = queue_->slot(slot);
+    const uint32_t state = __atomic_load_n(&shared.state, __ATOMIC_ACQUIRE);
+    if (state != plan::kDone && state != plan::kLost) return std::nullopt;
+    const Try outcome = state == plan::kDone ? TryOf(shared) : NotReplayed(shared.start, "lost a process");
+    const size_t frame = places_[slot]->frame;
+    Post(slot, {frame, false}, next_(frame, &outcome));
+    return outcome.verdict;
+  }
+
+  // Whether a frame is tried may depend on others: those that no worker has taken yet are asked for again.
+  void AskAgain() {
+    for (size_t slot = 0; slot < places_.size(); ++slot)
+      if (places_[slot] && places_[slot]->is_first && queue_->TakeBack(slot)) Begin(slot, places_[slot]->frame);
   }
 
   const std::vector<uint32_t>& frames_;
   const Replays::Next& next_;
-  const size_t most_posted_;
   SharedQueue* queue_;
-  std::vector<bool> posted_;  // with the workers
+  std::vector<std::optional<Place>> places_;  // by slot
   size_t begun_ = 0;
-  size_t open_ = 0;  // how many are posted
   Try ended_;
 };
 
 }  // namespace
 
-SharedQueue::SharedQueue(size_t slots) : slots_(slots), size_(sizeof(plan::Queue) + slots * sizeof(plan::Slot)) {
-  file_ = MakeInheritedFile("recrash-queue", size_);
-  void* mapped = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+SharedQueue::SharedQueue(size_t size) : size_(size), bytes_(sizeof(plan::Queue) + size * sizeof(plan::Slot)) {
+  file_ = MakeInheritedFile("recrash-queue", bytes_);
+  void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapped != MAP_FAILED) shared_ = static_cast<plan::Queue*>(mapped);
 }
 
 SharedQueue::~SharedQueue() {
-  if (shared_) munmap(shared_, size_);
+  if (shared_) munmap(shared_, bytes_);
 }
 
 void SharedQueue::Clear() {
-  memset(static_cast<void*>(shared_), 0, size_);
-  shared_->count = static_cast<uint32_t>(slots_);
+  memset(static_cast<void*>(shared_), 0, bytes_);
+  shared_->count = static_cast<uint32_t>(size_);
 }
 
 void SharedQueue::Post(size_t i, uint32_t frame, const Start& start) {
   plan::Slot& posted = slot(i);
   posted = plan::Slot{};
+  posted.order = ++last_order_;
   posted.frame = frame;
   posted.start = start;
   __atomic_store_n(&posted.state, plan::kPosted, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&shared_->posted, 1, __ATOMIC_RELEASE);
-  syscall(SYS_futex, &shared_->posted, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-void SharedQueue::Close() {
-  __atomic_store_n(&shared_->closed, 1, __ATOMIC_RELEASE);
+bool SharedQueue::TakeBack(size_t i) {
+  uint32_t state = plan::kPosted;
+  return __atomic_compare_exchange_n(&slot(i).state, &state, plan::kIdle, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+void SharedQueue::Announce() {
   __atomic_fetch_add(&shared_->posted, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &shared_->posted, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void SharedQueue::Wait(uint32_t events, int milliseconds) const {
-  const timespec limit{0, milliseconds * 1'000'000};
-  syscall(SYS_futex, &shared_->events, FUTEX_WAIT, events, &limit, nullptr, 0);
+void SharedQueue::Close() {
+  __atomic_store_n(&shared_->closed, 1, __ATOMIC_RELEASE);
+  Announce();
 }
 
-Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options, size_t frames) {
+Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options) {
   const Result<std::string> replay_library = ReplayLibrary(options);
   if (!replay_library) return replay_library.error();
   Result<Subject> subject = PrepareSubject(report, options.program, *replay_library);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
-  auto queue = std::make_unique<SharedQueue>(frames);
+  const uint32_t workers = options.jobs ? options.jobs : Processors();
+  auto queue = std::make_unique<SharedQueue>(workers * kSlotsPerWorker);
   if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
   PlanOptions plan_options;
@@ -174,10 +211,10 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.memory_limit = options.memory_limit;
   plan_options.queue_fd = queue->descriptor();
-  plan_options.workers = options.jobs ? options.jobs : Processors();
+  plan_options.workers = workers;
   Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
-  return Replays(report, *std::move(subject), std::move(queue), *std::move(plan), plan_options.workers);
+  return Replays(report, *std::move(subject), std::move(queue), *std::move(plan));
 }
 
 Result<std::string> Replays::RunToEnd(const std::function<bool()>& attend) {
@@ -194,7 +231,7 @@ Result<std::string> Replays::RunToEnd(const std::function<bool()>& attend) {
 
 Status Replays::Run(const std::vector<uint32_t>& frames, const Next& next) {
   queue_->Clear();
-  Dispatch dispatch(frames, next, workers_, &*queue_);
+  Dispatch dispatch(frames, next, queue_.get());
   dispatch.Fill();
   const Result<std::string> ended = RunToEnd([&] { return dispatch.Attend(); });
   if (!ended) return ended.error();
@@ -220,7 +257,11 @@ Result<Try> Replays::RunHeld(uint32_t frame, const Start& start, const Trace& tr
       trace(process, begin);
       begin();  // it was not traced, if it waits still
     }
-    queue_->Wait(events, kAttendMilliseconds);
+    if (traced) {
+      WaitForChange(&queue_->get()->events, events);
+    } else {
+      WaitForChange(&slot.held, 0);
+    }
     return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE) != plan::kDone;
   };
   queue_->Close();

@@ -1,7 +1,7 @@
 // Replays of a report's frames in the subject, as a policy asks for them. The plan is written once; each Run is a start
 // of the subject of its own, so that what the kernel draws at a start (addresses, stack canary) is drawn anew.
 //
-//   Result<Replays> replays = Replays::Prepare(report, options, frames.size());
+//   Result<Replays> replays = Replays::Prepare(report, options);
 //   replays->Run(frames, [](size_t i, const Try* last) { return last ? std::nullopt : std::optional<Start>(Start{});
 //   });
 #ifndef RECRASH_TESTGEN_VERIFY_REPLAYS_H_
@@ -27,38 +27,43 @@ namespace recrash {
 // Memory that the subject takes its work from and writes its results into.
 class SharedQueue {
  public:
-  explicit SharedQueue(size_t slots);
+  explicit SharedQueue(size_t size);  // in slots
   SharedQueue(const SharedQueue&) = delete;
   SharedQueue& operator=(const SharedQueue&) = delete;
   ~SharedQueue();
 
   int descriptor() const { return file_.get(); }
   plan::Queue* get() const { return shared_; }
+  size_t size() const { return size_; }
   plan::Slot& slot(size_t i) const { return shared_->slots[i]; }
   void Clear();
+  // Fills a slot; workers that sleep see it after Announce.
   void Post(size_t i, uint32_t frame, const Start& start);
+  void Announce();
+  // True when no worker had taken the slot: it is free again.
+  bool TakeBack(size_t i);
+  // No more will be posted.
   void Close();
-  // Returns when a worker has something to tell since `events` were counted, or after `milliseconds`.
-  void Wait(uint32_t events, int milliseconds) const;
 
  private:
-  size_t slots_;
   size_t size_;
+  size_t bytes_;
   Fd file_;
   plan::Queue* shared_ = nullptr;
+  uint32_t last_order_ = 0;
 };
 
 class Replays {
  public:
-  // Of at most `frames` frames in one Run.
-  static Result<Replays> Prepare(const TestReport& report, const VerifyOptions& options, size_t frames);
+  static Result<Replays> Prepare(const TestReport& report, const VerifyOptions& options);
 
   // Returns from what the i-th frame of a Run is replayed next, or nothing when it is done. `last` is the replay of the
   // frame before, null at first.
   using Next = std::function<std::optional<Start>(size_t i, const Try* last)>;
 
-  // Replays `frames`, given as positions in the report's. `next` is asked in their order, for a frame's first Start
-  // when a worker is about to be free. A frame on which the subject ended is told by a Try that kCannotReplay.
+  // Replays `frames`, given as positions in the report's. `next` is asked in their order for a frame's first Start,
+  // some time before a worker is free for it. It is asked again when another replay has timed out before a worker took
+  // that Start. A frame on which the subject ended is told by a Try that kCannotReplay.
   Status Run(const std::vector<uint32_t>& frames, const Next& next);
 
   // One replay, which waits before its call. `trace` is given its process, and says when the call may begin; the replay
@@ -67,13 +72,8 @@ class Replays {
   Result<Try> RunHeld(uint32_t frame, const Start& start, const Trace& trace);
 
  private:
-  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue, PlanFile plan,
-          uint32_t workers)
-      : report_(&report),
-        subject_(std::move(subject)),
-        queue_(std::move(queue)),
-        plan_(std::move(plan)),
-        workers_(workers) {}
+  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue, PlanFile plan)
+      : report_(&report), subject_(std::move(subject)), queue_(std::move(queue)), plan_(std::move(plan)) {}
 
   // Runs the subject to its end; gives what became of it, for people.
   Result<std::string> RunToEnd(const std::function<bool()>& attend);
@@ -82,7 +82,6 @@ class Replays {
   Subject subject_;
   std::unique_ptr<SharedQueue> queue_;
   PlanFile plan_;
-  uint32_t workers_;
 };
 
 }  // namespace recrash

@@ -36,7 +36,7 @@ TEST(Slow, AFunctionThatTimesOutIsNotTriedForEver) {
   EXPECT_GE(timed_out, 41) << program.text();
   // Tried are main, three of Descend, a fourth that the second process is at when the third ends, and one in the queue.
   EXPECT_GE(not_tried, timed_out - 6) << program.text();
-  EXPECT_EQ(program.Verify("Fail").verdict, Verdict::kReproduced);
+  EXPECT_EQ(program.Verify("Fail", options).verdict, Verdict::kReproduced);
 }
 
 }  // namespace

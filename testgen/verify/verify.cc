@@ -152,7 +152,7 @@ Status Verification::Confirm(Replays* replays) {
 }
 
 Result<std::vector<FrameVerdict>> Verification::Run() {
-  Result<Replays> replays = Replays::Prepare(report_, options_, frames_.size());
+  Result<Replays> replays = Replays::Prepare(report_, options_);
   if (!replays) return replays.error();
   const Status replayed = replays->Run(frames_, [&](size_t i, const Try* last) { return Next(i, last); });
   if (!replayed) return replayed.error();

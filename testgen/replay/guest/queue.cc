@@ -26,22 +26,42 @@ double Now() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-void SetState(plan::Slot* slot, uint32_t state) { __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE); }
+uint32_t StateOf(const plan::Slot& slot) { return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE); }
 
-void TellTool(plan::Queue* queue) {
-  __atomic_fetch_add(&queue->events, 1, __ATOMIC_RELEASE);
-  syscall(SYS_futex, &queue->events, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+void WakeTool(plan::Queue* queue) { syscall(SYS_futex, &queue->events, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
+
+// The slot that was posted first of those that are left, if any.
+plan::Slot* FindPosted(plan::Queue* queue, uint32_t* left) {
+  plan::Slot* first = nullptr;
+  *left = 0;
+  for (uint32_t i = 0; i < queue->count; ++i) {
+    plan::Slot* slot = &queue->slots[i];
+    if (StateOf(*slot) != plan::kPosted) continue;
+    ++*left;
+    if (!first || slot->order < first->order) first = slot;
+  }
+  return first;
 }
 
 plan::Slot* Take(plan::Queue* queue) {
-  for (uint32_t i = 0; i < queue->count; ++i) {
-    plan::Slot* slot = &queue->slots[i];
+  uint32_t left = 0;
+  while (plan::Slot* slot = FindPosted(queue, &left)) {
     uint32_t state = plan::kPosted;
     if (__atomic_compare_exchange_n(&slot->state, &state, plan::kTaken, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
       return slot;
     }
   }
   return nullptr;
+}
+
+// While it sleeps the tool costs nothing. It posts so much ahead that it need not look at each outcome at once.
+void HandBack(plan::Queue* queue, plan::Slot* slot, uint32_t state) {
+  const bool may_change_all = state == plan::kLost || slot->verdict == Verdict::kTimedOut;
+  __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&queue->events, 1, __ATOMIC_RELEASE);
+  uint32_t left = 0;
+  FindPosted(queue, &left);
+  if (may_change_all || left <= world.plan->workers) WakeTool(queue);
 }
 
 void Replay(plan::Slot* slot) {
@@ -64,8 +84,7 @@ void GiveUpLost(plan::Queue* queue, Workers* workers) {
     for (uint32_t j = 0; j < queue->count; ++j) {
       plan::Slot* slot = &queue->slots[j];
       if (slot->state != plan::kTaken || slot->worker != workers->processes[i]) continue;
-      SetState(slot, plan::kLost);
-      TellTool(queue);
+      HandBack(queue, slot, plan::kLost);
     }
     workers->processes[i] = 0;
   }
@@ -79,8 +98,7 @@ void Work(plan::Queue* queue, Workers* workers) {
     if (plan::Slot* slot = Take(queue)) {
       slot->worker = self;
       Replay(slot);
-      SetState(slot, plan::kDone);
-      TellTool(queue);
+      HandBack(queue, slot, plan::kDone);
       continue;
     }
     if (__atomic_load_n(&queue->closed, __ATOMIC_ACQUIRE)) return;

@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersion = 9;
 constexpr uint64_t kPageSize = 4096;
 // How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -261,24 +261,26 @@ enum SlotState : uint32_t {
 // One replay: what the tool asks for, and what became of it.
 struct Slot {
   uint32_t state;  // SlotState
+  uint32_t order;  // workers take the slot that has the lowest of those posted
   uint32_t frame;  // index in Header::frames
   Start start;
   uint32_t hold;  // wait for a tracer before the call
   int32_t worker;
   Verdict verdict;
   uint32_t missed;  // sealed, it looked for a file that may be there when it is not sealed
-  int32_t held;     // with `hold`: the process that waits
+  int32_t held;     // with `hold`: the process that waits; a futex
   uint32_t go;      // its futex: the call may begin; set by the tool
   double seconds;
   char text[1000];
 };
 
 // Memory that tool and subject share. The tool fills slots and posts them; workers of the subject take them, replay,
-// and hand them back; the tool may then fill them again. Both sides sleep on a counter that the other one moves.
+// and hand them back; the tool may then fill them again. Both sides sleep on a counter that the other one moves. A
+// worker wakes the tool only when few slots are left to take, or when a replay timed out.
 struct Queue {
   uint32_t started;  // the subject reached the replay at all
-  uint32_t posted;   // futex: grows when a slot is posted, and at the end
-  uint32_t events;   // futex: grows when a worker has something for the tool
+  uint32_t posted;   // futex: grows when slots were posted, and at the end
+  uint32_t events;   // futex: grows when a slot is handed back
   uint32_t closed;   // no more slots will be posted
   uint32_t count;    // of slots
   char problem[1000];
