@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "agent/base/signal_safe/options.h"
+#include "agent/base/signal_safe/text.h"
 #include "agent/client/record/recorder.h"
 #include "shadowstack/abi.h"
 

@@ -21,18 +21,9 @@ namespace {
 
 constexpr std::string_view kHead = "# recrash profile 1\n";
 
-std::string Text(signal_safe::Word word) { return word.known() ? std::string(word.begin, word.size) : ""; }
-
 ProfiledFunction FromLine(const signal_safe::ProfileLine& line) {
-  ProfiledFunction function;
-  function.build_id = Text(line.build_id);
-  function.name = Text(line.name);
-  if (line.has_offset) function.offset = line.offset;
-  if (line.has_entries) function.entries = line.entries;
-  if (line.has_microseconds) function.microseconds = line.microseconds;
-  if (line.has_snapshots) function.snapshots = line.snapshots;
-  if (line.has_inclusive) function.inclusive_ns = line.inclusive_ns;
-  return function;
+  return {std::string(line.build_id), line.offset,    std::string(line.name), line.entries,
+          line.microseconds,          line.snapshots, line.inclusive_ns};
 }
 
 std::string OrDash(const std::string& text) { return text.empty() ? "-" : text; }

@@ -10,6 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <algorithm>
+#include <string_view>
+
 #include "agent/base/signal_safe/text.h"
 
 namespace recrash::signal_safe {
@@ -66,33 +69,27 @@ inline constexpr OptionRow kOptions[] = {
 
 namespace options_internal {
 
-inline bool IsText(const char* text, const char* begin, size_t size) {
-  return strlen(text) == size && memcmp(text, begin, size) == 0;
-}
-
-// False: not a value of the option.
-inline bool ReadValue(const OptionRow& row, const char* value, size_t size, uint32_t* out) {
+// Returns false if it is no value of the option.
+inline bool ReadValue(const OptionRow& row, std::string_view value, uint32_t* out) {
   if (row.words[0] != nullptr) {
-    *out = IsText(row.words[1], value, size) ? 1 : 0;
-    return *out == 1 || IsText(row.words[0], value, size);
+    *out = value == row.words[1] ? 1 : 0;
+    return *out == 1 || value == row.words[0];
   }
-  const char* end = value;
-  const uint64_t number = ReadNumber(end, 10);
-  if (size == 0 || end != value + size) return false;
-  constexpr size_t kMostDigits = 19;
-  *out = size > kMostDigits || number > row.most ? row.most : number < row.least ? row.least : uint32_t(number);
+  const char* at = value.data();
+  const uint64_t number = ReadNumber(at, 10, value.end());
+  if (value.empty() || at != value.end()) return false;
+  *out = static_cast<uint32_t>(std::clamp<uint64_t>(number, row.least, row.most));
   return true;
 }
 
-inline bool ReadOption(const char* text, size_t size, Options* options) {
-  const auto* equals = static_cast<const char*>(memchr(text, '=', size));
-  const size_t name = equals != nullptr ? static_cast<size_t>(equals - text) : size;
+inline bool ReadOption(std::string_view text, Options* options) {
+  const size_t name = std::min(text.find('='), text.size());
   for (const OptionRow& row : kOptions) {
-    if (!IsText(row.name, text, name)) continue;
+    if (std::string_view(text.data(), name) != row.name) continue;
+    uint32_t* const field = &(options->*row.field);
+    if (name < text.size()) return ReadValue(row, {text.data() + name + 1, text.size() - name - 1}, field);
     // `quiet` and `adaptive` alone say yes.
-    if (equals == nullptr)
-      return row.most == 1 && row.words[0] == nullptr && ReadValue(row, "1", 1, &(options->*row.field));
-    return ReadValue(row, equals + 1, size - name - 1, &(options->*row.field));
+    return row.most == 1 && row.words[0] == nullptr && ReadValue(row, "1", field);
   }
   return false;
 }
@@ -106,7 +103,7 @@ Options ParseOptions(const char* text, NotUnderstood not_understood) {
   for (const OptionRow& row : kOptions) options.*row.field = row.initial;
   while (*text != 0) {
     const size_t size = strcspn(text, ",:");
-    if (size != 0 && !options_internal::ReadOption(text, size, &options)) not_understood(text);
+    if (size != 0 && !options_internal::ReadOption({text, size}, &options)) not_understood(text);
     text += size;
     if (*text != 0) ++text;
   }

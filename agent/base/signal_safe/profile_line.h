@@ -16,32 +16,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <optional>
+#include <string_view>
+
+#include "agent/base/signal_safe/text.h"
+
 namespace recrash::signal_safe {
 
 constexpr size_t kMostProfileBytes = 16u << 20;  // a larger file is not read
 constexpr size_t kLongestLine = 64u << 10;
 constexpr char kProfileSuffix[] = ".recrash-profile";
 
-struct Word {
-  const char* begin = nullptr;
-  size_t size = 0;
-
-  bool known() const { return size != 0 && !(size == 1 && begin[0] == '-'); }
-};
-
 struct ProfileLine {
-  Word build_id;  // lower-case hex
-  uint64_t offset = 0;
-  Word name;
-  bool has_offset = false;
-  bool has_entries = false;
-  bool has_microseconds = false;
-  bool has_snapshots = false;
-  bool has_inclusive = false;
-  uint64_t entries = 0;
-  uint64_t microseconds = 0;
-  uint64_t snapshots = 0;
-  uint64_t inclusive_ns = 0;
+  std::string_view build_id;  // lower-case hex; empty: not known
+  std::optional<uint64_t> offset;
+  std::string_view name;  // empty: not known
+  std::optional<uint64_t> entries;
+  std::optional<uint64_t> microseconds;
+  std::optional<uint64_t> snapshots;
+  std::optional<uint64_t> inclusive_ns;
 };
 
 enum class LineKind : uint8_t { kEmpty, kFunction, kDamaged };
@@ -50,88 +43,72 @@ namespace profile_line_internal {
 
 inline bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-inline Word NextWord(const char*& at, const char* end) {
-  while (at < end && IsBlank(*at)) ++at;
-  Word word{at, 0};
-  while (at < end && !IsBlank(*at)) ++at;
-  word.size = static_cast<size_t>(at - word.begin);
-  return word;
+// Takes the first word off `text`; empty: there is none.
+inline std::string_view TakeWord(std::string_view* text) {
+  while (!text->empty() && IsBlank(text->front())) text->remove_prefix(1);
+  const char* const begin = text->data();
+  while (!text->empty() && !IsBlank(text->front())) text->remove_prefix(1);
+  return {begin, static_cast<size_t>(text->data() - begin)};
 }
 
-// -1: not a digit of that base.
-inline int Digit(char c, unsigned base) {
-  int digit = -1;
-  if (c >= '0' && c <= '9') digit = c - '0';
-  if (c >= 'a' && c <= 'f') digit = c - 'a' + 10;
-  return digit < static_cast<int>(base) ? digit : -1;
-}
+inline std::string_view Known(std::string_view word) { return word == "-" ? std::string_view() : word; }
 
-inline bool ReadNumber(Word word, unsigned base, uint64_t* value) {
-  *value = 0;
-  if (word.size == 0) return false;
-  for (size_t i = 0; i < word.size; ++i) {
-    const int digit = Digit(word.begin[i], base);
-    if (digit < 0 || *value > (UINT64_MAX - static_cast<uint64_t>(digit)) / base) return false;
-    *value = *value * base + static_cast<uint64_t>(digit);
-  }
+inline bool IsHex(std::string_view word) {
+  for (const char c : word)
+    if ((c < '0' || c > '9') && (c < 'a' || c > 'f')) return false;
   return true;
 }
 
-inline bool IsBuildId(Word word) {
-  if (word.size == 0 || word.size > 128 || word.size % 2 != 0) return false;
-  for (size_t i = 0; i < word.size; ++i)
-    if (Digit(word.begin[i], 16) < 0) return false;
-  return true;
+// Returns false if the word is not such a number. No word leaves the number unknown.
+inline bool ReadNumber(std::string_view word, unsigned base, std::optional<uint64_t>* number) {
+  if (word.empty()) return true;
+  const char* at = word.data();
+  *number = signal_safe::ReadNumber(at, base, word.end());
+  return at == word.end() && *number != UINT64_MAX;
 }
 
-inline bool IsName(Word word) {
-  for (size_t i = 0; i < word.size; ++i)
-    if (static_cast<unsigned char>(word.begin[i]) < 0x21 || word.begin[i] == 0x7f) return false;
-  return word.size != 0;
+inline bool ReadOffset(std::string_view word, std::optional<uint64_t>* offset) {
+  if (word.empty()) return true;
+  if (word.size() < 3 || word[0] != '0' || word[1] != 'x') return false;
+  word.remove_prefix(2);
+  return ReadNumber(word, 16, offset);
 }
 
-// False when the word is neither a number nor `-`.
-inline bool ReadCounter(Word word, bool* known, uint64_t* value) {
-  *known = word.known();
-  return !*known || ReadNumber(word, 10, value);
+inline bool IsName(std::string_view word) {
+  for (const char c : word)
+    if (static_cast<unsigned char>(c) < 0x21 || c == 0x7f) return false;
+  return !word.empty();
 }
 
 }  // namespace profile_line_internal
 
-// Without its line break.
-inline LineKind ParseProfileLine(const char* begin, const char* end, ProfileLine* line) {
-  namespace internal = profile_line_internal;
+// `text` without its line break.
+inline LineKind ParseProfileLine(std::string_view text, ProfileLine* line) {
+  using namespace profile_line_internal;
   *line = ProfileLine();
-  if (static_cast<size_t>(end - begin) > kLongestLine) return LineKind::kDamaged;
-  line->build_id = internal::NextWord(begin, end);
-  if (line->build_id.size == 0 || line->build_id.begin[0] == '#') return LineKind::kEmpty;
-  const Word offset = internal::NextWord(begin, end);
-  line->name = internal::NextWord(begin, end);
-  if (line->build_id.known() && !internal::IsBuildId(line->build_id)) return LineKind::kDamaged;
-  line->has_offset = offset.known();
-  if (line->has_offset) {
-    if (offset.size < 3 || offset.begin[0] != '0' || offset.begin[1] != 'x') return LineKind::kDamaged;
-    if (!internal::ReadNumber({offset.begin + 2, offset.size - 2}, 16, &line->offset)) return LineKind::kDamaged;
-  }
-  if (!internal::IsName(line->name)) return LineKind::kDamaged;
-  const bool by_offset = line->has_offset && line->build_id.known();
-  if (!by_offset && !line->name.known()) return LineKind::kDamaged;  // it says nothing
-  if (!internal::ReadCounter(internal::NextWord(begin, end), &line->has_entries, &line->entries) ||
-      !internal::ReadCounter(internal::NextWord(begin, end), &line->has_microseconds, &line->microseconds) ||
-      !internal::ReadCounter(internal::NextWord(begin, end), &line->has_snapshots, &line->snapshots) ||
-      !internal::ReadCounter(internal::NextWord(begin, end), &line->has_inclusive, &line->inclusive_ns) ||
-      internal::NextWord(begin, end).size != 0)
+  if (text.size() > kLongestLine) return LineKind::kDamaged;
+  const std::string_view build_id = TakeWord(&text), offset = TakeWord(&text), name = TakeWord(&text);
+  if (build_id.empty() || build_id[0] == '#') return LineKind::kEmpty;
+  line->build_id = Known(build_id);
+  line->name = Known(name);
+  if (!IsHex(line->build_id) || line->build_id.size() > 128 || line->build_id.size() % 2 != 0 || !IsName(name) ||
+      !ReadOffset(Known(offset), &line->offset))
     return LineKind::kDamaged;
-  return LineKind::kFunction;
+  const bool by_offset = line->offset && !line->build_id.empty();
+  if (!by_offset && line->name.empty()) return LineKind::kDamaged;  // it says nothing
+  for (const auto counter :
+       {&ProfileLine::entries, &ProfileLine::microseconds, &ProfileLine::snapshots, &ProfileLine::inclusive_ns})
+    if (!ReadNumber(Known(TakeWord(&text)), 10, &(line->*counter))) return LineKind::kDamaged;
+  return TakeWord(&text).empty() ? LineKind::kFunction : LineKind::kDamaged;
 }
 
 // The line that begins at `at`, which moves behind its line break.
 inline LineKind NextProfileLine(const char*& at, const char* end, ProfileLine* line) {
-  const char* begin = at;
+  const char* const begin = at;
   while (at < end && *at != '\n') ++at;
-  const char* stop = at;
+  const std::string_view text(begin, static_cast<size_t>(at - begin));
   if (at < end) ++at;
-  return ParseProfileLine(begin, stop, line);
+  return ParseProfileLine(text, line);
 }
 
 }  // namespace recrash::signal_safe

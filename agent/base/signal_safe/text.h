@@ -50,20 +50,18 @@ class Text {
   char* at_;
 };
 
-// Reads digits of the base at `text` and moves it past them; 0 when there are none.
-RECRASH_SIGNAL_SAFE inline uint64_t ReadNumber(const char*& text, unsigned base) {
+// Reads lower-case digits of the base at `text`, up to `end` if there is one, and moves `text` past them. Returns 0 if
+// there are none, and UINT64_MAX for every number that is too large.
+RECRASH_SIGNAL_SAFE inline uint64_t ReadNumber(const char*& text, unsigned base, const char* end = nullptr) {
   uint64_t value = 0;
-  for (;; ++text) {
-    unsigned digit;
-    if (*text >= '0' && *text <= '9')
-      digit = static_cast<unsigned>(*text - '0');
-    else if (*text >= 'a' && *text <= 'f')
-      digit = static_cast<unsigned>(*text - 'a') + 10;
-    else
-      return value;
+  for (; text != end; ++text) {
+    const unsigned digit = *text >= 'a' && *text <= 'f'   ? static_cast<unsigned>(*text - 'a') + 10
+                           : *text >= '0' && *text <= '9' ? static_cast<unsigned>(*text - '0')
+                                                          : base;
     if (digit >= base) return value;
-    value = value * base + digit;
+    value = value > (UINT64_MAX - digit) / base ? UINT64_MAX : value * base + digit;
   }
+  return value;
 }
 
 // Copies with truncation; `out` always ends in a NUL.

@@ -15,7 +15,6 @@ namespace {
 
 using signal_safe::Call;
 using signal_safe::PageDown;
-using signal_safe::Word;
 
 void ReadNotes(const dl_phdr_info& info, const ElfW(Phdr) & header, LoadedModule* module) {
   const uint64_t begin = info.dlpi_addr + header.p_vaddr, end = begin + header.p_memsz;
@@ -97,12 +96,11 @@ bool IsMapped(int file, const LoadedModule& module) {
 
 }  // namespace
 
-bool LoadedModule::HasBuildId(Word hex) const {
-  if (build_id == nullptr || hex.size != 2 * build_id_size) return false;
+bool LoadedModule::HasBuildId(std::string_view hex) const {
+  if (build_id == nullptr || hex.size() != 2 * build_id_size) return false;
   for (size_t i = 0; i < build_id_size; ++i) {
     constexpr char kDigits[] = "0123456789abcdef";
-    if (hex.begin[2 * i] != kDigits[build_id[i] >> 4] || hex.begin[2 * i + 1] != kDigits[build_id[i] & 15])
-      return false;
+    if (hex[2 * i] != kDigits[build_id[i] >> 4] || hex[2 * i + 1] != kDigits[build_id[i] & 15]) return false;
   }
   return true;
 }

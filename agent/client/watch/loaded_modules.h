@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/signal_safe/profile_line.h"
+#include <string_view>
+
 #include "agent/client/watch/text_writer.h"
 #include "shadowstack/frame_table.h"
 
@@ -32,7 +33,7 @@ struct LoadedModule {
   CodeSegment code[kMostCodeSegments];
   size_t code_count = 0;
 
-  bool HasBuildId(signal_safe::Word hex) const;
+  bool HasBuildId(std::string_view hex) const;
   const CodeSegment* SegmentOf(uint64_t address, size_t size) const;
   abi::FrameTable functions() const {
     return abi::FrameTable(frame_table, frame_table_size, reinterpret_cast<uint64_t>(frame_table));

@@ -144,20 +144,20 @@ bool ProfiledEntries::FindAll(PatchCounts* counts) {
 // Finds the entry by offset in the build that the line is of, by name in others.
 void ProfiledEntries::TakeLine(const ProfileLine& line, PatchCounts* counts) {
   ++counts->wanted;
-  for (size_t i = 0; line.has_offset && i < module_count_; ++i) {
+  for (size_t i = 0; line.offset && i < module_count_; ++i) {
     if (!modules_[i].HasBuildId(line.build_id)) continue;
-    const uint64_t address = modules_[i].bias + line.offset;
+    const uint64_t address = modules_[i].bias + *line.offset;
     if (modules_[i].SegmentOf(address, 1) == nullptr)
       ++counts->refused[static_cast<size_t>(Refusal::kNoEntry)];
     else
       Add(address);
     return;
   }
-  if (!line.name.known()) {
+  if (line.name.empty()) {
     ++counts->missing;
     return;
   }
-  const uint64_t hash = abi::HashLinkageName(line.name.begin, line.name.size);
+  const uint64_t hash = abi::HashLinkageName(line.name.data(), line.name.size());
   Name* name = FindName(hash);
   if (name->hash == 0) ++name_count_;
   name->hash = hash;

@@ -9,6 +9,7 @@
 
 #include <type_traits>
 
+#include "agent/base/signal_safe/profile_line.h"
 #include "agent/client/watch/loaded_modules.h"
 #include "agent/client/watch/patcher.h"
 
