@@ -9,7 +9,6 @@
 
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
-#include "agent/client/type_info.h"
 
 struct _Unwind_Context;
 extern "C" {

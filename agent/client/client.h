@@ -1,7 +1,8 @@
 // What the parts of the client share: the state that start-up fixes, and the functions that a crash goes through.
 //
 //   start_up.cc        the constructor: options, paths, handlers
-//   second_chance.cc   which entries are watched (watch/), and that they are recorded (record/)
+//   second_chance.cc   which entries are watched (watch/): those of a profile, or all; and that they are recorded
+//                      (record/)
 //   seal.cc            makes the state read-only, and writable again when a crash begins
 //   threads.cc         a block for each thread: alternate stack, throw record
 //   exceptions.cc      __cxa_throw, __cxa_begin_catch, std::terminate
@@ -9,9 +10,12 @@
 //   crash.cc           Breakpad's HandlerCallback, and RECRASH_REPORT: fills the CrashRecord
 //   collect.cc         starts the collector and waits for it
 //   raw_writer.cc      the report without a collector
+//   type_info.cc       types as the C++ ABI has them
+//   type_name.cc       types as people read them
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
 #define RECRASH_AGENT_CLIENT_CLIENT_H_
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -69,6 +73,21 @@ struct State {
 };
 extern State g_state;
 
+// Finds what has a name in the program's libraries. Not for the crash path: a miss allocates and frees.
+void* LookUpAddress(void* where, const char* name);  // start_up.cc
+template <typename Pointer>
+Pointer LookUp(void* where, const char* name) {
+  return reinterpret_cast<Pointer>(LookUpAddress(where, name));
+}
+
+// Returns the function behind a hook: the one that start-up found, or the one that the program was linked with. Else it
+// is looked up, for a hook that runs before start-up, or a C program that loads C++ later.
+template <typename Function>
+Function Real(Function known, Function linked, const char* name) {
+  if (known != nullptr) return known;
+  return linked != nullptr ? linked : LookUp<Function>(RTLD_NEXT, name);
+}
+
 // start_up.cc
 RECRASH_SIGNAL_SAFE const char* ProgramName();
 // Absolute, because the program may change its directory before it crashes.
@@ -115,6 +134,12 @@ void InstallExceptionHooks();
 RECRASH_SIGNAL_SAFE void HideTerminateHook();
 RECRASH_SIGNAL_SAFE void ShowTerminateHook();
 
+// second_chance.cc
+// Requires that the client is live. The profile is $RECRASH_PROFILE, a file or a folder that holds
+// PROGRAM.recrash-profile; else PROGRAM.recrash-profile beside the program. An empty RECRASH_PROFILE disables profiles.
+// Says on stderr which functions cannot be watched.
+void StartSecondChance();
+
 // seal.cc
 void SealState();
 RECRASH_SIGNAL_SAFE bool UnsealState();
@@ -140,6 +165,17 @@ RECRASH_SIGNAL_SAFE void MakeReport();
 // Writes NAME.rcraw into the report folder, and its path into `path`. Returns null if the file is whole, or else what
 // hindered it, to stand behind the path.
 RECRASH_SIGNAL_SAFE const char* WriteRawReport(char (&path)[1024]);
+
+// type_info.cc
+// Return the mangled name, as type_info::name() does; and what() of the object if its type derives publicly from
+// std::exception, else null. WhatOf calls the program's code.
+const char* TypeName(const void* type);
+const char* WhatOf(const void* type, void* object);
+
+// type_name.cc
+// Writes a mangled name as people read it. Knows plain classes, nested or not, and the commonest scalars; anything else
+// (templates, local classes) stays mangled. The runtime's demangler allocates, which the crash path must not.
+RECRASH_SIGNAL_SAFE void PutTypeName(signal_safe::Text& out, const char* mangled);
 
 }  // namespace recrash::client
 

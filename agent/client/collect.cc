@@ -23,13 +23,14 @@
 #include "agent/base/signal_safe/trusted_place.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
-#include "agent/client/type_name.h"
 
 namespace recrash::client {
 
 using record::SnapshotLogAddress;
+using signal_safe::BaseName;
 using signal_safe::CopyText;
 using signal_safe::Nanoseconds;
+using signal_safe::Pause;
 using signal_safe::Text;
 using signal_safe::Undisturbed;
 
@@ -70,23 +71,11 @@ RECRASH_SIGNAL_SAFE pid_t StartCollector() {
   Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
   Text(abort_message).Hex(reinterpret_cast<uint64_t>(g_state.abort_message));
   Text(snapshots).Hex(SnapshotLogAddress());
-  static char* arguments[9];
-  arguments[0] = g_state.collector;
-  arguments[1] = pid;
-  arguments[2] = tid;
-  arguments[3] = record;
-  arguments[4] = g_state.directory;
-  arguments[5] = abort_message;
-  arguments[6] = snapshots;
-  arguments[7] = g_progress.profile[0] != 0 ? g_progress.profile : nullptr;
-  arguments[8] = nullptr;
+  char* const profile = g_progress.profile[0] != 0 ? g_progress.profile : nullptr;
+  char* arguments[] = {g_state.collector, pid,       tid,     record, g_state.directory,
+                       abort_message,     snapshots, profile, nullptr};
   alignas(16) static char stack[16 << 10];
   return clone(BecomeCollector, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
-}
-
-RECRASH_SIGNAL_SAFE void Pause() {
-  const timespec pause = {0, 500000};
-  nanosleep(&pause, nullptr);
 }
 
 // Another thread of the program may reap the collector first, by waiting for any child. Then only the collector's
@@ -99,10 +88,10 @@ RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child, int& status) {
     if (Nanoseconds(CLOCK_MONOTONIC) > limit) {
       kill(child, SIGKILL);
       // A process that waits in the kernel (for a disk that does not answer) does not end by that.
-      for (int i = 0; i < 200 && waitpid(child, &status, WNOHANG) == 0; ++i) Pause();
+      for (int i = 0; i < 200 && waitpid(child, &status, WNOHANG) == 0; ++i) Pause(500000);
       return Outcome::kTimedOut;
     }
-    Pause();
+    Pause(500000);
   }
   if (g_record.report_path[0] != 0) return Outcome::kWritten;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return Outcome::kTimedOut;
@@ -195,8 +184,7 @@ RECRASH_SIGNAL_SAFE bool IsTestedText(int descriptor) {
   const ssize_t length = readlink(link, target, sizeof target - 1);
   if (length <= 0) return false;
   target[length] = 0;
-  const char* slash = strrchr(target, '/');
-  return slash != nullptr && (StartsWith(slash, "/gtest_captured_stream.") || StartsWith(slash, "/captured_stream."));
+  return StartsWith(BaseName(target), "gtest_captured_stream.") || StartsWith(BaseName(target), "captured_stream.");
 }
 
 // Does not wait for long: nobody may read the pipe any more, or the terminal may be stopped.

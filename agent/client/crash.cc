@@ -18,7 +18,6 @@
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/undisturbed.h"
 #include "agent/client/client.h"
-#include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
 #include "agent/client/watch/patcher.h"
 #include "client/linux/handler/exception_handler.h"
@@ -29,6 +28,7 @@ using signal_safe::AddHandled;
 using signal_safe::CopyText;
 using signal_safe::IsFailure;
 using signal_safe::Nanoseconds;
+using signal_safe::Pause;
 using watch::CodePlace;
 using watch::CompiledPlace;
 
@@ -42,11 +42,6 @@ using google_breakpad::MinidumpDescriptor;
 
 // Never destroyed: a crash in a static destructor must find it.
 alignas(ExceptionHandler) RECRASH_SEALED char g_handler[sizeof(ExceptionHandler)];
-
-RECRASH_SIGNAL_SAFE void Pause(long milliseconds) {
-  timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-  syscall(SYS_nanosleep, &time, nullptr);
-}
 
 RECRASH_SIGNAL_SAFE int32_t ThisThread() { return static_cast<int32_t>(syscall(SYS_gettid)); }
 
@@ -70,7 +65,7 @@ RECRASH_SIGNAL_SAFE bool BecomeReporter() {
     if (!IsThreadOfThisProcess(other)) continue;  // its place is free
     if (Nanoseconds(CLOCK_MONOTONIC) > limit) return false;
     other = 0;
-    Pause(2);
+    Pause(2000000);
   }
   return true;
 }
@@ -166,8 +161,8 @@ RECRASH_SIGNAL_SAFE bool IsFirstToFail() {
   const uint64_t limit = WaitingLimit();
   while (IsThreadOfThisProcess(first) && Nanoseconds(CLOCK_MONOTONIC) < limit &&
          __atomic_load_n(&g_progress.reported, __ATOMIC_ACQUIRE) == 0)
-    Pause(2);
-  if (IsThreadOfThisProcess(first)) Pause(2000);
+    Pause(2000000);
+  if (IsThreadOfThisProcess(first)) Pause(2000000000);
   return false;
 }
 
@@ -247,8 +242,7 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
 extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* reason, const uint64_t* registers) {
   // Looked up each time: a replay has restored this program's data, and may have overwritten what start-up found.
   using Reported = void (*)(const char*);
-  if (auto replay = reinterpret_cast<Reported>(LookUp(RTLD_DEFAULT, "__recrash_replay_reported")))
-    return replay(reason);
+  if (auto replay = LookUp<Reported>(RTLD_DEFAULT, "__recrash_replay_reported")) return replay(reason);
   if (g_state.preloaded_report != nullptr) return g_state.preloaded_report(reason);
   if (g_state.mode != Mode::kLive) return;
   const int saved_errno = errno;

@@ -13,9 +13,7 @@
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
-#include "agent/client/look_up.h"
 #include "agent/client/save_registers.h"
-#include "agent/client/type_info.h"
 
 extern "C" {
 __attribute__((weak)) void* __cxa_get_globals();
@@ -30,14 +28,6 @@ namespace recrash::client {
 namespace {
 
 using signal_safe::CopyText;
-
-// Returns the function behind a hook: the one that start-up found, or else looks it up, for a hook that runs before
-// start-up, or a C program that loads C++ later.
-template <typename Function>
-Function Real(Function known, Function linked, const char* name) {
-  if (known != nullptr) return known;
-  return linked != nullptr ? linked : reinterpret_cast<Function>(LookUp(RTLD_NEXT, name));
-}
 
 ThrowFunction RealThrow() { return Real(g_state.real_throw, &__real___cxa_throw, "__cxa_throw"); }
 

@@ -1,10 +1,11 @@
-#include "agent/client/second_chance.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include "agent/base/signal_safe/profile_line.h"
 #include "agent/base/signal_safe/text.h"
@@ -54,42 +55,28 @@ void Tell(const PatchCounts& counts) {
   if (text.size() != all) Say(text);
 }
 
-Refusal MostFrequent(const PatchCounts& counts) {
-  size_t most = 0;
-  for (size_t i = 0; i < static_cast<size_t>(Refusal::kCount); ++i)
-    if (counts.refused[i] > counts.refused[most]) most = i;
-  return static_cast<Refusal>(most);
-}
-
-void TellUnreadable() {
-  char line[1280];
-  Text text(line);
-  Say(text << "recrash: profile " << g_progress.profile
-           << ": not a readable file of at most 16 MiB; no function is watched");
-}
-
 // A few small functions can never be patched; only if none is, that is worth a line.
 void WatchAll() {
   PatchCounts counts;
   PatchAll(&counts);
   if (counts.patched != 0) return;
+  const auto most_frequent = std::max_element(std::begin(counts.refused), std::end(counts.refused)) - counts.refused;
   char line[256];
   Text text(line);
   Say(text << "recrash: adaptive: no entry is watched: "
            << (counts.wanted == 0 ? "none was built for that (-recrash-mode=adaptive)"
-                                  : RefusalText(MostFrequent(counts))));
+                                  : RefusalText(static_cast<Refusal>(most_frequent))));
 }
 
 void Apply() {
   PatchCounts counts;
-  switch (PatchProfiled(g_progress.profile, &counts)) {
-    case ProfileRead::kNone:
-      return;
-    case ProfileRead::kRead:
-      return Tell(counts);
-    case ProfileRead::kUnreadable:
-      return TellUnreadable();
-  }
+  const ProfileRead read = PatchProfiled(g_progress.profile, &counts);
+  if (read == ProfileRead::kRead) return Tell(counts);
+  if (read == ProfileRead::kNone) return;
+  char line[1280];
+  Text text(line);
+  Say(text << "recrash: profile " << g_progress.profile
+           << ": not a readable file of at most 16 MiB; no function is watched");
 }
 
 void FindProfile() {

@@ -12,8 +12,6 @@
 
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
-#include "agent/client/look_up.h"
-#include "agent/client/second_chance.h"
 
 #ifndef RECRASH_COLLECTOR_DIRECTORY
 #error "the build must say where recrash-collector is installed"
@@ -21,16 +19,25 @@
 
 namespace recrash::client {
 
+using signal_safe::BaseName;
 using signal_safe::CopyText;
 using signal_safe::ParseOptions;
 using signal_safe::Text;
 
 RECRASH_SEALED State g_state;
 
-const char* ProgramName() {
-  const char* slash = strrchr(g_state.program, '/');
-  return slash != nullptr ? slash + 1 : g_state.program;
+// dlsym keeps the message of a miss for the next dlerror(), and the program would get it after a call that went well.
+// The first dlerror() returns the message, the second frees it.
+void* LookUpAddress(void* where, const char* name) {
+  void* found = dlsym(where, name);
+  if (found == nullptr) {
+    dlerror();
+    dlerror();
+  }
+  return found;
 }
+
+const char* ProgramName() { return BaseName(g_state.program); }
 
 Text SetAbsolute(char (&out)[1024], const char* path) {
   Text text(out);
@@ -98,8 +105,8 @@ void FindCollector() {
 // once the memory is as recorded.
 void JoinReplay() {
   using Told = void (*)(void* start, size_t size);
-  if (auto keep = reinterpret_cast<Told>(LookUp(RTLD_DEFAULT, "__recrash_replay_keep"))) keep(&g_state, sizeof g_state);
-  if (auto seal = reinterpret_cast<Told>(LookUp(RTLD_DEFAULT, "__recrash_replay_seal")))
+  if (auto keep = LookUp<Told>(RTLD_DEFAULT, "__recrash_replay_keep")) keep(&g_state, sizeof g_state);
+  if (auto seal = LookUp<Told>(RTLD_DEFAULT, "__recrash_replay_seal"))
     seal(recrash_sealed_begin, static_cast<size_t>(recrash_sealed_end - recrash_sealed_begin));
 }
 
@@ -108,15 +115,13 @@ bool PreloadedClientIsThere() { return false; }  // there: it is this one
 #else
 // Recognises the library by its file name: looking for a symbol that is almost never there would allocate on the heap.
 int IsPreloadedClient(dl_phdr_info* module, size_t, void*) {
-  const char* slash = strrchr(module->dlpi_name, '/');
-  return strcmp(slash != nullptr ? slash + 1 : module->dlpi_name, "librecrash_preload.so") == 0;
+  return strcmp(BaseName(module->dlpi_name), "librecrash_preload.so") == 0;
 }
 
 // True if this is the archive in a program that also runs with the preloaded client, which came first.
 bool PreloadedClientIsThere() {
   if (dl_iterate_phdr(IsPreloadedClient, nullptr) == 0) return false;
-  using Reported = void (*)(const char*);
-  g_state.preloaded_report = reinterpret_cast<Reported>(LookUp(RTLD_NEXT, "__recrash_report"));
+  g_state.preloaded_report = LookUp<void (*)(const char*)>(RTLD_NEXT, "__recrash_report");
   return true;
 }
 #endif
@@ -137,7 +142,7 @@ void Prepare() {
   g_state.options = ParseOptions(g_state.options_text, TellNotUnderstood);
   FindReportDirectory();
   FindCollector();
-  g_state.abort_message = static_cast<const char*>(LookUp(RTLD_DEFAULT, "__abort_msg"));
+  g_state.abort_message = LookUp<const char*>(RTLD_DEFAULT, "__abort_msg");
   g_state.process = getpid();
   g_state.mode = Mode::kLive;
   InstallMainThread();

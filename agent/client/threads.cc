@@ -15,7 +15,6 @@
 
 #include "agent/base/signal_safe/pages.h"
 #include "agent/client/client.h"
-#include "agent/client/look_up.h"
 #include "agent/client/watch/trampoline.h"
 
 extern "C" {
@@ -110,10 +109,8 @@ size_t StackSize(const pthread_attr_t* attributes) {
 
 // A sanitizer's interceptor, which lists threads itself; in a static link (--wrap) libc's; or the next definition.
 CreateFunction RealCreate() {
-  if (g_state.real_create != nullptr) return g_state.real_create;
-  if (&__interceptor_pthread_create != nullptr) return __interceptor_pthread_create;
-  if (&__real_pthread_create != nullptr) return __real_pthread_create;
-  return reinterpret_cast<CreateFunction>(LookUp(RTLD_NEXT, "pthread_create"));
+  const CreateFunction interceptor = &__interceptor_pthread_create;
+  return Real(g_state.real_create, interceptor != nullptr ? interceptor : &__real_pthread_create, "pthread_create");
 }
 
 }  // namespace

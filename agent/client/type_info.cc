@@ -1,9 +1,12 @@
-#include "agent/client/type_info.h"
+// Names and bases of C++ types, read from std::type_info as data by the layouts of the Itanium C++ ABI. So nothing of a
+// C++ runtime is called or linked, and libstdc++ and libc++ are the same.
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "agent/client/client.h"
 
 // The vtables whose second slot on a class's type_info begins with. Absent from C programs.
 extern "C" {

@@ -1,6 +1,6 @@
-#include "agent/client/type_name.h"
-
 #include <gtest/gtest.h>
+
+#include "agent/client/client.h"
 
 namespace recrash::client {
 namespace {

@@ -75,10 +75,10 @@ inline bool ReadValue(const OptionRow& row, std::string_view value, uint32_t* ou
     *out = value == row.words[1] ? 1 : 0;
     return *out == 1 || value == row.words[0];
   }
+  if (value.empty() || value.find_first_not_of("0123456789") != value.npos) return false;
   const char* at = value.data();
   const uint64_t number = ReadNumber(at, 10, value.end());
-  if (value.empty() || at != value.end()) return false;
-  *out = static_cast<uint32_t>(std::clamp<uint64_t>(number, row.least, row.most));
+  *out = at != value.end() ? row.most : static_cast<uint32_t>(std::clamp<uint64_t>(number, row.least, row.most));
   return true;
 }
 

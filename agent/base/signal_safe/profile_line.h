@@ -64,7 +64,7 @@ inline bool ReadNumber(std::string_view word, unsigned base, std::optional<uint6
   if (word.empty()) return true;
   const char* at = word.data();
   *number = signal_safe::ReadNumber(at, base, word.end());
-  return at == word.end() && *number != UINT64_MAX;
+  return at == word.end();
 }
 
 inline bool ReadOffset(std::string_view word, std::optional<uint64_t>* offset) {

@@ -30,6 +30,12 @@ void Sweep::List::Add(LogFunction* function) {
   at[i] = function;
 }
 
+uint64_t Sweep::List::Switch(bool patched, bool alone, SwitchEntries switch_entries) const {
+  uint64_t counters[kMost];
+  for (size_t i = 0; i < count; ++i) counters[i] = at[i]->counter;
+  return switch_entries(counters, count, patched, alone);
+}
+
 void Sweep::Look(LogFunction& function, uint64_t now, uint64_t hot) {
   if (function.counter == 0) return;
   const bool rested = now >= function.rest_until_ns;
@@ -51,9 +57,7 @@ void Sweep::Look(LogFunction& function, uint64_t now, uint64_t hot) {
 
 // Once its entries are not counted, frames of it may be other than the recorded ones: an unseen entry is noted.
 void Sweep::TakeOut(uint64_t now, SwitchEntries switch_entries) {
-  uint64_t counters[kMost];
-  for (size_t i = 0; i < out_.count; ++i) counters[i] = out_.at[i]->counter;
-  const uint64_t done = switch_entries(counters, out_.count, false, true);
+  const uint64_t done = out_.Switch(false, true, switch_entries);
   for (size_t i = 0; i < out_.count; ++i) {
     LogFunction& function = *out_.at[i];
     if ((done >> i & 1) == 0) continue;
@@ -66,12 +70,8 @@ void Sweep::TakeOut(uint64_t now, SwitchEntries switch_entries) {
 
 // A function that cannot be switched to its stub now is tried again later.
 void Sweep::PutIn(uint64_t now, bool alone, SwitchEntries switch_entries) {
-  uint64_t counters[kMost];
-  for (size_t i = 0; i < in_.count; ++i) {
-    SetCounter(*in_.at[i], 0);
-    counters[i] = in_.at[i]->counter;
-  }
-  const uint64_t done = switch_entries(counters, in_.count, true, alone);
+  for (size_t i = 0; i < in_.count; ++i) SetCounter(*in_.at[i], 0);
+  const uint64_t done = in_.Switch(true, alone, switch_entries);
   for (size_t i = 0; i < in_.count; ++i) {
     LogFunction& function = *in_.at[i];
     if ((done >> i & 1) != 0)

@@ -50,6 +50,7 @@ class Sweep {
     size_t count;
     LogFunction* at[kMost];
     RECRASH_SIGNAL_SAFE void Add(LogFunction* function);
+    RECRASH_SIGNAL_SAFE uint64_t Switch(bool patched, bool alone, SwitchEntries switch_entries) const;
   };
 
   RECRASH_SIGNAL_SAFE void Look(LogFunction& function, uint64_t now, uint64_t hot);
