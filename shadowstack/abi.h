@@ -51,8 +51,9 @@ enum class Location : uint8_t {
 enum class WordKind : uint8_t {
   kArgument = 1,  // the record holds the word itself, or a piece of a larger parameter, as passed
   kField = 2,     // the record holds a copy of *(parameter + source_offset), taken on entry (depth 1, used fields)
-  // And of *(pointer + source_offset) for the pointer that the record has of parameter + stack_offset, as a kField
-  // before this word (depth 2).
+  // The record holds a copy of *(pointer + source_offset), taken on entry (depth 2). The pointer is the one at
+  // parameter
+  // + stack_offset; the record has it as a kField before this word.
   kDeepField = 3,
 };
 
@@ -146,8 +147,8 @@ enum class FailureKind : uint8_t {
 // DWARF numbers 0..15 (rax rdx rcx rbx rsi rdi rbp rsp r8..r15) and 16 for rip.
 constexpr int kRegisterCount = 17;
 
-// The state at a throw, kept because `noexcept` unwinds before std::terminate runs. One a thread, overwritten by the
-// next throw; `armed` is set while it holds a throw that has not been caught.
+// The state at a throw, kept because `noexcept` unwinds before std::terminate runs. Each thread has one; its next throw
+// overwrites it. `armed` is set while it holds a throw that has not been caught.
 struct ThrowRecord {
   uint64_t armed;
   uint64_t object;                     // the thrown object

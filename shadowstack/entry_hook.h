@@ -21,8 +21,9 @@ static_assert(offsetof(EntryRegisters, vector) == 48 && offsetof(EntryRegisters,
               "the trampoline writes it by these offsets");
 
 // Runs on the program's stack at a patched entry, in any thread, whenever the entry's counter (Stub::count) is below
-// zero: at every entry, until the counter is set. Null: it has none. The trampoline has saved all registers, vector and
-// x87 state included, and puts them back; everything else of the program's state is the callee's to leave as it was.
+// zero: at every entry, until the counter is set. `counter` is null if the entry has none. The trampoline has saved all
+// registers, vector and x87 state included, and restores them. This function must leave all other state of the program
+// as it was.
 extern "C" void recrash_on_entry(const EntryRegisters* at, int32_t* counter);
 
 #endif  // RECRASH_SHADOWSTACK_ENTRY_HOOK_H_

@@ -1,6 +1,6 @@
 // Where functions begin and end, by the table that unwinders search: .eh_frame_hdr, which stripped programs have too.
 //
-// Pure, and used by the client on itself as by the collector on the process that it reads. Signal-safe.
+// Pure. The client uses it on itself, the collector on the process that it reads. Signal-safe.
 #ifndef RECRASH_SHADOWSTACK_FRAME_TABLE_H_
 #define RECRASH_SHADOWSTACK_FRAME_TABLE_H_
 
@@ -10,7 +10,7 @@
 
 namespace recrash::abi {
 
-// A range of code: up to where the next begins, so padding and that one's prefix are in it.
+// A range of code. It ends where the next one begins, so it includes padding and the prefix of the next function.
 struct CodeRange {
   uint64_t start = 0;
   uint64_t end = 0;  // 0: there is none

@@ -46,11 +46,11 @@ enum class Stop : uint32_t {
   kNoWriteTracking = 2,  // there is no asynchronous write tracking: a kernel before 6.7
   kNoMemory = 3,         // the log could not be mapped
   kTooManyMappings = 4,  // more than kMostRanges writable ones
-  kNotTracked = 5,       // a mapping cannot be registered: somebody else watches it
+  kNotTracked = 5,       // a mapping cannot be registered: something else watches it
   kDescriptorsGone = 6,  // the program has closed the recorder's descriptors
   kTooManyRuns = 7,      // memory is too scattered
   kNoAddressSpace = 8,   // no room in the table of pages
-  kNoCopies = 9,         // nor can memory be read that may not be there: process_vm_readv is refused
+  kNoCopies = 9,         // copies cannot be taken either: process_vm_readv is refused
 };
 
 // What recording came to; shown with the report.
@@ -62,8 +62,8 @@ struct LogFigures {
   uint64_t skipped_pause;   // broken off at the longest pause; the next one goes on with what is left
   uint64_t skipped_busy;    // another thread was taking one
   uint64_t cpu_ns;          // that snapshots took
-  uint64_t faults_ns;       // that the program took to write to pages for the first time since, at kFaultCost each
-  uint64_t entries_ns;      // that entries took beside snapshots, at kStubCost and kReachCost each
+  uint64_t faults_ns;       // that the program's first writes to pages after snapshots took, at kFaultCost each
+  uint64_t entries_ns;      // that entries took without their snapshots, at kStubCost and kReachCost each
   uint64_t longest_pause_ns;
   uint64_t pages_copied;
   uint64_t most_versions;  // held at one time
@@ -79,14 +79,14 @@ struct LogHeader {
   Stop stop;
   int32_t stop_error;
   int32_t descriptors[3];  // the recorder's own
-  uint32_t copy_depth;     // 0: page versions; else copies to that depth,
-  Stop why_copies;         // because of this and `stop_error`
+  uint32_t copy_depth;     // 0: the log has page versions; else it has copies to that depth,
+  Stop why_copies;         // because of this; `stop_error` has the errno
   uint64_t number;         // of the last snapshot
   uint32_t frame_count;
   uint32_t page_slots;        // a power of two
   uint32_t version_capacity;  // versions are numbered from 1
   uint32_t path_count;
-  uint32_t unsure;  // a frame returned while another thread took a snapshot: it is unknown which frames are left
+  uint32_t unsure;  // a frame may have returned while another thread was busy: nobody knows which frames are live
   uint32_t function_count;
   uint32_t function_capacity;
   uint32_t reserved;
@@ -131,7 +131,7 @@ struct LogFunction {
   uint64_t inclusive_ns;   // from entry to return, a recent mean; 0: not known
   uint64_t last_ns;        // when it came last
   uint64_t rest_until_ns;  // until then the function gets no snapshot
-  uint64_t swept;          // entries at the last sweep
+  uint64_t swept;          // `entries` at the last sweep
   int32_t skip;            // what the counter was set to
   uint8_t quick;           // policy.cc: how often in a row it came again too soon
   uint8_t brief;           // how often in a row it ended before two snapshots could have been taken

@@ -1,5 +1,5 @@
-// What recrash keeps of each call: the one list of the pass's modes, for the pass, the compilers, and whoever reads the
-// mode that a build has left in its note.
+// The one list of the pass's modes: for the pass, the compiler wrappers, and what reads the mode in the note of a
+// build.
 #ifndef RECRASH_SHADOWSTACK_MODES_H_
 #define RECRASH_SHADOWSTACK_MODES_H_
 
@@ -37,7 +37,7 @@ inline constexpr ModeTraits kModes[] = {
 
 constexpr const ModeTraits& TraitsOf(Mode mode) { return kModes[static_cast<size_t>(mode)]; }
 
-// Null: there is no such mode.
+// Returns null if there is no such mode.
 constexpr const ModeTraits* ModeNamed(std::string_view name) {
   for (const ModeTraits& traits : kModes)
     if (name == traits.name) return &traits;

@@ -7,8 +7,8 @@
 // order of the file. Blocks of a kind that the reader does not know are skipped. The last block is kEnd, length 0; a
 // file without it was cut (full disk, time limit) and holds what it holds.
 //
-// The other threads run on while the client writes, so the memory is not of one moment. The file has the registers of
-// the failing thread only.
+// The other threads run on while the client writes, so the memory is not of one moment. Of these threads the file has
+// no registers.
 //
 //   kRecord       abi::CrashRecord, whole: its fields magic, version and size are checked by the reader. Registers of
 //                 the failing thread are in context.uc_mcontext.gregs; report_path is not meaningful.
@@ -24,11 +24,10 @@
 //   kThread       RawThread
 //   kFile         RawFile, then the path that /proc/self/fd gives, no NUL
 //   kModuleHead   RawMemory, then the first bytes, at most one page, of a file mapping with offset 0 that begins with
-//   an
-//                 ELF header, or of the vdso. They hold the program headers and, as linkers lay files out, the build-id
-//                 note
+//                 an ELF header, or of the vdso. They hold the program headers and, as linkers lay files out, the
+//                 build-id note
 //   kMemory       RawMemory, then bytes: present pages of private writable mappings. Ascending, not overlapping, runs
-//                 of at most 1 MiB. The pages of the client's own that hold this file's buffers are among them.
+//                 of at most 1 MiB. The client's own buffers are among them.
 #ifndef RECRASH_SHADOWSTACK_RAW_FORMAT_H_
 #define RECRASH_SHADOWSTACK_RAW_FORMAT_H_
 

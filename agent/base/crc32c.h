@@ -7,7 +7,7 @@
 
 namespace recrash {
 
-// The checksum of what `crc` already covers followed by these bytes; begin with 0.
+// Returns the checksum of the bytes that `crc` covers and these behind them. Begin with 0.
 uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t size);
 
 }  // namespace recrash

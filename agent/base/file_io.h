@@ -11,7 +11,7 @@
 
 namespace recrash {
 
-// A new file beside `path`, mode 0600, that takes its name when it is kept and is removed when it is not.
+// A new file beside `path`, mode 0600. Keep() gives it that name; a file that is not kept is removed.
 class OutputFile {
  public:
   static Result<OutputFile> Create(const std::string& path);
@@ -32,13 +32,13 @@ class OutputFile {
 
 class InputFile {
  public:
-  // kMissing when there is no such file, kRefused when it is not a regular file or may not be read.
+  // Fails with kMissing if there is no such file, with kRefused if it is not a regular file or may not be read.
   static Result<InputFile> Open(const std::string& path);
 
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }
   Status ReadAt(uint64_t offset, void* out, size_t size) const;
-  // An Error that begins as all of them do: "<path>: damaged report: ".
+  // Returns the Error "<path>: damaged report: <what>".
   Error Damaged(const std::string& what) const;
 
  private:

@@ -13,16 +13,9 @@ std::string Formatted(const char* format, uint64_t value) {
 
 std::string Named(const CodePoint& c) {
   if (!c.valid) return Formatted("\\x%02llx", c.value);
-  switch (c.value) {
-    case '\n':
-      return "\\n";
-    case '\t':
-      return "\\t";
-    case '\r':
-      return "\\r";
-    case '\0':
-      return "\\0";
-  }
+  constexpr std::string_view kControls("\n\t\r\0", 4);
+  const size_t known = c.value < 0x80 ? kControls.find(static_cast<char>(c.value)) : kControls.npos;
+  if (known != kControls.npos) return {'\\', "ntr0"[known]};
   return Formatted(c.value < 0x80 ? "\\x%02llx" : "\\u%04llx", c.value);
 }
 

@@ -21,13 +21,13 @@ struct CodePoint {
 // The code point at `at`, which must lie in the text. Strict UTF-8: no overlong form, no surrogate, at most U+10FFFF.
 CodePoint DecodeUtf8(std::string_view text, size_t at);
 
-// A character that moves the cursor, turns the direction of what follows (Trojan source), or is not seen at all.
+// Does the character move the cursor, turn the direction of what follows (Trojan source), or stay invisible?
 bool IsHarmful(uint32_t code_point);
 
-// For a terminal or a log: harmful and invalid characters as \n, \x1b, \u202e; all else unchanged.
+// Returns the text for a terminal or a log: harmful and invalid characters as \n, \x1b, \u202e; all else unchanged.
 std::string PrintableText(std::string_view text);
 
-// For the inside of quotation marks: the same, and backslashes and the quote escaped as in C.
+// Returns the text for the inside of quotation marks: the same, and backslashes and the quote escaped as in C.
 std::string EscapeText(std::string_view text, char quote = '"');
 
 std::string HexNumber(uint64_t value);  // "0x1f"

@@ -8,10 +8,10 @@
 
 namespace recrash {
 
-// A function or variable; the name itself when it is not mangled. ThinLTO's ".llvm.123" is left out.
+// Returns the name of a function or variable without its mangling, and without ThinLTO's ".llvm.123".
 std::string Demangle(const std::string& linkage_name);
 
-// "St8bad_cast" as "std::bad_cast"; the name itself when it is no type's.
+// Returns "std::bad_cast" for "St8bad_cast", and the name itself if it is not that of a type.
 std::string DemangleType(const std::string& name);
 
 std::string SignalName(int signal);  // "SIGSEGV", "signal 41"

@@ -16,7 +16,7 @@ enum class Errc {
   kRefused,  // the machine or the file system said no
 };
 
-// What a tool exits with when this ends it.
+// The exit code of a tool that ends with this error.
 constexpr int ExitCodeOf(Errc code) {
   switch (code) {
     case Errc::kUsage:

@@ -1,4 +1,4 @@
-// Plain C++: the most that a crashed program waits for it, 64 MiB of inputs, takes 260 ms.
+// In plain C++. A crashed program waits for the hashes of at most 64 MiB of inputs, which take 260 ms.
 #include "agent/base/sha256.h"
 
 #include <algorithm>

@@ -22,15 +22,15 @@ inline std::string Hex(std::span<const uint8_t> bytes) {
   return text;
 }
 
-// What follows the last slash, or all of it.
+// Returns what follows the last slash, or all of it.
 inline std::string BaseName(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-// Has no blanks and no control characters, so that it can stand as one word in a line.
+// Can the text stand as one word in a line? It has no blanks and no control characters.
 inline bool IsWord(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) > ' ' && c != 0x7f; });
 }
 
-// What exec wants, as long as `words` lives.
+// Returns the arguments in the form that exec wants. They point into `words`.
 inline std::vector<char*> ArgumentPointers(const std::vector<std::string>& words) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));

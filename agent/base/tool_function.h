@@ -1,4 +1,5 @@
-// Whether a function is recrash's own, or the compiler's, in a user's program: no place of a failure, nothing to test.
+// Tells whether a function in a user's program is recrash's own, or the compiler's. Such a function is never the place
+// of a failure, and gets no test.
 //
 //   IsToolFunction("_ZN7recrash6record10VersionLog3AddE…")  // true
 //   IsToolFunction("_ZN4Tree6InsertEi")                     // false
@@ -9,8 +10,8 @@
 
 namespace recrash {
 
-// By its linkage name. The namespaces are those of everything that has ever been linked into programs: reports of old
-// builds are read too, and `snapshot` is what `record` and part of `signal_safe` were called.
+// `name` is the linkage name. The namespaces are those of all that has ever been linked into programs, since reports of
+// old builds are read too: `snapshot` was the name of `record` and of a part of `signal_safe`.
 inline bool IsToolFunction(std::string_view name) {
   for (const std::string_view prefix : {"__recrash_", "recrash_on_entry", "recrash_entry_trampoline",
                                         "RecrashReportWithRegisters", "RecrashNoteThrow", "__clang_call_terminate"})

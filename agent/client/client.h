@@ -47,8 +47,8 @@ using SetTerminateFunction = TerminateHandler (*)(TerminateHandler);
 // (seal.cc). So a program that overruns its own data faults at them; otherwise the crash path would find garbage.
 #define RECRASH_SEALED __attribute__((section(".bss.recrash_sealed")))
 
-// What start-up finds out. A replay restores the program's data as recorded. It must leave this as the replaying
-// process found it out, and is told so (__recrash_replay_keep).
+// What start-up finds out. A replay restores the program's data, but not this: it must stay as the replaying process
+// found it. __recrash_replay_keep tells the replay library.
 struct State {
   Mode mode;
   signal_safe::Options options;

@@ -115,13 +115,8 @@ RECRASH_SIGNAL_SAFE Outcome Collect(int& status) {
 }
 
 RECRASH_SIGNAL_SAFE const char* SignalName(int signal) {
-  static const struct {
-    int number;
-    const char* name;
-  } kNames[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},
-                {SIGILL, "SIGILL"},   {SIGBUS, "SIGBUS"},   {SIGTRAP, "SIGTRAP"}};
-  for (const auto& known : kNames)
-    if (known.number == signal) return known.name;
+  for (const signal_safe::FailureSignal& failure : signal_safe::kFailureSignals)
+    if (failure.number == signal) return failure.name;
   return "signal";
 }
 

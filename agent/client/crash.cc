@@ -26,7 +26,6 @@ namespace recrash::client {
 
 using signal_safe::AddHandled;
 using signal_safe::CopyText;
-using signal_safe::IsFailure;
 using signal_safe::Nanoseconds;
 using signal_safe::Pause;
 using watch::CodePlace;
@@ -88,9 +87,9 @@ RECRASH_SIGNAL_SAFE bool RememberDumpable(void*) {
   return true;
 }
 
-// Does the instruction fail again when the handlers return to it? Breakpad expects so of a signal that nobody sent. Two
-// do not: the thread goes on behind a breakpoint, and the client's state is not sealed any more. Then the signal is
-// queued as it came, and delivered when the handler returns.
+// Does the instruction fail again when the handlers return to it? Breakpad expects so of every signal that nobody sent.
+// Two do not come again: behind a breakpoint the thread goes on, and the client's state is not sealed any more. Then
+// the signal is queued as it came, and delivered when the handler returns.
 RECRASH_SIGNAL_SAFE bool ComesAgain(const siginfo_t& info) {
   if (info.si_code <= 0 || info.si_signo == SIGABRT) return true;  // Breakpad sends it
   return info.si_signo != SIGTRAP && !(info.si_signo == SIGSEGV && IsInSealedState(info.si_addr));
@@ -203,7 +202,7 @@ RECRASH_SIGNAL_SAFE bool BeginCrash(int number, siginfo_t* info, void* context) 
 void InstallCrashHandler() {
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction before = {};
-    if (!IsFailure(number) || sigaction(number, nullptr, &before) != 0) continue;
+    if (!signal_safe::IsFailure(number) || sigaction(number, nullptr, &before) != 0) continue;
     if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) g_state.earlier_handlers = 1;
   }
   // The descriptor names a folder for dumps, but none are written. The last argument is no server: any number that is
@@ -252,21 +251,8 @@ extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* rea
 
 }  // namespace recrash::client
 
-// void __recrash_report(const char* reason). It stores the caller's registers as they are just after the call. In C++
-// the compiler would have changed them.
-asm(R"(
-  .pushsection .text.__recrash_report,"ax",@progbits
-  .globl __recrash_report
-  .type __recrash_report,@function
-__recrash_report:
-  .cfi_startproc
-)" RECRASH_SAVE_CALLER_REGISTERS R"(
+// void __recrash_report(const char* reason).
+RECRASH_WITH_CALLER_REGISTERS(".globl", "__recrash_report", R"(
   movq %rsp, %rsi
   call RecrashReportWithRegisters
-  addq $136, %rsp
-  .cfi_adjust_cfa_offset -136
-  ret
-  .cfi_endproc
-  .size __recrash_report, . - __recrash_report
-  .popsection
-)");
+)" RECRASH_DROP_REGISTERS "ret");

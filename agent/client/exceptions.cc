@@ -57,7 +57,8 @@ void CopyStack(ThreadBlock& block) {
   record.stack_size = signal_safe::ReadOwn(sp, reinterpret_cast<void*>(record.stack_copy), size);
 }
 
-// Classes of exceptions: which runtime made it; 1 more when it came through a std::exception_ptr.
+// The class of an exception says which runtime made it. It is 1 more if the exception came through a
+// std::exception_ptr.
 constexpr uint64_t kGnuClass = 0x474e5543432b2b00;    // "GNUCC++"
 constexpr uint64_t kClangClass = 0x434c4e47432b2b00;  // "CLNGC++"
 
@@ -174,8 +175,8 @@ extern "C" __attribute__((visibility("default"), used)) recrash::abi::ThrowRecor
   return block != nullptr ? &block->thrown : nullptr;
 }
 
-// std::terminate begins a catch as well; OnTerminate arms the record again, and libstdc++'s handler then throws and
-// catches once more to print what().
+// A catch ends the throw. But std::terminate begins a catch as well, and libstdc++'s handler throws and catches once
+// more to print what(); the record is then kept, for it is that of the failure (`terminating`).
 extern "C" __attribute__((visibility("default"), weak)) void* __cxa_begin_catch(void* exception) noexcept {
   using namespace recrash::client;
   if (ThreadBlock* block = ExistingThreadBlock()) {
@@ -199,22 +200,10 @@ recrash::client::TerminateHandler recrash_set_terminate(recrash::client::Termina
 
 // void __cxa_throw(void* object, std::type_info* type, void (*destructor)(void*)). It ends in a jump, so that the real
 // one finds the stack as the thrower left it, and the unwinder meets no frame of the client's.
-asm(R"(
-  .pushsection .text.__cxa_throw,"ax",@progbits
-  .weak __cxa_throw
-  .type __cxa_throw,@function
-__cxa_throw:
-  .cfi_startproc
-)" RECRASH_SAVE_CALLER_REGISTERS R"(
+RECRASH_WITH_CALLER_REGISTERS(".weak", "__cxa_throw", R"(
   movq %rsp, %rcx
   call RecrashNoteThrow
   movq 8(%rsp), %rdx
   movq 32(%rsp), %rsi
   movq 40(%rsp), %rdi
-  addq $136, %rsp
-  .cfi_adjust_cfa_offset -136
-  jmp *%rax
-  .cfi_endproc
-  .size __cxa_throw, . - __cxa_throw
-  .popsection
-)");
+)" RECRASH_DROP_REGISTERS "jmp *%rax");

@@ -1,8 +1,15 @@
-// Stores the registers of a function's caller, in the order of abi.h (DWARF's, then rip), as the first thing that the
-// function does. It is the text of an asm block, since C++ code would have changed the registers. Afterwards they lie
-// at %rsp; `addq $136, %rsp` removes them.
+// Defines a function in assembly that first stores the registers of its caller, in the order of abi.h (DWARF's, then
+// rip). In C++ the compiler would have changed them. Then comes `body`: the registers lie at %rsp.
+// crash.cc has an example.
 #ifndef RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
 #define RECRASH_AGENT_CLIENT_SAVE_REGISTERS_H_
+
+#define RECRASH_WITH_CALLER_REGISTERS(binding, name, body)                                                  \
+  asm(".pushsection .text." name ",\"ax\",@progbits\n" binding " " name "\n.type " name ",@function\n" name \
+      ":\n.cfi_startproc\n" RECRASH_SAVE_CALLER_REGISTERS body "\n.cfi_endproc\n.size " name ", . - " name  \
+      "\n.popsection")
+
+#define RECRASH_DROP_REGISTERS "addq $136, %rsp\n.cfi_adjust_cfa_offset -136\n"
 
 #define RECRASH_SAVE_CALLER_REGISTERS \
   R"(

@@ -36,7 +36,7 @@ void Say(Text& line) {
   if (g_state.options.quiet == 0 && write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
 }
 
-// Only if something is not watched.
+// Says what of the profile is not watched, if anything is.
 void Tell(const PatchCounts& counts) {
   char line[1536];
   Text text(line);
@@ -55,7 +55,7 @@ void Tell(const PatchCounts& counts) {
   if (text.size() != all) Say(text);
 }
 
-// A few small functions can never be patched; only if none is, that is worth a line.
+// Some small functions can never be patched. That is worth a line only if no entry is watched at all.
 void WatchAll() {
   PatchCounts counts;
   PatchAll(&counts);
@@ -107,7 +107,7 @@ void StartSecondChance() {
 
 }  // namespace recrash::client
 
-// Null takes everything back.
+// Watches the functions of the profile in `folder`, or of that file. Null: puts all entries back as they were compiled.
 extern "C" __attribute__((visibility("default"))) void __recrash_profiles(const char* folder) {
   using namespace recrash::client;
   if (g_state.mode != Mode::kLive) return;

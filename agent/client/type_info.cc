@@ -10,7 +10,6 @@
 
 // The vtables whose second slot on a class's type_info begins with. Absent from C programs.
 extern "C" {
-__attribute__((weak)) extern const void* const _ZTVN10__cxxabiv117__class_type_infoE[];
 __attribute__((weak)) extern const void* const _ZTVN10__cxxabiv120__si_class_type_infoE[];
 __attribute__((weak)) extern const void* const _ZTVN10__cxxabiv121__vmi_class_type_infoE[];
 }
@@ -38,27 +37,14 @@ struct ManyBases : TypeInfo {
   Base bases[1];
 };
 
-enum class Kind { kOther, kSingle, kMany };
-
-// Of a library built with another C++ runtime the vtables have other addresses: then the class has no known bases.
-Kind KindOf(const TypeInfo* type) {
-  if (type->vtable == _ZTVN10__cxxabiv120__si_class_type_infoE + 2) return Kind::kSingle;
-  if (type->vtable == _ZTVN10__cxxabiv121__vmi_class_type_infoE + 2) return Kind::kMany;
-  return Kind::kOther;
-}
-
-// The std::exception within the object, or null. A depth of bases that no program has ends the walk.
+// Returns the std::exception within the object, or null. A depth of bases that no program has ends the walk. Of a
+// library built with another C++ runtime the vtables have other addresses: then the class has no known bases.
 void* FindException(const TypeInfo* type, void* object, int depth) {
   if (depth > 64) return nullptr;
   if (strcmp(TypeName(type), "St9exception") == 0) return object;
-  switch (KindOf(type)) {
-    case Kind::kOther:
-      return nullptr;
-    case Kind::kSingle:
-      return FindException(static_cast<const SingleBase*>(type)->base, object, depth + 1);
-    case Kind::kMany:
-      break;
-  }
+  if (type->vtable == _ZTVN10__cxxabiv120__si_class_type_infoE + 2)
+    return FindException(static_cast<const SingleBase*>(type)->base, object, depth + 1);
+  if (type->vtable != _ZTVN10__cxxabiv121__vmi_class_type_infoE + 2) return nullptr;
   const auto* many = static_cast<const ManyBases*>(type);
   for (uint32_t i = 0; i < many->count; ++i) {
     const intptr_t flags = many->bases[i].offset_flags;

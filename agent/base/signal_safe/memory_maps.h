@@ -44,8 +44,7 @@ RECRASH_SIGNAL_SAFE inline bool ParseMap(const char* line, Map& map) {
   return map.end > map.start;
 }
 
-// Lines of /proc/self/maps one after the other; a line longer than the buffer (a path of 2 KiB) is cut, which only its
-// path feels.
+// Lines of /proc/self/maps one after the other. A line is cut behind 255 bytes: only paths are so long.
 class MapLines {
  public:
   RECRASH_SIGNAL_SAFE MapLines()

@@ -31,7 +31,7 @@ struct Options {
   uint32_t adaptive;
 };
 
-constexpr uint32_t kAsBuilt = 2;  // Options::adaptive of a user who does not say
+constexpr uint32_t kAsBuilt = 2;  // Options::adaptive if the user does not set it
 
 struct OptionRow {
   const char* name;
@@ -50,9 +50,9 @@ inline constexpr OptionRow kOptions[] = {
     {"throw_stack", &Options::throw_stack, 32 << 10, 0, 1 << 20, {}},
     // 1: nothing is said on stderr.
     {"quiet", &Options::quiet, 0, 0, 1, {}},
-    // main: what nobody but main catches is reported, too.
+    // main: an exception that only main catches is reported, too.
     {"exceptions", &Options::exceptions_main, 0, 0, 1, {"", "main"}},
-    // Of input files: names and hashes, or their contents, too.
+    // What a report has of input files: names and hashes, or their contents, too.
     {"files", &Options::embed_files, 0, 0, 1, {"names", "embed"}},
     // Percent of the CPU time that entry states may take; 0: there are none.
     {"snapshot_cpu", &Options::snapshot_cpu, 1, 0, 100, {}},
@@ -96,7 +96,8 @@ inline bool ReadOption(std::string_view text, Options* options) {
 
 }  // namespace options_internal
 
-// Calls `not_understood(option)` with the text from each option on that is unknown or has a wrong value; it is ignored.
+// Ignores each option that is unknown or has a wrong value, and calls `not_understood` with the text from that option
+// on.
 template <typename NotUnderstood>
 Options ParseOptions(const char* text, NotUnderstood not_understood) {
   Options options = {};

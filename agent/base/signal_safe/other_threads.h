@@ -11,8 +11,8 @@
 
 namespace recrash::signal_safe {
 
-// True where nobody can tell (there is no /proc): then code must not be patched, and memory not be called exact, as
-// though this thread were alone. /proc/PID/task has two links and one for each thread.
+// Returns true also if there is no /proc to tell: code that other threads may run must not be patched, and memory that
+// they may write must not be called exact. /proc/PID/task has two links, and one for each thread.
 RECRASH_SIGNAL_SAFE inline bool HasOtherThreads(const char* tasks = "/proc/self/task") {
   struct stat status = {};
   return Call(SYS_newfstatat, AT_FDCWD, tasks, &status, 0) != 0 || status.st_nlink != 3;

@@ -4,10 +4,13 @@
 //   # build-id offset linkage-name entries microseconds snapshots inclusive-ns
 //   3f2a9c…  0x4a10  _ZN4Tree6InsertEi  1204  31250 17 48211
 //
-// Words are separated by blanks; `-` stands for what is not known; lines that begin with `#` are comments. `offset` is
-// the entry's address as the file has it (that of the symbol); it counts for the build with this build-id, the name for
-// all others. Of one run: how often the function was entered, how long its snapshots took and how many there were, and
-// how long it took itself, from entry to return. A line may end before any of these.
+// Words are separated by blanks; `-` stands for what is not known; lines that begin with `#` are comments.
+//  - `offset` is the entry's address in the file, as the symbol has it. In the build with this build-id the entry is
+//  found
+//    by it, in all others by the name.
+//  - The others are of one run: how often the function was entered, how long its snapshots took, how many there were,
+//  and
+//    how long a call took from entry to return. A line may end before any of these.
 //
 // Pure, without allocation: the client reads profiles with it, and the tools do.
 #ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_PROFILE_LINE_H_

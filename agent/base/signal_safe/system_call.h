@@ -1,5 +1,6 @@
-// System calls that leave errno alone: it is the program's, lies in memory that a snapshot copies, and must be there as
-// it was at the entry. In a replay its thread control block is the dead process's. Nor are they cancellation points.
+// System calls that do not touch errno. It is the program's: a snapshot copies the memory in which it lies, which must
+// be as it was at the entry; in a replay it lies in the thread control block of the dead process. These calls are no
+// cancellation points either.
 //
 // Signal-safe.
 #ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_SYSTEM_CALL_H_
@@ -22,7 +23,7 @@ RECRASH_SIGNAL_SAFE inline uint64_t SystemCallWord(T* pointer) {
 }
 RECRASH_SIGNAL_SAFE inline uint64_t SystemCallWord(decltype(nullptr)) { return 0; }
 
-// The result, or a negative errno.
+// Returns what the kernel returns: the result, or a negative errno.
 template <typename... Arguments>
 RECRASH_SIGNAL_SAFE inline long Call(long number, Arguments... arguments) {
   static_assert(sizeof...(Arguments) <= 6);

@@ -1,4 +1,4 @@
-// Keeps a thread at its report: what would take it away is held back.
+// Keeps a thread at its report: holds back signals and cancellation, which would take it away.
 //
 // Signal-safe.
 #ifndef RECRASH_AGENT_BASE_SIGNAL_SAFE_UNDISTURBED_H_
@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 
 #include "shadowstack/abi.h"
 
@@ -13,9 +14,22 @@ namespace recrash::signal_safe {
 
 // Failures of a thread itself. In a crash they are blocked already; in a report of a process that goes on they must not
 // be: held back, they would end it without a report.
+struct FailureSignal {
+  int number;
+  const char* name;
+};
+inline constexpr FailureSignal kFailureSignals[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},
+                                                    {SIGILL, "SIGILL"},   {SIGBUS, "SIGBUS"},   {SIGTRAP, "SIGTRAP"}};
+
+// A bit for each of them, as the kernel has it.
+inline constexpr uint64_t kFailureMask = [] {
+  uint64_t mask = 0;
+  for (const FailureSignal& failure : kFailureSignals) mask |= uint64_t{1} << (failure.number - 1);
+  return mask;
+}();
+
 RECRASH_SIGNAL_SAFE inline bool IsFailure(int signal) {
-  return signal == SIGSEGV || signal == SIGABRT || signal == SIGFPE || signal == SIGILL || signal == SIGBUS ||
-         signal == SIGTRAP;
+  return signal > 0 && signal < NSIG && (kFailureMask >> (signal - 1) & 1) != 0;
 }
 
 // Signals that the program handles: the handler might jump away from here for good, and leave locks and a collector

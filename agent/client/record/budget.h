@@ -1,9 +1,9 @@
 // How much of the program's CPU time snapshots may take. It includes what they cause: faults on pages that were
 // protected again, and counting of entries. policy.h decides which functions get it.
 //
-// All together draw from a bucket that fills with the CPU time that the program uses; what it can hold at most is the
-// budget of one second, so that a program that has just begun has some, and a short one enough. Debt is capped at three
-// times that: beyond it, faults dominate the cost and waiting does not help.
+// All snapshots draw from one bucket. It fills with a part of the CPU time that the program uses, and holds at most the
+// part of one second. It begins full, which is enough for a program that runs shortly. Debt is capped at three times
+// what it holds: beyond that, faults dominate the cost and waiting does not help.
 //
 // Signal-safe; plain arithmetic on times that the caller brings.
 #ifndef RECRASH_AGENT_CLIENT_RECORD_BUDGET_H_

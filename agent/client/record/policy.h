@@ -1,20 +1,19 @@
 // Which entries of a watched function are worth a snapshot, and which functions are left alone for a while.
 //
 // A function rests if it comes too often, or ends before two snapshots could be taken: its stub counts entries down
-// without calling the recorder. It is armed again after a time that doubles, or when the count is used up.
+// without calling the recorder. It calls the recorder again after a time that doubles, or when the count is used up.
 //
 // - Second chance: the functions of a profile. After a snapshot a function waits until it alone would spend half of the
 //   budget.
-// - First chance (adaptive): all functions, by benefit. The longer calls of a function last, the likelier one is live
-// at
-//   a random moment. A snapshot is taken if the budget's level is above
+// - Adaptive: all functions, by benefit. The longer calls of a function last, the likelier one of them is live at a
+//   random moment. A snapshot is taken if the budget's level is above
 //     cap * (1 - log30(inclusive time of the function / cost of a snapshot)),
 //   or above 60 % of the cap if nothing is known of the function. So a function that lasts for 30 snapshots may take
 //   the last of the budget; one that lasts longer may overdraw it.
 //
-// Measured by a prototype on 27 crashes of cppcheck, at 1 % of CPU: fixed counts (the first K entries) miss everything
-// late in long runs, plain buckets are spent on short functions. By benefit each crash had a live snapshot in the
-// failing file, and so had 95 % of random moments.
+// Measured by a prototype on 27 crashes of cppcheck, at 1 % of CPU. Snapshots of the first K entries miss everything
+// late in long runs. Taken whenever the budget allows, they are spent on short functions. By benefit each crash had a
+// live snapshot in the failing file, and so had 95 % of random moments.
 //
 // Signal-safe; plain arithmetic on times in nanoseconds that the caller passes. Several threads may call at once: they
 // may lose a count, nothing else.
@@ -48,7 +47,7 @@ class Policy {
   static constexpr uint32_t kMostRate = 300;  // entries a second
   static constexpr uint64_t kFirstRest = 250 * kMillisecond;
   static constexpr uint8_t kMostBackOff = 8;  // 64 s
-  // A function that nobody arms again calls the recorder itself after so many entries, 65 us of stubs.
+  // A resting function calls the recorder after so many entries, 65 us of stubs, even if no sweep has ended its rest.
   static constexpr int32_t kMostSkipped = 1 << 16;
 
   // Counts an entry that has reached the recorder; `left` is the stub's counter.
@@ -62,7 +61,7 @@ class Policy {
     if (each < function.inclusive_ns) Learn(function, each);
   }
 
-  // First chance: is this entry worth a snapshot? `nested`: another call of it is live, so that coming again soon says
+  // Adaptive: is this entry worth a snapshot? `nested`: another call of it is live, so that coming again soon says
   // nothing.
   RECRASH_SIGNAL_SAFE bool WorthIt(LogFunction& function, const Interval& interval, bool nested, const Purse& purse,
                                    uint64_t now);

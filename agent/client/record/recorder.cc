@@ -31,7 +31,6 @@ namespace {
 
 using signal_safe::Call;
 using signal_safe::HasOtherThreads;
-using signal_safe::IsFailure;
 using signal_safe::Nanoseconds;
 using watch::EntryCounter;
 using watch::PatchedEntries;
@@ -113,11 +112,7 @@ RECRASH_SIGNAL_SAFE bool Begin() {
 class SignalsHeldBack {
  public:
   RECRASH_SIGNAL_SAFE SignalsHeldBack() {
-    uint64_t held = ~uint64_t{0};
-    for (int number = 1; number < NSIG; ++number) {
-      if (IsFailure(number)) held &= ~(uint64_t{1} << (number - 1));
-    }
-    if (LeftOut("hold_signals")) held = 0;
+    const uint64_t held = LeftOut("hold_signals") ? 0 : ~signal_safe::kFailureMask;
     Call(SYS_rt_sigprocmask, SIG_BLOCK, &held, &before_, sizeof before_);
   }
   RECRASH_SIGNAL_SAFE ~SignalsHeldBack() { Call(SYS_rt_sigprocmask, SIG_SETMASK, &before_, nullptr, sizeof before_); }
@@ -318,7 +313,8 @@ RECRASH_SIGNAL_SAFE void Silence(EntryCounter* counter) {
   if (counter != nullptr) *counter = INT32_MAX;
 }
 
-// Uses the level that the budget had a while ago: the process clock costs more than all the rest.
+// Decides by the level that the budget had when it was last filled: reading the process clock costs more than all the
+// rest of this.
 RECRASH_SIGNAL_SAFE bool Wanted(Recorder& recorder, Entry& entry) {
   if (g_settings->cpu_percent >= 100) return true;
   const CpuBudget& budget = recorder.budget;

@@ -55,7 +55,8 @@ void Sweep::Look(LogFunction& function, uint64_t now, uint64_t hot) {
   if (rested && function.skip > 0) SetCounter(function, 0);
 }
 
-// Once its entries are not counted, frames of it may be other than the recorded ones: an unseen entry is noted.
+// From now on entries of these functions are not counted, so a frame of one may be a later call than the recorded one.
+// One more entry is counted, which tells the collector so.
 void Sweep::TakeOut(uint64_t now, SwitchEntries switch_entries) {
   const uint64_t done = out_.Switch(false, true, switch_entries);
   for (size_t i = 0; i < out_.count; ++i) {

@@ -1,6 +1,8 @@
-// Looks through all functions that were entered, from time to time. It counts what their entries cost, arms those again
-// that have rested, and takes out for a while those that come so often that even their stubs are expensive: their
-// entries go back to the compiled code, by pages (patcher.h).
+// Looks through all functions that were entered, from time to time:
+//  - It counts what their entries cost.
+//  - It ends the rest of functions that have rested long enough.
+//  - It takes out, for a while, functions that come so often that even their stubs are expensive. Their entries go back
+//    to the compiled code, by pages (patcher.h).
 //
 // At 4 ns an entry a program that enters 30 million functions a second would lose 12 % to stubs. A few hundred
 // functions make up nearly all of that.

@@ -14,18 +14,14 @@ using signal_safe::PageUp;
 
 uint32_t VersionsIn(uint64_t memory) { return static_cast<uint32_t>(memory / kPage); }
 
-// Twice the versions, so that chains of occupied slots stay short.
-uint32_t SlotsFor(uint64_t memory) {
-  uint32_t slots = 1024;
-  while (slots < 2 * VersionsIn(memory)) slots *= 2;
+// Returns how many slots a table of `count` has: twice as many, so that chains of occupied slots stay short.
+uint32_t SlotsFor(uint32_t count, uint32_t least) {
+  uint32_t slots = least;
+  while (slots < 2 * count) slots *= 2;
   return slots;
 }
 
-uint32_t PlacesFor(uint32_t functions) {
-  uint32_t places = 1;
-  while (places < 2 * functions) places *= 2;
-  return places;
-}
+uint32_t PlacesFor(uint32_t functions) { return SlotsFor(functions, 1); }
 
 // Slots of the table that leads from entries to functions.
 uint32_t FirstPlace(uint64_t entry, uint32_t mask) {
@@ -48,7 +44,7 @@ void VersionLog::Begin(void* at, uint64_t memory, uint32_t functions) {
   log.version = kLogVersion;
   log.header_size = sizeof log;
   log.start = at_;
-  log.page_slots = SlotsFor(memory);
+  log.page_slots = SlotsFor(VersionsIn(memory), 1024);
   log.version_capacity = VersionsIn(memory);
   uint64_t offset = PageUp(sizeof log);
   const auto place = [&offset](uint64_t size) {

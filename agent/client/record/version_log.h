@@ -19,7 +19,6 @@ class VersionLog {
 
   // Requires SizeFor(memory, functions) zero bytes at `at`.
   void Begin(void* at, uint64_t memory, uint32_t functions = 0);
-  bool begun() const { return at_ != 0; }
 
   LogHeader& header() const { return *At<LogHeader>(0); }
 

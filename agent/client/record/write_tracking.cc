@@ -55,7 +55,7 @@ int OpenHigh(const char* path) {
   return MoveUp(static_cast<int>(Call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC)));
 }
 
-// Appends a mapping, or extends the last one if they touch and are of the same kind.
+// Appends a mapping that is the program's: neither the log nor counters of entries. Returns false if the list is full.
 bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
   if (range.start < log.start + log.size && log.start < range.end) return true;
   if (watch::IsEntryCounters(range.start)) return true;

@@ -65,7 +65,7 @@ int AddModule(dl_phdr_info* info, size_t, void* argument) {
   LoadedModule& module = listing.modules[listing.count];
   module = LoadedModule();
   module.bias = info->dlpi_addr;
-  // The first is the program, and without a name.
+  // The first is the program. It has no name.
   module.path = listing.count == 0 ? "/proc/self/exe" : info->dlpi_name;
   for (size_t i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& header = info->dlpi_phdr[i];
@@ -86,8 +86,8 @@ bool FileHolds(int file, uint64_t offset, const void* bytes, size_t size) {
          memcmp(found, bytes, size) == 0;
 }
 
-// By build-id; a file without one by the beginning of its code. (Symbols are read from the file, and it backs the pages
-// that are written, whole, from memory: a mistake here costs names, not code.)
+// Is `file` the one that is mapped? Compares the build-id, or the beginning of the code if there is none. A wrong
+// answer costs names of functions, not code: pages that are patched are copied whole from memory.
 bool IsMapped(int file, const LoadedModule& module) {
   if (module.build_id != nullptr)
     return FileHolds(file, module.build_id_file_offset, module.build_id, module.build_id_size);

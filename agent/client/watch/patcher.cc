@@ -29,11 +29,8 @@ struct Area {
   // start-up, which comes first of all, and undo it.
   alignas(LoadedModule) uint8_t module[sizeof(LoadedModule)];
 };
-struct Areas {
-  size_t count = 0;
-  Area area[kMostAreas];
-};
-Areas g_areas;
+size_t g_area_count;
+Area g_areas[kMostAreas];
 uint32_t g_writing;  // one at a time: an edit made beside another one would be lost
 
 class Writing {
@@ -52,13 +49,13 @@ class Writing {
 };
 
 size_t AreaCount() {
-  const size_t count = __atomic_load_n(&g_areas.count, __ATOMIC_ACQUIRE);
+  const size_t count = __atomic_load_n(&g_area_count, __ATOMIC_ACQUIRE);
   return count < kMostAreas ? count : kMostAreas;
 }
 
 Stub* StubHolding(uint64_t address) {
   for (size_t i = 0; i < AreaCount(); ++i)
-    if (Stub* stub = g_areas.area[i].stubs.Holding(address)) return stub;
+    if (Stub* stub = g_areas[i].stubs.Holding(address)) return stub;
   return nullptr;
 }
 
@@ -142,12 +139,12 @@ class ModulePatch {
   }
 
   void Keep(const StubArea& stubs) {
-    Area& area = g_areas.area[g_areas.count];
+    Area& area = g_areas[g_area_count];
     area.stubs = stubs;
     LoadedModule closed = *module_;
     for (CodeSegment& segment : closed.code) segment.file = -1;
     memcpy(area.module, &closed, sizeof closed);
-    __atomic_store_n(&g_areas.count, g_areas.count + 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&g_area_count, g_area_count + 1, __ATOMIC_RELEASE);
   }
 
   // Is the entry in code, with room for its prefix?
@@ -174,7 +171,7 @@ class ModulePatch {
     size_t wanted = 0;
     for (size_t i = 0; i < count_; ++i) wanted += Existing(entries_[i]) == nullptr ? 1 : 0;
     if (wanted == 0) return area;
-    if (g_areas.count < kMostAreas) area = MakeStubArea(module_->begin, module_->end, wanted);
+    if (g_area_count < kMostAreas) area = MakeStubArea(module_->begin, module_->end, wanted);
     if (area.capacity == 0) return Refuse(Refusal::kNoMemory, wanted), area;
     const FrameTable functions = module_->functions();
     for (size_t i = 0; i < count_; ++i) {
@@ -234,10 +231,10 @@ void PatchAll(PatchCounts* counts) {
 
 void UnpatchAll() {
   ProfiledEntries modules;
-  if (g_areas.count == 0 || !modules.ListLoaded()) return;
+  if (g_area_count == 0 || !modules.ListLoaded()) return;
   const Writing writing(/*wait=*/true);
-  for (size_t i = 0; i < g_areas.count; ++i) {
-    const StubArea& area = g_areas.area[i].stubs;
+  for (size_t i = 0; i < g_area_count; ++i) {
+    const StubArea& area = g_areas[i].stubs;
     LoadedModule* module = modules.ModuleAt(area.stubs[0].entry);
     if (module == nullptr || !OpenFile(module)) continue;
     WriteEntries(*module, area.count, false, [&](size_t k) -> const Stub& { return area.stubs[k]; });
@@ -248,7 +245,7 @@ namespace {
 
 const Area* AreaOfCounter(uint64_t counter) {
   for (size_t i = 0; i < AreaCount(); ++i)
-    if (g_areas.area[i].stubs.CountingIn(counter) != nullptr) return &g_areas.area[i];
+    if (g_areas[i].stubs.CountingIn(counter) != nullptr) return &g_areas[i];
   return nullptr;
 }
 
@@ -291,7 +288,7 @@ uint64_t SwitchPatchedEntries(const uint64_t* counters, size_t count, bool patch
 
 size_t PatchedEntries() {
   size_t count = 0;
-  for (size_t i = 0; i < AreaCount(); ++i) count += g_areas.area[i].stubs.count;
+  for (size_t i = 0; i < AreaCount(); ++i) count += g_areas[i].stubs.count;
   return count;
 }
 
