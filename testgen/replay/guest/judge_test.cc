@@ -17,8 +17,9 @@ namespace recrash::replay {
 
 World world;
 
-// One build, at its recorded addresses.
-const LiveModule* FindLive(uint64_t) { return nullptr; }
+// One build, at its recorded addresses, unless a test has another one.
+const LiveModule* g_rebuilt;
+const LiveModule* FindLive(uint64_t) { return g_rebuilt; }
 uint64_t ToRecorded(uint64_t live_address) { return live_address; }
 void NameCode(uint64_t, char* out, size_t size) { snprintf(out, size, "Parse(char const*)"); }
 void DemangleType(const char* mangled, char* out, size_t size) { snprintf(out, size, "%s", mangled); }
@@ -118,6 +119,77 @@ TEST_F(Recorded, AbortIsNotReproducedByAnExceptionOfAnotherBuild) {
   plan_.flags = plan::kRebuilt;
   EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
   EXPECT_EQ(text(), "uncaught Full (in Parse(char const*))");
+}
+
+// A library's failure, where no frame of the program's own is known.
+TEST_F(Recorded, IsReproducedAtTheSameInstructionWhereThereIsNoPlace) {
+  plan_.place_pc = 0;
+  plan_.failure_pc = kPlace + 0x9000;
+  Observed observed = Died(SIGSEGV, kPlace);
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  observed.pc = kPlace + 0x9000;
+  EXPECT_EQ(On(observed), Verdict::kReproduced);
+}
+
+// On another build the instructions are others: the function counts.
+TEST_F(Recorded, IsReproducedInTheSameFunctionOfAnotherBuild) {
+  plan::Module recorded{};
+  recorded.flags = plan::kOtherBuild;
+  LiveModule module;
+  module.recorded = &recorded;
+  module.recorded_range = {0x400000, 0x500000};
+  module.live = {0x700000, 0x800000};
+  g_rebuilt = &module;
+  plan_.place_start = 0x1200;
+  plan_.place_end = 0x1280;
+  EXPECT_EQ(On(Died(SIGSEGV, 0x701200)), Verdict::kReproduced);
+  EXPECT_EQ(On(Died(SIGSEGV, 0x7011ff)), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Died(SIGSEGV, 0x701281)), Verdict::kDifferentFailure);
+  module.recorded_range = {0x500000, 0x600000};
+  EXPECT_EQ(On(Died(SIGSEGV, 0x701200)), Verdict::kDifferentFailure) << "the place is in another module";
+  g_rebuilt = nullptr;
+}
+
+TEST_F(Recorded, ExceptionIsReproducedByItsTypeAndText) {
+  plan_.failure_kind = abi::FailureKind::kException;
+  plan_.signal = SIGABRT;
+  plan_.exception_type = Text("Full");
+  plan_.exception_what = Text("no room");
+  const auto thrown = [](const char* type, const char* what) {
+    Observed observed = Died(SIGABRT, kPlace + 0x70);  // wherever it came from
+    snprintf(observed.exception_type, sizeof observed.exception_type, "%s", type);
+    snprintf(observed.exception_what, sizeof observed.exception_what, "%s", what);
+    return observed;
+  };
+  EXPECT_EQ(On(thrown("Full", "no room")), Verdict::kReproduced);
+  EXPECT_EQ(On(thrown("Empty", "no room")), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(thrown("Full", "no bytes")), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Died(SIGABRT, kPlace)), Verdict::kDifferentFailure);
+}
+
+TEST_F(Recorded, ReportIsReproducedByReasonAndPlace) {
+  plan_.failure_kind = abi::FailureKind::kReported;
+  plan_.reason = Text("queue is full");
+  const auto reported = [](const char* reason, uint64_t own_pc) {
+    Observed observed = Died(0, own_pc);
+    observed.ending = Ending::kReported;
+    snprintf(observed.reason, sizeof observed.reason, "%s", reason);
+    return observed;
+  };
+  EXPECT_EQ(On(reported("queue is full", kPlace)), Verdict::kReproduced);
+  EXPECT_EQ(text(), "reported \"queue is full\"");
+  EXPECT_EQ(On(reported("queue is empty", kPlace)), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(reported("queue is full", kPlace + 8)), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Died(SIGSEGV, kPlace)), Verdict::kDifferentFailure);
+}
+
+// What died of the signal is not what was killed by it from outside.
+TEST_F(Recorded, SignalFromOutsideIsAnotherFailure) {
+  Observed observed = Died(SIGSEGV, kPlace);
+  observed.ending = Ending::kKilled;
+  observed.status = SIGSEGV;
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  EXPECT_EQ(text(), "killed by SIGSEGV");
 }
 
 TEST_F(Recorded, OtherEndingsHaveVerdictsOfTheirOwn) {
