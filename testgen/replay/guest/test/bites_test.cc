@@ -66,22 +66,24 @@ __attribute__((noinline)) long Depth(Node* node, long level) {
 int main() { Node node{nullptr, "12"}; node.next = &node; std::printf("%ld\n", Depth(&node, 0)); }
 )";
 
-// The loader binds a function on its first call, and needs more stack for it than the innermost frames have left.
+// The loader binds a function on its first call, and needs more stack for it than the innermost frames have left. A fix
+// that calls one there would not be seen: the loader overflows in place of the program.
 TEST(Bites, FunctionsAreBoundAtStart) {
-  const ReplayedProgram program(R"(
-#include <cstdlib>
+  const std::string begin = R"(
 #include <cstdio>
-#include <cmath>
-struct Node { Node* next; double value; };
-int limit = 1 << 30;
-__attribute__((noinline)) double Depth(Node* node, int level) {
-  volatile double pad = node->value;
-  if (level > limit) return std::fmod(pad, 3.0);
-  return Depth(node->next, level + 1) + pad;
+#include <cstdlib>
+struct Node { Node* next; const char* text; };
+__attribute__((noinline)) long Depth(Node* node, long level) {
+  volatile char pad[64];
+  pad[level % 64] = 1;
+)";
+  const std::string end = R"(
+  return Depth(node->next, level + 1) + pad[level % 8];
 }
-int main() { Node node{nullptr, 1.5}; node.next = &node; std::printf("%g\n", Depth(&node, 0)); }
-)",
-                                "-O1 -g -Wl,-z,lazy");
+int main() { Node node{nullptr, "12"}; node.next = &node; std::printf("%ld\n", Depth(&node, 0)); }
+)";
+  constexpr char kLazy[] = "-O1 -g -Wl,-z,lazy";
+  ReplayedProgram program(begin + end, kLazy);
   VerifyOptions options;
   options.support_directory = RECRASH_TEST_REMEDIES_DIRECTORY;
   options.max_frames = 12;
@@ -90,6 +92,10 @@ int main() { Node node{nullptr, 1.5}; node.next = &node; std::printf("%g\n", Dep
   for (const FrameVerdict& verdict : *verdicts) {
     EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << VerdictText(program.report(), *verdicts);
   }
+  options.program = program.Rebuild(begin + "if (level > 9) return std::strtol(node->text, nullptr, 10);" + end, kLazy);
+  EXPECT_EQ(program.Verify("Depth", options).verdict, Verdict::kReturned) << program.text();
+  const LeaveOut left_out("bind_now");
+  EXPECT_EQ(program.Verify("Depth", options).verdict, Verdict::kReproduced) << program.text();
 }
 
 // The loader's tables are this process's; the recorded ones lead to the recorded loader.

@@ -43,6 +43,10 @@ EntryState Difference(const Report& entry, const Report& crash, uint32_t frame) 
   state.frame = frame;
   state.brk_end = entry.process.brk_end;
   state.files = entry.files;
+  for (const Module& module : crash.modules) {
+    if (std::ranges::find(entry.modules, module.base, &Module::base) == entry.modules.end())
+      state.not_loaded.push_back(module.base);
+  }
   for (const Mapping& mapping : entry.mappings) {
     if (!IsPrivate(mapping)) continue;
     if (!crash.FindMapping(mapping.start) || !crash.FindMapping(mapping.end - 1)) state.mappings.push_back(mapping);
@@ -379,6 +383,52 @@ TEST(EntryStates, ReproduceInALibrary) {
   ExpectFromEntry(program, "Take");
   BuildLibrary(folder.path(), kMore, kFixed);
   EXPECT_EQ(program.Verify("Take").verdict, Verdict::kReturned) << program.text();
+}
+
+// ---- A library that the program loads after the entry --------------------------------------------------------------
+
+// It counts its uses, and its initialiser makes itself known to the program.
+constexpr char kPlugin[] = R"(
+extern "C" void Register(int* weight);
+static int uses = 3;
+static int weight = 7;
+__attribute__((constructor)) static void Begin() { Register(&weight); }
+__attribute__((noinline)) int Weigh(int* item) { return *item; }
+extern "C" __attribute__((noinline)) int Use(int* item) { return ++uses == 4 ? Weigh(item) + 1 : uses; }
+)";
+
+// A plugin that registers twice is not known any more.
+constexpr char kHost[] = R"(
+#include <dlfcn.h>
+static int* known;
+extern "C" void Register(int* weight) { known = known ? nullptr : weight; }
+__attribute__((noinline)) int Load(const char* name) {
+  Snapshot("Load");
+  void* library = dlopen(name, RTLD_NOW);
+  auto* use = reinterpret_cast<int (*)(int*)>(library ? dlsym(library, "Use") : nullptr);
+  return use && known && *known == 7 ? use(nullptr) + 1 : -1;
+}
+int main() {
+  Allow("Load");
+  return Load("PLUGIN") + 1;
+}
+)";
+
+TEST(EntryStates, OpenLibrariesThatCameLater) {
+  const TemporaryDirectory folder;
+  const std::string plugin = folder.path() + "/plugin.so";
+  std::ofstream(folder.path() + "/plugin.cc") << kPlugin;
+  const std::string command = RECRASH_TEST_CXX " -O2 -g -fPIC -shared " + folder.path() + "/plugin.cc -o " + plugin;
+  ASSERT_EQ(system(command.c_str()), 0) << command;
+  std::string source = kHost;
+  source.replace(source.find("PLUGIN"), 6, plugin);
+  MovedOn program(source, "-O2 -g -rdynamic");
+  ASSERT_EQ(program.report().replay.entry_states.size(), 1u);
+  EXPECT_EQ(program.report().replay.entry_states[0].not_loaded.size(), 1u);
+  // Its data are those of the crash: it is used for the second time.
+  ExpectNeeded(program, "Load", "late_modules", Verdict::kReturned);
+  // Nobody makes it known.
+  ExpectNeeded(program, "Load", "late_initialisers", Verdict::kReturned);
 }
 
 // ---- As tests ----------------------------------------------------------------------------------------------------
