@@ -62,7 +62,7 @@ struct State {
   const char* abort_message;                       // address of libc's __abort_msg, or null
   void (*signal_handler)(int, siginfo_t*, void*);  // Breakpad's
   int32_t process;                                 // that started up: not its children's, of fork or vfork
-  uint32_t earlier_handlers;                       // failures were handled before us
+  uint32_t earlier_handlers;                       // the program handled failures before the client
   uint32_t thread_key;
   uint32_t thread_key_valid;
   char options_text[512];

@@ -90,11 +90,10 @@ RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
   }
 }
 
-// Where PAGEMAP_SCAN is missing, pagemap is read page by page, and larger mappings are left out.
+// Where PAGEMAP_SCAN is missing, pagemap is read page by page, and mappings that are larger than this are left out.
 constexpr uint64_t kMostRead = uint64_t{1} << 34;
 
-// Finds runs of present pages, each at most one buffer long. Where the kernel does not say, a file's pages count as
-// present.
+// Finds runs of present pages, each at most one buffer long.
 class PresentPages {
  public:
   RECRASH_SIGNAL_SAFE PresentPages() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
@@ -102,7 +101,8 @@ class PresentPages {
     if (fd_ >= 0) close(fd_);
   }
 
-  // Finds the first run in [at, end); returns false if there is none.
+  // Finds the first run in [at, end); returns false if there is none. `whole`: all pages count as present, as those of
+  // a file do, which reading brings in.
   RECRASH_SIGNAL_SAFE bool Next(uint64_t at, uint64_t end, bool whole, uint64_t& run, uint64_t& run_end) const {
     run = at;
     run_end = end;

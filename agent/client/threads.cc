@@ -134,7 +134,7 @@ void InstallMainThread() {
   ThreadBlock* block = CurrentThreadBlock();
   if (block == nullptr) return;
   stack_t current = {};
-  // Without one Breakpad would allocate it on the program's heap. One that is there stays.
+  // Without an alternate stack Breakpad would allocate one on the program's heap. A stack that is there already stays.
   if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) UseAlternateStack(*block);
   block->is_main = 1;
   rlimit limit;

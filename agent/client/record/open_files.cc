@@ -31,7 +31,7 @@ void ReadPath(int descriptor, LogPath& path) {
   path.text[size > 0 ? size : 0] = 0;
 }
 
-// Returns the file's place in the table. It keeps it: most snapshots meet no new file.
+// Returns the file's place in the table. A file keeps its place, since most snapshots meet no new one.
 uint32_t PathOf(VersionLog& log, int descriptor, const struct stat& status) {
   LogHeader& header = log.header();
   for (uint32_t i = 0; i < header.path_count; ++i) {

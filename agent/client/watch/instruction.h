@@ -1,6 +1,6 @@
 // Finds the length of one x86-64 instruction, and what prevents running it at another address.
 //
-// It knows what compilers emit. An unknown instruction has size 0, and the patcher leaves the function alone. A test
+// It knows what compilers emit. An unknown instruction has size 0, and the patcher leaves its function alone. A test
 // compares it with a disassembler over a whole program (instruction_test.cc).
 #ifndef RECRASH_AGENT_CLIENT_WATCH_INSTRUCTION_H_
 #define RECRASH_AGENT_CLIENT_WATCH_INSTRUCTION_H_

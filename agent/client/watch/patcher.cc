@@ -25,8 +25,8 @@ constexpr size_t kMostAreas = 64;
 // overwrites them, it gets a wrong place and nothing worse.
 struct Area {
   StubArea stubs;
-  // A LoadedModule with its file closed, as bytes: it has no constant initialiser, and its constructor would run after
-  // start-up, which comes first of all, and undo it.
+  // A LoadedModule with its file closed. It is kept as bytes: a constructor of it would run after the client's
+  // start-up, which is the program's earliest constructor, and erase what start-up has put here.
   alignas(LoadedModule) uint8_t module[sizeof(LoadedModule)];
 };
 size_t g_area_count;

@@ -28,7 +28,7 @@ class Builder {
     available_ = function.size - stub->skipped;
   }
 
-  // Displaces instructions until the short jump has room. (A push of one byte and another one at most.)
+  // Displaces instructions until the short jump has room: one, or two if the first is a push of one byte.
   Refusal Displace() {
     while (taken_ < kShortJumpSize) {
       const uint8_t* at = begin_ + taken_;
@@ -176,7 +176,7 @@ void EntryCode(const Stub& stub, bool patched, uint8_t (&out)[kShortJumpSize]) {
   if (patched)
     out[1] = static_cast<uint8_t>(-static_cast<int>(abi::kEntryPrefixSize + stub.skipped + kShortJumpSize));
   else
-    // The stub has them unchanged (a displacement is never in the first two bytes), or they include the opcode of a
+    // The stub has the two bytes unchanged, since a displacement is never among them. Or the second is the opcode of a
     // call behind a push.
     out[1] = stub.copied >= kShortJumpSize ? stub.code[1] : 0xe8;
 }
