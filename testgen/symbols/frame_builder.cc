@@ -37,20 +37,7 @@ void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
   }
 }
 
-// Reads a parameter that is not known yet from debug information, as it is at the frame's pc.
-void ReadAtPc(ValueReader& values, size_t index, const CodeInfo& code, const ParameterInfo& info,
-              Parameter& parameter) {
-  if (parameter.complete || !info.has_die) return;
-  const auto bytes = values.AtPc(index, code, info.die, parameter.type.size);
-  if (!bytes) return;
-  parameter.bytes = *bytes;
-  parameter.complete = true;
-  parameter.source = ValueSource::kDwarf;
-}
-
-}  // namespace
-
-Frame FrameBuilder::Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) const {
+Frame Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) {
   Frame frame;
   frame.pc = unwound.lookup_pc();
   frame.is_signal_frame = unwound.is_signal_frame;
@@ -70,118 +57,110 @@ Frame FrameBuilder::Describe(const UnwoundFrame& unwound, const CodeInfo& code, 
   return frame;
 }
 
-void FrameBuilder::Render(const CodeInfo& code, const ParameterInfo& info, Parameter& parameter) {
+}  // namespace
+
+void FrameBuilder::Finish(ValueReader& values, const ParameterInfo& info, bool unused, Parameter& parameter) {
+  const CodeInfo& code = values.code();
+  if (!parameter.complete && !parameter.indirect && info.has_die) {
+    if (auto bytes = values.AtPc(info.die, parameter.type.size)) {
+      parameter.bytes = std::move(*bytes);
+      parameter.complete = true;
+      parameter.source = ValueSource::kDwarf;
+    }
+  }
   if (!parameter.complete) {
-    if (parameter.rendered.empty()) parameter.rendered = "not known";
-    return;
-  }
-  if (!info.type || code.debug == nullptr) return;
-  if (!parameter.indirect) {
+    parameter.rendered = unused ? "not used" : "not known";
+  } else if (info.type && code.debug != nullptr && parameter.indirect) {
+    TargetAddress address;
+    std::memcpy(&address, parameter.bytes.data(), sizeof address);
+    parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, address);
+  } else if (info.type && code.debug != nullptr) {
     parameter.rendered = renderer_.Parameter(*code.debug, *info.type, parameter.bytes);
-    return;
   }
-  TargetAddress address;
-  std::memcpy(&address, parameter.bytes.data(), sizeof address);
-  parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, address);
 }
 
-void FrameBuilder::AddInlined(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
-                              Frame& frame) {
+void FrameBuilder::AddInlined(ValueReader& values, const LiveFunction& live, Frame& frame) {
   frame.why_not = "it is inlined into its caller";
-  for (const ParameterInfo& info : live.parameters) {
-    Parameter parameter = info.described;
-    ReadAtPc(values, index, code, info, parameter);
-    Render(code, info, parameter);
-    frame.parameters.push_back(std::move(parameter));
-  }
+  for (const ParameterInfo& info : live.parameters)
+    Finish(values, info, false, frame.parameters.emplace_back(info.described));
 }
 
-void FrameBuilder::AddRecordedCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
-                                   const Recorded& recorded, Frame& frame) {
+void FrameBuilder::AddRecordedCall(ValueReader& values, const Recorded& recorded, Frame& frame) {
+  const CodeInfo& code = values.code();
+  const LiveFunction& live = values.function();
   std::vector<RecordedWord> words = recorded.words;
   const bool coroutine = IsCoroutinePart(live.linkage_name);
   const auto places = code.scopes && !coroutine ? PlacesOf(*code.debug, live) : std::nullopt;
   if (places) NumberByPlace(*places, words);
   for (const ParameterInfo& info : live.parameters) {
-    Parameter parameter = info.described;
+    Parameter& parameter = frame.parameters.emplace_back(info.described);
     FillFromRecord(words, parameter);
     // The record lacks a parameter that the function does not use, or that the compiler passes in pieces.
-    ReadAtPc(values, index, code, info, parameter);
-    if (!parameter.complete && recorded.complete && !coroutine) parameter.rendered = "not used";
-    Render(code, info, parameter);
-    frame.parameters.push_back(std::move(parameter));
+    Finish(values, info, recorded.complete && !coroutine, parameter);
   }
   if (!code.scopes) frame.parameters = UntypedParameters(words);
   frame.words = CallWords(words);
   frame.fields = RecordedFields(words);
   frame.candidate = recorded.complete;
   frame.why_not = recorded.why_not;
-  for (const RecordedWord& word : words) {
-    if (word.word.location != static_cast<uint8_t>(abi::Location::kUnknown) ||
-        word.word.kind != static_cast<uint8_t>(abi::WordKind::kArgument))
-      continue;
+  for (const RecordedWord& recorded_word : words) {
+    const abi::MapWord& word = recorded_word.word;
+    if (word.location != static_cast<uint8_t>(abi::Location::kUnknown) || !IsArgument(word)) continue;
     frame.candidate = false;
-    const auto parameter = std::find_if(frame.parameters.begin(), frame.parameters.end(),
-                                        [&](const Parameter& p) { return p.number == word.word.parameter; });
+    const auto parameter = std::ranges::find(frame.parameters, word.parameter, &Parameter::number);
     frame.why_not = parameter == frame.parameters.end() ? "an argument is passed in a way that a replay cannot repeat"
                                                         : "the argument " + ParameterName(*parameter) +
                                                               " is passed in a way that a replay cannot repeat";
   }
 }
 
-void FrameBuilder::AddDwarfCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
-                                Frame& frame) {
+void FrameBuilder::AddDwarfCall(ValueReader& values, Frame& frame) {
+  const LiveFunction& live = values.function();
   for (const ParameterInfo& info : live.parameters) frame.parameters.push_back(info.described);
-  if (!code.scopes) {
+  if (!values.code().scopes) {
     frame.why_not = "it has no record and no debug information";
     return;
   }
   if (IsCoroutinePart(live.linkage_name)) {
     frame.why_not = "it is a part of a coroutine, entered with the coroutine's frame, and has no record";
   } else {
-    const DwarfCall call = CallFromDwarf(values, index, code, live, frame.parameters);
+    const DwarfCall call = CallFromDwarf(values, frame.parameters);
     frame.words = call.words;
     frame.candidate = call.complete;
     frame.why_not = call.why_not;
   }
-  for (size_t i = 0; i < frame.parameters.size(); ++i) {
-    Parameter& parameter = frame.parameters[i];
-    const ParameterInfo& info = live.parameters[i];
-    // The value may be known though the place is not.
-    ReadAtPc(values, index, code, info, parameter);
-    if (!parameter.complete && IsUnused(info)) parameter.rendered = "not used";
-    Render(code, info, parameter);
-  }
+  // The value may be known though the place is not.
+  for (size_t i = 0; i < frame.parameters.size(); ++i)
+    Finish(values, live.parameters[i], IsUnused(live.parameters[i]), frame.parameters[i]);
 }
 
-void FrameBuilder::AddStreams(const CodeInfo& code, const LiveFunction& live, Frame& frame) {
-  if (code.debug == nullptr) return;
-  for (size_t i = 0; i < frame.parameters.size() && i < live.parameters.size(); ++i) {
+void FrameBuilder::AddStreams(const ValueReader& values, Frame& frame) {
+  const std::vector<ParameterInfo>& infos = values.function().parameters;
+  if (values.code().debug == nullptr) return;
+  for (size_t i = 0; i < frame.parameters.size() && i < infos.size(); ++i) {
     const Parameter& parameter = frame.parameters[i];
-    const ParameterInfo& info = live.parameters[i];
-    if (!info.type || parameter.number == 0 || parameter.indirect) continue;
-    const auto word = std::find_if(frame.words.begin(), frame.words.end(), [&](const ReplayWord& candidate) {
+    if (!infos[i].type || parameter.number == 0 || parameter.indirect) continue;
+    const auto word = std::ranges::find_if(frame.words, [&](const ReplayWord& candidate) {
       return candidate.parameter == parameter.number && candidate.source_offset == 0 && candidate.size == 8;
     });
     if (word == frame.words.end()) continue;
     TargetAddress address;
     std::memcpy(&address, word->bytes.data(), sizeof address);
-    if (auto stream = StreamOf(*code.debug, *info.type, address, memory_)) {
+    if (auto stream = StreamOf(*values.code().debug, *infos[i].type, address, memory_)) {
       stream->parameter = parameter.number;
       frame.streams.push_back(*stream);
     }
   }
 }
 
-void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
-                           Frame& frame) {
-  const Recorded recorded = values.ReadRecord(index, code, live);
+void FrameBuilder::AddCall(ValueReader& values, Frame& frame) {
+  const Recorded recorded = values.ReadRecord();
   frame.monitored = recorded.monitored;
   if (recorded.monitored)
-    AddRecordedCall(values, index, code, live, recorded, frame);
+    AddRecordedCall(values, recorded, frame);
   else
-    AddDwarfCall(values, index, code, live, frame);
-  AddStreams(code, live, frame);
+    AddDwarfCall(values, frame);
+  AddStreams(values, frame);
   if (frame.entry_sp.value == 0 || frame.entry.value == 0 || frame.is_signal_frame) {
     frame.candidate = false;
     frame.why_not = "where it was entered is not known";
@@ -194,27 +173,23 @@ void FrameBuilder::AddCall(ValueReader& values, size_t index, const CodeInfo& co
 }
 
 void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& frames) {
+  ValueReader values(code_, unwinder_, memory_, stack, index);
   const UnwoundFrame& unwound = stack.frames[index];
-  const CodeInfo& code = code_.At(unwound.lookup_pc());
-  ValueReader values(code_, unwinder_, memory_, stack);
-  if (code.live.empty()) {
-    Frame frame = Describe(unwound, code, nullptr);
-    frame.own = frame.own && code.range.has_value();
-    if (code.range)
-      AddCall(values, index, code, LiveFunction{}, frame);
-    else
-      frame.why_not = code.module == nullptr ? "its address is in no module" : "no function is known at its address";
-    frames.push_back(std::move(frame));
-    return;
-  }
+  const CodeInfo& code = values.code();
   for (const LiveFunction& live : code.live) {
-    Frame frame = Describe(unwound, code, &live);
+    Frame& frame = frames.emplace_back(Describe(unwound, code, &live));
     if (live.inlined)
-      AddInlined(values, index, code, live, frame);
+      AddInlined(values, live, frame);
     else
-      AddCall(values, index, code, live, frame);
-    frames.push_back(std::move(frame));
+      AddCall(values, frame);
   }
+  if (!code.live.empty()) return;
+  Frame& frame = frames.emplace_back(Describe(unwound, code, nullptr));
+  frame.own = frame.own && code.range.has_value();
+  if (code.range)
+    AddCall(values, frame);
+  else
+    frame.why_not = code.module == nullptr ? "its address is in no module" : "no function is known at its address";
 }
 
 }  // namespace recrash

@@ -20,15 +20,14 @@ class FrameBuilder {
   void Append(const Stack& stack, size_t index, std::vector<Frame>& frames);
 
  private:
-  Frame Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) const;
-  void AddInlined(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
-  void AddCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
-
-  void AddRecordedCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live,
-                       const Recorded& recorded, Frame& frame);
-  void AddStreams(const CodeInfo& code, const LiveFunction& live, Frame& frame);
-  void AddDwarfCall(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& live, Frame& frame);
-  void Render(const CodeInfo& code, const ParameterInfo& info, Parameter& parameter);
+  void AddInlined(ValueReader& values, const LiveFunction& live, Frame& frame);
+  void AddCall(ValueReader& values, Frame& frame);
+  void AddRecordedCall(ValueReader& values, const Recorded& recorded, Frame& frame);
+  void AddDwarfCall(ValueReader& values, Frame& frame);
+  void AddStreams(const ValueReader& values, Frame& frame);
+  // Reads the parameter as it is at the frame's pc, if its value is not known yet, and shows it. `unused`: the compiler
+  // may have found no use for it.
+  void Finish(ValueReader& values, const ParameterInfo& info, bool unused, Parameter& parameter);
 
   CodeReader& code_;
   Unwinder& unwinder_;

@@ -7,33 +7,30 @@
 namespace recrash {
 namespace {
 
-std::optional<std::vector<uint8_t>> RegisterBytes(uint64_t number, size_t size, const ExpressionContext& context) {
-  constexpr uint64_t kFirstXmm = 17;
+std::optional<Bytes> RegisterBytes(uint64_t number, size_t size, const ExpressionContext& context) {
   if (number >= kFirstXmm && number < kFirstXmm + 16) {
     // FXSAVE keeps xmm0 at byte 160, sixteen bytes each.
     const size_t offset = 160 + (number - kFirstXmm) * 16;
     if (size > 16 || context.fxsave.size() < offset + 16) return std::nullopt;
-    return std::vector<uint8_t>(context.fxsave.begin() + offset, context.fxsave.begin() + offset + size);
+    return Bytes(context.fxsave.begin() + offset, context.fxsave.begin() + offset + size);
   }
   const auto bits = context.registers->Get(number);
-  if (!bits || size > sizeof(*bits)) return std::nullopt;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&*bits);
-  return std::vector<uint8_t>(bytes, bytes + size);
+  return bits ? FirstBytes(*bits, size) : std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> PieceBytes(const Piece& piece, size_t size, const ExpressionContext& context) {
+std::optional<Bytes> PieceBytes(const Piece& piece, size_t size, const ExpressionContext& context) {
   switch (piece.kind) {
     case Piece::Kind::kNothing:
       return std::nullopt;
     case Piece::Kind::kRegister:
       return RegisterBytes(piece.number, size, context);
     case Piece::Kind::kMemory: {
-      std::vector<uint8_t> bytes(size);
+      Bytes bytes(size);
       if (!context.memory->Read({piece.number}, bytes)) return std::nullopt;
       return bytes;
     }
     case Piece::Kind::kValue: {
-      std::vector<uint8_t> bytes = piece.bytes;
+      Bytes bytes = piece.bytes;
       if (bytes.size() < size) return std::nullopt;
       bytes.resize(size);
       return bytes;
@@ -60,9 +57,8 @@ std::optional<Location> EvaluateLocation(const Dwarf_Op* ops, size_t count, cons
   return location;
 }
 
-std::optional<std::vector<uint8_t>> ReadLocation(const Location& location, size_t size,
-                                                 const ExpressionContext& context) {
-  std::vector<uint8_t> bytes;
+std::optional<Bytes> ReadLocation(const Location& location, size_t size, const ExpressionContext& context) {
+  Bytes bytes;
   for (const Piece& piece : location.pieces) {
     if (bytes.size() >= size) break;
     const size_t left = size - bytes.size();

@@ -19,6 +19,18 @@
 
 namespace recrash {
 
+using Bytes = std::vector<uint8_t>;
+
+constexpr uint8_t kFirstXmm = 17;  // DWARF's number of xmm0
+
+// Returns the first bytes of an object; nothing if it has fewer.
+template <typename T>
+std::optional<Bytes> FirstBytes(const T& object, size_t size) {
+  if (size > sizeof object) return std::nullopt;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&object);
+  return Bytes(bytes, bytes + size);
+}
+
 // The registers of one frame. Outer frames know only some of theirs.
 class RegisterFile {
  public:
@@ -57,8 +69,8 @@ struct ExpressionContext {
 struct Piece {
   enum class Kind { kNothing, kMemory, kRegister, kValue };
   Kind kind = Kind::kNothing;
-  uint64_t number = 0;         // kMemory: its address; kRegister: DWARF's number
-  std::vector<uint8_t> bytes;  // kValue
+  uint64_t number = 0;  // kMemory: its address; kRegister: DWARF's number
+  Bytes bytes;          // kValue
   uint64_t size = 0;
 };
 
@@ -72,8 +84,7 @@ std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const 
                                        std::optional<uint64_t> initial = std::nullopt);
 std::optional<Location> EvaluateLocation(const Dwarf_Op* ops, size_t count, const ExpressionContext& context);
 // Returns the bytes at a location; nothing if one of them is not known.
-std::optional<std::vector<uint8_t>> ReadLocation(const Location& location, size_t size,
-                                                 const ExpressionContext& context);
+std::optional<Bytes> ReadLocation(const Location& location, size_t size, const ExpressionContext& context);
 
 }  // namespace recrash
 

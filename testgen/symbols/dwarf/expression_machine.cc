@@ -268,8 +268,7 @@ Piece ExpressionMachine::TakePiece() {
     const uint64_t bits = stack_.back().bits;
     if (is_value_) {
       piece.kind = Piece::Kind::kValue;
-      const auto* bytes = reinterpret_cast<const uint8_t*>(&bits);
-      piece.bytes.assign(bytes, bytes + sizeof(bits));
+      piece.bytes = *FirstBytes(bits, sizeof bits);
     } else {
       piece.kind = Piece::Kind::kMemory;
       piece.number = bits;

@@ -19,7 +19,6 @@ class ExpressionMachine {
   bool Run();
   void Push(uint64_t bits) { stack_.push_back({bits}); }
   std::optional<uint64_t> Top() const { return stack_.empty() ? std::nullopt : std::optional(stack_.back().bits); }
-  bool is_value() const { return is_value_; }
   Location& location() { return location_; }
   // What stands on the stack, or was named, since the last piece.
   Piece TakePiece();
@@ -54,7 +53,7 @@ class ExpressionMachine {
   const ExpressionContext& context_;
   std::vector<StackValue> stack_;
   std::optional<uint64_t> register_;
-  std::optional<std::vector<uint8_t>> implicit_;
+  std::optional<Bytes> implicit_;
   bool is_value_ = false;
   Location location_;
 };

@@ -93,16 +93,14 @@ std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& pl
   return std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> ConstantBytes(Dwarf_Attribute& attribute, uint64_t size) {
+std::optional<Bytes> ConstantBytes(Dwarf_Attribute& attribute, uint64_t size) {
   Dwarf_Block block;
   if (dwarf_formblock(&attribute, &block) == 0) {
     if (block.length < size) return std::nullopt;
-    return std::vector<uint8_t>(block.data, block.data + size);
+    return Bytes(block.data, block.data + size);
   }
   Dwarf_Sword number = 0;
-  if (size > sizeof(number) || dwarf_formsdata(&attribute, &number) != 0) return std::nullopt;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&number);
-  return std::vector<uint8_t>(bytes, bytes + size);
+  return dwarf_formsdata(&attribute, &number) == 0 ? FirstBytes(number, size) : std::nullopt;
 }
 
 }  // namespace recrash

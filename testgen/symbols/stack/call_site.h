@@ -29,7 +29,7 @@ Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& 
 std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& place);
 
 // Returns DW_AT_const_value as the bytes of a value of `size` bytes.
-std::optional<std::vector<uint8_t>> ConstantBytes(Dwarf_Attribute& attribute, uint64_t size);
+std::optional<Bytes> ConstantBytes(Dwarf_Attribute& attribute, uint64_t size);
 
 }  // namespace recrash
 

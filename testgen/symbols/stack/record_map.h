@@ -25,6 +25,9 @@ struct Operand {
 // Parses "8(%rsp)", "-56(%rbp)", "(%rbx)", "0x10(%rsp)", "%rsp". Nothing for an index, a symbol or another register.
 std::optional<Operand> ParseOperand(std::string_view text);
 
+// Returns true for an argument or a piece of one, false for a copy of a field.
+inline bool IsArgument(const abi::MapWord& word) { return word.kind == static_cast<uint8_t>(abi::WordKind::kArgument); }
+
 struct RecordEntry {
   uint64_t label = 0;  // address in the file of the instruction after the stores
   uint64_t function_hash = 0;

@@ -4,37 +4,32 @@
 
 #include <algorithm>
 
+#include "testgen/symbols/values/recorded_call.h"
+
 namespace recrash {
 namespace {
 
-constexpr uint64_t kWordBytes = 16;
-
-ReplayWord MakeWord(const PlacedPiece& piece, const Parameter& parameter, uint64_t offset,
-                    std::span<const uint8_t> bytes) {
+// Returns the word of a call that passes the beginning of the piece.
+ReplayWord WordAt(const PlacedPiece& piece, uint8_t parameter) {
   ReplayWord word;
   word.location = piece.location;
-  word.size = static_cast<uint16_t>(bytes.size());
-  word.stack_offset = piece.location == abi::Location::kStack ? static_cast<uint16_t>(piece.stack_offset + offset) : 0;
-  std::copy(bytes.begin(), bytes.end(), word.bytes.begin());
-  word.parameter = parameter.number;
-  word.source_offset = static_cast<uint16_t>(piece.offset + offset);
+  word.stack_offset = static_cast<uint16_t>(piece.stack_offset);
+  word.parameter = parameter;
+  word.source_offset = static_cast<uint16_t>(piece.offset);
   word.source = ValueSource::kDwarf;
   return word;
 }
 
 // Returns the parameter's value at the entry, its pieces in order; nothing if a piece is not known.
-std::optional<std::vector<uint8_t>> EntryValue(ValueReader& values, size_t index, const CodeInfo& code,
-                                               const ParameterInfo& info, const PlacedParameter& placed,
-                                               ValueReader::Callers callers) {
+std::optional<Bytes> EntryValue(ValueReader& values, const ParameterInfo& info, const PlacedParameter& placed,
+                                ValueReader::Callers callers) {
   const uint64_t size = placed.indirect ? 8 : info.described.type.size;
-  std::vector<uint8_t> bytes(size);
-  std::optional<std::vector<uint8_t>> at_pc;
-  if (info.has_die)
-    at_pc =
-        placed.indirect ? values.AddressAtPc(index, code, info.die) : values.AtPc(index, code, info.die, size, callers);
+  Bytes bytes(size);
+  std::optional<Bytes> at_pc;
+  if (info.has_die) at_pc = placed.indirect ? values.AddressAtPc(info.die) : values.AtPc(info.die, size, callers);
   for (const PlacedPiece& piece : placed.pieces) {
     if (piece.offset + piece.size > size) return std::nullopt;
-    auto part = values.PieceAtEntry(index, code, piece, callers);
+    auto part = values.PieceAtEntry(piece, callers);
     if (!part && at_pc)
       part.emplace(at_pc->begin() + static_cast<ptrdiff_t>(piece.offset),
                    at_pc->begin() + static_cast<ptrdiff_t>(piece.offset + piece.size));
@@ -42,14 +37,6 @@ std::optional<std::vector<uint8_t>> EntryValue(ValueReader& values, size_t index
     std::copy(part->begin(), part->end(), bytes.begin() + static_cast<ptrdiff_t>(piece.offset));
   }
   return bytes;
-}
-
-void AddWords(const PlacedParameter& placed, const Parameter& parameter, std::vector<ReplayWord>& words) {
-  for (const PlacedPiece& piece : placed.pieces)
-    for (uint64_t offset = 0; offset < piece.size; offset += kWordBytes)
-      words.push_back(MakeWord(
-          piece, parameter, offset,
-          std::span(parameter.bytes).subspan(piece.offset + offset, std::min(kWordBytes, piece.size - offset))));
 }
 
 }  // namespace
@@ -74,15 +61,15 @@ std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& functio
   return PlaceArguments(debug, AttributeDie(die, DW_AT_type), types);
 }
 
-DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& function,
-                        std::vector<Parameter>& parameters) {
+DwarfCall CallFromDwarf(ValueReader& values, std::vector<Parameter>& parameters) {
   DwarfCall call;
+  const LiveFunction& function = values.function();
   // With -g1 or -gline-tables-only, functions have names and inlined calls, but no line of their own and no parameters.
   if (function.declared.line == 0 && parameters.empty()) {
     call.why_not = "it has no record, and its debug information has lines only";
     return call;
   }
-  const auto places = PlacesOf(*code.debug, function);
+  const auto places = PlacesOf(*values.code().debug, function);
   if (!places) {
     call.why_not = "it has no record, and how its arguments are passed is not known";
     return call;
@@ -90,23 +77,25 @@ DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code,
   call.complete = true;
   if (places->result_in_memory) {
     const PlacedPiece piece{0, 8, abi::Location::kRdi, 0};
-    const auto bytes = values.PieceAtEntry(index, code, piece, ValueReader::Callers::kAny);
-    if (bytes) call.words.push_back(MakeWord(piece, {}, 0, *bytes));
+    const auto bytes = values.PieceAtEntry(piece, ValueReader::Callers::kAny);
+    if (bytes) AppendWords(WordAt(piece, 0), *bytes, call.words);
     if (!bytes) call.why_not = "it has no record, and where its result goes is not known";
     call.complete = bytes.has_value();
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
     Parameter& parameter = parameters[i];
+    const ParameterInfo& info = function.parameters[i];
     const PlacedParameter& placed = places->parameters[i];
-    if (IsUnused(function.parameters[i])) continue;
-    auto bytes = EntryValue(values, index, code, function.parameters[i], placed, ValueReader::Callers::kSure);
-    if (!bytes) bytes = EntryValue(values, index, code, function.parameters[i], placed, ValueReader::Callers::kAny);
+    if (IsUnused(info)) continue;
+    auto bytes = EntryValue(values, info, placed, ValueReader::Callers::kSure);
+    if (!bytes) bytes = EntryValue(values, info, placed, ValueReader::Callers::kAny);
     if (bytes) {
       parameter.bytes = *bytes;
       parameter.indirect = placed.indirect;
       parameter.complete = true;
       parameter.source = ValueSource::kDwarf;
-      AddWords(placed, parameter, call.words);
+      for (const PlacedPiece& piece : placed.pieces)
+        AppendWords(WordAt(piece, parameter.number), std::span(*bytes).subspan(piece.offset, piece.size), call.words);
       continue;
     }
     call.complete = false;

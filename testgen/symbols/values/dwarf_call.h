@@ -23,10 +23,10 @@ struct DwarfCall {
   std::vector<ReplayWord> words;
 };
 
-// Fills in the parameters' values as they were at the entry, as far as they are known. A value that comes from the
-// location at pc may have changed since the entry. All values from here are marked ValueSource::kDwarf.
-DwarfCall CallFromDwarf(ValueReader& values, size_t index, const CodeInfo& code, const LiveFunction& function,
-                        std::vector<Parameter>& parameters);
+// Puts together the call of the frame's function. Fills in the values of `parameters`, one for each parameter of the
+// function, as they were at the entry, as far as they are known. A value that comes from the location at pc may have
+// changed since the entry. All values from here are marked ValueSource::kDwarf. REQUIRES: values.code().scopes.
+DwarfCall CallFromDwarf(ValueReader& values, std::vector<Parameter>& parameters);
 
 // Returns true if the compiler found no use for the parameter. It has no location then, and any value will do.
 bool IsUnused(const ParameterInfo& parameter);

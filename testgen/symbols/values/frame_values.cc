@@ -11,42 +11,51 @@ namespace {
 constexpr int kMaxEntryDepth = 8;
 constexpr uint64_t kMaxValue = 1 << 20;  // of a parameter by value
 
-// abi::Location::kRdi … kR10 as DWARF numbers.
-constexpr uint8_t kDwarfNumber[] = {5, 4, 1, 2, 8, 9, 10};
+// Returns DWARF's number of a register; nothing for the stack.
+std::optional<uint8_t> DwarfNumber(abi::Location location) {
+  constexpr uint8_t kIntegers[] = {5, 4, 1, 2, 8, 9, 10};  // of kRdi … kR10
+  const auto number = static_cast<size_t>(location);
+  if (number < std::size(kIntegers)) return kIntegers[number];
+  const size_t xmm = number - static_cast<size_t>(abi::Location::kXmm0);
+  return xmm < 8 ? std::optional<uint8_t>(kFirstXmm + xmm) : std::nullopt;
+}
 
 }  // namespace
 
-std::optional<TargetAddress> ValueReader::RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry,
-                                                        uint64_t bias) {
+const LiveFunction& ValueReader::function() const {
+  static const LiveFunction kNone;
+  return code_.live.empty() ? kNone : code_.live.back();
+}
+
+std::optional<TargetAddress> ValueReader::RecordAddress(const RecordEntry& entry) {
   // At a call, rsp may be lower than at the label, because arguments are pushed. The record's distance to the CFA does
   // not change, and both are known at the label.
   if (!entry.operand) return std::nullopt;
   const Operand& operand = *entry.operand;
-  if (const auto rule = unwinder_.CfaAt({entry.label + bias});
-      rule && frame.cfa.value != 0 && rule->base == operand.base)
-    return frame.cfa - rule->offset + operand.offset;
-  const auto base = frame.registers.Get(static_cast<uint64_t>(operand.base));
+  if (const auto rule = unwinder_.CfaAt({entry.label + code_.module->bias()});
+      rule && frame_.cfa.value != 0 && rule->base == operand.base)
+    return frame_.cfa - rule->offset + operand.offset;
+  const auto base = frame_.registers.Get(static_cast<uint64_t>(operand.base));
   return base ? std::optional(TargetAddress{*base + operand.offset}) : std::nullopt;
 }
 
 // Code at a lower address than the label may still run after the stores. It runs before them if the frame is not set up
 // as it is at the label.
-bool ValueReader::IsBeforeStores(const UnwoundFrame& frame, TargetAddress function, const RecordEntry& entry,
-                                 uint64_t bias) {
-  const TargetAddress pc = frame.lookup_pc();
-  if (pc == function) return true;
-  if (pc.value >= entry.label + bias) return false;
+bool ValueReader::IsBeforeStores(const RecordEntry& entry) {
+  const TargetAddress pc = frame_.lookup_pc();
+  const TargetAddress label = {entry.label + code_.module->bias()};
+  if (pc == code_.entry) return true;
+  if (pc >= label) return false;
   const auto here = unwinder_.CfaAt(pc);
-  const auto there = unwinder_.CfaAt({entry.label + bias});
+  const auto there = unwinder_.CfaAt(label);
   return !here || !there || here->base != there->base || here->offset != there->offset;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                                          const abi::MapWord& word, Callers callers) {
+std::optional<Bytes> ValueReader::Followed(const abi::MapWord& word, Callers callers) {
   if ((word.flags & abi::kFollowed) == 0) return std::nullopt;
-  for (const ParameterInfo& info : live.parameters) {
+  for (const ParameterInfo& info : function().parameters) {
     if (info.described.number != word.parameter || !info.has_die) continue;
-    auto bytes = AtPc(index, code, info.die, info.described.type.size, callers);
+    auto bytes = AtPc(info.die, info.described.type.size, callers);
     if (!bytes || word.source_offset >= bytes->size()) return std::nullopt;
     // The register holds a bool or a short in as many bytes as the word has.
     bytes->erase(bytes->begin(), bytes->begin() + word.source_offset);
@@ -56,68 +65,50 @@ std::optional<std::vector<uint8_t>> ValueReader::Followed(size_t index, const Co
   return std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::AtFirstInstructions(size_t index, abi::Location location,
-                                                                     uint64_t stack_offset, uint64_t size) {
-  const UnwoundFrame& frame = stack_.frames[index];
-  std::vector<uint8_t> bytes(size);
-  if (location == abi::Location::kStack) {
-    if (frame.cfa.value == 0 || !memory_.Read(frame.cfa + stack_offset, bytes)) return std::nullopt;
-    return bytes;
+std::optional<Bytes> ValueReader::AtFirstInstructions(abi::Location location, uint64_t stack_offset, uint64_t size) {
+  ExpressionContext context;
+  context.memory = &memory_;
+  context.registers = &frame_.registers;
+  if (index_ == 0) context.fxsave = stack_.fxsave;
+  Piece piece;
+  piece.kind = Piece::Kind::kRegister;
+  if (location == abi::Location::kStack && frame_.cfa.value != 0) {
+    piece.kind = Piece::Kind::kMemory;
+    piece.number = (frame_.cfa + stack_offset).value;
+  } else if (const auto number = DwarfNumber(location)) {
+    piece.number = *number;
+  } else {
+    return std::nullopt;
   }
-  const auto number = static_cast<size_t>(location);
-  if (number < std::size(kDwarfNumber)) {
-    const auto value = frame.registers.Get(kDwarfNumber[number]);
-    if (!value || size > sizeof(*value)) return std::nullopt;
-    std::memcpy(bytes.data(), &*value, size);
-    return bytes;
-  }
-  const size_t xmm = number - static_cast<size_t>(abi::Location::kXmm0);
-  const size_t offset = 160 + xmm * 16;  // in the FXSAVE image
-  if (xmm >= 8 || index != 0 || size > 16 || stack_.fxsave.size() < offset + 16) return std::nullopt;
-  std::memcpy(bytes.data(), stack_.fxsave.data() + offset, size);
-  return bytes;
+  return ReadLocation({{piece}, false}, size, context);
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::AtRecordedEntry(size_t index, const CodeInfo& code,
-                                                                 abi::Location location, uint64_t size) {
-  const UnwoundFrame& frame = stack_.frames[index];
-  if (frame.cfa.value == 0) return std::nullopt;
-  const EntrySnapshot* snapshot = FindSnapshot(stack_.entries, code.entry, frame.cfa - 8);
+std::optional<Bytes> ValueReader::AtRecordedEntry(abi::Location location, uint64_t size) {
+  if (frame_.cfa.value == 0) return std::nullopt;
+  const EntrySnapshot* snapshot = FindSnapshot(stack_.entries, code_.entry, frame_.cfa - 8);
   if (snapshot == nullptr) return std::nullopt;
-  const auto bytes = [size](const auto& value) -> std::optional<std::vector<uint8_t>> {
-    if (size > sizeof value) return std::nullopt;
-    const auto* first = reinterpret_cast<const uint8_t*>(&value);
-    return std::vector<uint8_t>(first, first + size);
-  };
   const auto integer = static_cast<size_t>(location);
-  if (integer < snapshot->integers.size()) return bytes(snapshot->integers[integer]);
+  if (integer < snapshot->integers.size()) return FirstBytes(snapshot->integers[integer], size);
   const size_t vector = integer - static_cast<size_t>(abi::Location::kXmm0);
-  return vector < snapshot->vectors.size() ? bytes(snapshot->vectors[vector]) : std::nullopt;
+  return vector < snapshot->vectors.size() ? FirstBytes(snapshot->vectors[vector], size) : std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::PieceAtEntry(size_t index, const CodeInfo& code,
-                                                              const PlacedPiece& piece, Callers callers) {
-  if (auto recorded = AtRecordedEntry(index, code, piece.location, piece.size)) return recorded;
-  const UnwoundFrame& frame = stack_.frames[index];
-  const bool just_entered = frame.exact && frame.pc == code.entry;
+std::optional<Bytes> ValueReader::PieceAtEntry(const PlacedPiece& piece, Callers callers) {
+  if (auto recorded = AtRecordedEntry(piece.location, piece.size)) return recorded;
+  const bool just_entered = frame_.exact && frame_.pc == code_.entry;
   if (just_entered || piece.location == abi::Location::kStack)
-    return AtFirstInstructions(index, piece.location, piece.stack_offset, piece.size);
+    return AtFirstInstructions(piece.location, piece.stack_offset, piece.size);
+  const auto number = DwarfNumber(piece.location);
+  if (!number) return std::nullopt;
   Dwarf_Op place{};
-  const auto number = static_cast<uint8_t>(piece.location);
-  constexpr uint8_t kFirstXmm = 17;  // DWARF's number
-  if (number < std::size(kDwarfNumber))
-    place.atom = DW_OP_reg0 + kDwarfNumber[number];
-  else
-    place.atom = DW_OP_reg0 + kFirstXmm + (number - static_cast<uint8_t>(abi::Location::kXmm0));
-  const auto value = AtEntry(index, &place, 1, callers, 0);
-  if (!value || piece.size > sizeof(*value)) return std::nullopt;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&*value);
-  return std::vector<uint8_t>(bytes, bytes + piece.size);
+  place.atom = DW_OP_reg0 + *number;
+  const auto value = FromCaller(place, callers, 0);
+  return value ? FirstBytes(*value, piece.size) : std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word, std::optional<TargetAddress> record) {
+std::optional<Bytes> ValueReader::Stored(const abi::MapWord& word, std::optional<TargetAddress> record) {
   if (!record || word.record_offset == abi::kNotStored) return std::nullopt;
-  std::vector<uint8_t> bytes(word.size);
+  Bytes bytes(word.size);
   if (!memory_.Read(*record + word.record_offset, bytes)) return std::nullopt;
   return bytes;
 }
@@ -125,82 +116,75 @@ std::optional<std::vector<uint8_t>> ValueReader::Stored(const abi::MapWord& word
 // The snapshot of the entry is certain. Without one, a followed argument is alive, or it is dead and stored. A caller
 // is asked before the record only if its call leads here for certain: an indirect call may have come here by a tail
 // call with other arguments.
-std::optional<RecordedWord> ValueReader::ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                                  const abi::MapWord& word, std::optional<TargetAddress> record,
+std::optional<RecordedWord> ValueReader::ReadWord(const abi::MapWord& word, std::optional<TargetAddress> record,
                                                   bool before_stores) {
-  const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
+  const auto location = static_cast<abi::Location>(word.location);
   const bool is_followed = (word.flags & abi::kFollowed) != 0;
-  std::optional<std::vector<uint8_t>> known;
-  if (!is_field) known = AtRecordedEntry(index, code, static_cast<abi::Location>(word.location), word.size);
-  if (!known) known = Followed(index, code, live, word, Callers::kSure);
+  std::optional<Bytes> known;
+  if (IsArgument(word)) known = AtRecordedEntry(location, word.size);
+  if (!known) known = Followed(word, Callers::kSure);
   if (!known && (is_followed || !before_stores)) known = Stored(word, record);
-  if (!known) known = Followed(index, code, live, word, Callers::kAny);
+  if (!known) known = Followed(word, Callers::kAny);
   if (known) return RecordedWord{word, std::move(*known), ValueSource::kRecord};
-  if (!before_stores || is_field || !stack_.frames[index].exact) return std::nullopt;
-  auto bytes = AtFirstInstructions(index, static_cast<abi::Location>(word.location), word.stack_offset, word.size);
+  if (!before_stores || !IsArgument(word) || !frame_.exact) return std::nullopt;
+  auto bytes = AtFirstInstructions(location, word.stack_offset, word.size);
   if (!bytes) return std::nullopt;
   return RecordedWord{word, std::move(*bytes), ValueSource::kRegister};
 }
 
 // Copies of fields that are not made at the entry stand beside the pointer that they were read through. If the record
 // has another pointer there than debug information says, the stores have not run.
-bool ValueReader::CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
-                                 std::optional<TargetAddress> record) {
+bool ValueReader::CopiesWereMade(const RecordEntry& entry, std::optional<TargetAddress> record) {
   const abi::MapWord* pointer = nullptr;
   for (const abi::MapWord& word : entry.words) {
-    if (word.kind == static_cast<uint8_t>(abi::WordKind::kArgument)) {
+    if (IsArgument(word)) {
       pointer = &word;
       continue;
     }
-    if (pointer == nullptr || (pointer->flags & abi::kFollowed) == 0 || pointer->record_offset == abi::kNotStored)
-      continue;
-    const auto followed = Followed(index, code, live, *pointer, Callers::kSure);
+    if (pointer == nullptr || pointer->record_offset == abi::kNotStored) continue;
+    const auto followed = Followed(*pointer, Callers::kSure);
     if (followed && followed != Stored(*pointer, record)) return false;
   }
   return record.has_value();
 }
 
-Recorded ValueReader::ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live) {
+Recorded ValueReader::ReadRecord() {
   Recorded result;
-  if (code.module == nullptr || !code.range) return result;
-  const UnwoundFrame& frame = stack_.frames[index];
-  const RecordMap& map = *code.map;
-  const uint64_t bias = code.module->bias();
+  if (code_.module == nullptr || !code_.range) return result;
+  const uint64_t bias = code_.module->bias();
   // A split-off cold part is reached from the part with the entry, and that part made the record.
-  const uint64_t start = code.entry.value - bias;
-  const RecordEntry* entry = map.Find(start, frame.lookup_pc().value - bias, code.hashes);
-  if (entry == nullptr) entry = map.FindIn(start, code.range->size, code.hashes);
+  const uint64_t start = code_.entry.value - bias;
+  const RecordEntry* entry = code_.map->Find(start, frame_.lookup_pc().value - bias, code_.hashes);
+  if (entry == nullptr) entry = code_.map->FindIn(start, code_.range->size, code_.hashes);
   result.monitored = entry != nullptr;
   if (entry == nullptr) return result;
-  const bool before_stores = IsBeforeStores(frame, code.entry, *entry, bias);
-  const auto address = before_stores && frame.exact ? std::nullopt : RecordAddress(frame, *entry, bias);
+  const bool before_stores = IsBeforeStores(*entry);
+  const auto address = before_stores && frame_.exact ? std::nullopt : RecordAddress(*entry);
   result.complete = true;
-  const bool copied = !before_stores && CopiesWereMade(index, code, live, *entry, address);
+  const bool copied = !before_stores && CopiesWereMade(*entry, address);
   for (const abi::MapWord& word : entry->words) {
-    const bool is_field = word.kind != static_cast<uint8_t>(abi::WordKind::kArgument);
-    if (is_field && !copied) continue;
-    if (auto read = ReadWord(index, code, live, word, address, before_stores)) {
+    if (!IsArgument(word) && !copied) continue;
+    if (auto read = ReadWord(word, address, before_stores)) {
       result.words.push_back(std::move(*read));
-    } else if (!is_field) {
+    } else if (IsArgument(word)) {
       result.complete = false;
-      result.why_not = before_stores && !frame.exact ? "it called before its arguments were kept"
+      result.why_not = before_stores && !frame_.exact ? "it called before its arguments were kept"
                        : word.record_offset != abi::kNotStored
                            ? "the part of the stack that holds its arguments was not kept"
-                       : code.scopes ? "debug information has lost an argument that is in no record"
-                                     : "an argument is in debug information alone, and there is none";
+                       : code_.scopes ? "debug information has lost an argument that is in no record"
+                                      : "an argument is in debug information alone, and there is none";
     }
   }
   return result;
 }
 
-std::optional<uint64_t> ValueReader::FrameBase(const CodeInfo& code, uint64_t address,
-                                               const ExpressionContext& context) {
+std::optional<uint64_t> ValueReader::FrameBase(const ExpressionContext& context) {
   Dwarf_Attribute attribute;
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
-  Dwarf_Die function = code.scopes->function;
+  Dwarf_Die function = code_.scopes->function;
   if (dwarf_attr_integrate(&function, DW_AT_frame_base, &attribute) == nullptr ||
-      dwarf_getlocation_addr(&attribute, address, &ops, &count, 1) != 1)
+      dwarf_getlocation_addr(&attribute, frame_.lookup_pc().value - context.bias, &ops, &count, 1) != 1)
     return std::nullopt;
   ExpressionContext inner = context;
   inner.attribute = &attribute;
@@ -213,27 +197,26 @@ std::optional<uint64_t> ValueReader::FrameBase(const CodeInfo& code, uint64_t ad
   return std::nullopt;
 }
 
-ExpressionContext ValueReader::Context(size_t index, const CodeInfo& code, Callers callers, int depth) {
-  const UnwoundFrame& frame = stack_.frames[index];
+// REQUIRES: the frame's pc is in a module.
+ExpressionContext ValueReader::Context(Callers callers, int depth) {
   ExpressionContext context;
   context.memory = &memory_;
-  context.registers = &frame.registers;
-  if (index == 0) context.fxsave = stack_.fxsave;
-  context.bias = code.module->bias();
-  if (frame.cfa.value != 0) context.cfa = frame.cfa.value;
-  context.entry_value = [this, index, callers, depth](const Dwarf_Op* ops, size_t count) {
-    return AtEntry(index, ops, count, callers, depth + 1);
+  context.registers = &frame_.registers;
+  if (index_ == 0) context.fxsave = stack_.fxsave;
+  context.bias = code_.module->bias();
+  if (frame_.cfa.value != 0) context.cfa = frame_.cfa.value;
+  context.entry_value = [this, callers, depth](const Dwarf_Op* ops, size_t count) {
+    return count == 1 ? FromCaller(*ops, callers, depth + 1) : std::nullopt;
   };
-  if (code.scopes) context.frame_base = FrameBase(code, frame.lookup_pc().value - context.bias, context);
+  if (code_.scopes) context.frame_base = FrameBase(context);
   return context;
 }
 
-std::optional<Location> ValueReader::LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable,
-                                                uint64_t address, Callers callers, bool from_here) {
-  if (code.module == nullptr || !code.scopes) return std::nullopt;
+std::optional<Location> ValueReader::LocationAt(Dwarf_Die variable, uint64_t address, Callers callers, bool from_here) {
+  if (code_.module == nullptr || !code_.scopes) return std::nullopt;
   Dwarf_Attribute attribute;
   if (dwarf_attr(&variable, DW_AT_location, &attribute) == nullptr) return std::nullopt;
-  ExpressionContext context = Context(index, code, callers, 0);
+  ExpressionContext context = Context(callers, 0);
   context.attribute = &attribute;
   Dwarf_Addr base = 0, start = 0, end = 0;
   Dwarf_Op* ops = nullptr;
@@ -244,12 +227,11 @@ std::optional<Location> ValueReader::LocationAt(size_t index, const CodeInfo& co
 }
 
 // The code after a call that does not return belongs to another path, so locations there say nothing about this path.
-bool ValueReader::CallReturns(size_t index, const CodeInfo& code) {
-  const UnwoundFrame& frame = stack_.frames[index];
-  if (frame.exact || frame.is_signal_frame || index == 0 || !code.range) return false;
-  const uint64_t pc = frame.pc.value - code.module->bias();
-  if (pc >= code.range->start + code.range->size) return false;
-  const CodeInfo& callee = code_.At(stack_.frames[index - 1].lookup_pc());
+bool ValueReader::CallReturns() {
+  if (frame_.exact || frame_.is_signal_frame || index_ == 0 || !code_.range) return false;
+  const uint64_t pc = frame_.pc.value - code_.module->bias();
+  if (pc >= code_.range->start + code_.range->size) return false;
+  const CodeInfo& callee = code_reader_.At(stack_.frames[index_ - 1].lookup_pc());
   if (callee.live.empty()) return false;
   const LiveFunction& function = callee.live.back();
   for (const char* name : {"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "abort", "exit", "__assert_fail",
@@ -261,53 +243,46 @@ bool ValueReader::CallReturns(size_t index, const CodeInfo& code) {
   return !callee.scopes || !AttributeFlag(die, DW_AT_noreturn);
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable,
-                                                      uint64_t size, Callers callers) {
+std::optional<Bytes> ValueReader::AtPc(Dwarf_Die variable, uint64_t size, Callers callers) {
   Dwarf_Attribute attribute;
-  if (code.module == nullptr || size == 0 || size > kMaxValue) return std::nullopt;
+  if (code_.module == nullptr || size == 0 || size > kMaxValue) return std::nullopt;
   if (dwarf_attr(&variable, DW_AT_const_value, &attribute) != nullptr) return ConstantBytes(attribute, size);
-  const UnwoundFrame& frame = stack_.frames[index];
-  const ExpressionContext context = Context(index, code, callers, 0);
-  if (const auto location = LocationAt(index, code, variable, frame.lookup_pc().value - context.bias, callers))
+  const ExpressionContext context = Context(callers, 0);
+  if (const auto location = LocationAt(variable, frame_.lookup_pc().value - context.bias, callers))
     if (auto bytes = ReadLocation(*location, size, context)) return bytes;
   // Up to the call the argument may lie in a register that the call changes. From the return on, the compiler has it in
   // a register that calls preserve, and the unwinder knows those.
-  if (!CallReturns(index, code)) return std::nullopt;
-  const auto location = LocationAt(index, code, variable, frame.pc.value - context.bias, callers, true);
+  if (!CallReturns()) return std::nullopt;
+  const auto location = LocationAt(variable, frame_.pc.value - context.bias, callers, true);
   return location ? ReadLocation(*location, size, context) : std::nullopt;
 }
 
-std::optional<std::vector<uint8_t>> ValueReader::AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable) {
-  if (code.module == nullptr) return std::nullopt;
-  const uint64_t address = stack_.frames[index].lookup_pc().value - code.module->bias();
-  const auto location = LocationAt(index, code, variable, address, Callers::kAny);
+std::optional<Bytes> ValueReader::AddressAtPc(Dwarf_Die variable) {
+  if (code_.module == nullptr) return std::nullopt;
+  const auto location = LocationAt(variable, frame_.lookup_pc().value - code_.module->bias(), Callers::kAny);
   if (!location || location->pieces.size() != 1 || location->pieces[0].kind != Piece::Kind::kMemory)
     return std::nullopt;
-  const auto* bytes = reinterpret_cast<const uint8_t*>(&location->pieces[0].number);
-  return std::vector<uint8_t>(bytes, bytes + 8);
+  return FirstBytes(location->pieces[0].number, 8);
 }
 
-std::optional<uint64_t> ValueReader::AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers,
-                                             int depth) {
-  if (depth > kMaxEntryDepth || index + 1 >= stack_.frames.size() || count != 1) return std::nullopt;
-  const UnwoundFrame& caller = stack_.frames[index + 1];
-  if (caller.exact || caller.is_signal_frame) return std::nullopt;  // nobody called this frame
-  const CodeInfo& code = code_.At(caller.lookup_pc());
-  if (code.module == nullptr || !code.scopes) return std::nullopt;
-  std::optional<Dwarf_Die> site = code_.CallSiteAt(caller.pc);
+std::optional<uint64_t> ValueReader::FromCaller(const Dwarf_Op& place, Callers callers, int depth) {
+  if (depth > kMaxEntryDepth || index_ + 1 >= stack_.frames.size()) return std::nullopt;
+  ValueReader caller(code_reader_, unwinder_, memory_, stack_, index_ + 1);
+  if (caller.frame_.exact || caller.frame_.is_signal_frame) return std::nullopt;  // nobody called this frame
+  if (caller.code_.module == nullptr || !caller.code_.scopes) return std::nullopt;
+  std::optional<Dwarf_Die> site = code_reader_.CallSiteAt(caller.frame_.pc);
   if (!site) return std::nullopt;
-  ExpressionContext context = Context(index + 1, code, callers, depth);
-  const CodeInfo& callee = code_.At(stack_.frames[index].lookup_pc());
+  ExpressionContext context = caller.Context(callers, depth);
   // After a tail call in between, the return address stays, but the arguments are those of another function.
-  const Leads leads = LeadsTo(*site, callee, context);
+  const Leads leads = LeadsTo(*site, code_, context);
   if (leads == Leads::kElsewhere || (leads == Leads::kPerhaps && callers == Callers::kSure)) return std::nullopt;
-  auto value = CallSiteValue(*site, ops[0]);
+  auto value = CallSiteValue(*site, place);
   if (!value) return std::nullopt;
-  Dwarf_Op* value_ops = nullptr;
-  size_t value_count = 0;
-  if (dwarf_getlocation(&*value, &value_ops, &value_count) != 0) return std::nullopt;
+  Dwarf_Op* ops = nullptr;
+  size_t count = 0;
+  if (dwarf_getlocation(&*value, &ops, &count) != 0) return std::nullopt;
   context.attribute = &*value;
-  return EvaluateNumber(value_ops, value_count, context);
+  return EvaluateNumber(ops, count, context);
 }
 
 }  // namespace recrash

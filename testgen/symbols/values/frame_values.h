@@ -1,5 +1,11 @@
 // Reads the arguments of a frame: from the snapshot of its entry, from its record, from registers at the function's
 // first instructions, or from DWARF's locations and its callers' call sites.
+//
+//   ValueReader values(code, unwinder, memory, stack, 0);  // of the innermost frame
+//   const Recorded recorded = values.ReadRecord();
+//   if (recorded.complete) frame.words = CallWords(recorded.words);
+//
+// A value is returned only if all its bytes are known.
 #ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_FRAME_VALUES_H_
 
@@ -27,7 +33,7 @@ struct Stack {
 // A word of a record with its bytes; sizes beyond sixteen bytes are kept whole here.
 struct RecordedWord {
   abi::MapWord word{};
-  std::vector<uint8_t> bytes;
+  Bytes bytes;
   ValueSource source = ValueSource::kRecord;
 };
 
@@ -40,58 +46,65 @@ struct Recorded {
 
 class ValueReader {
  public:
-  ValueReader(CodeReader& code, Unwinder& unwinder, const ReportMemory& memory, const Stack& stack)
-      : code_(code), unwinder_(unwinder), memory_(memory), stack_(stack) {}
+  // Reads values of the frame at `index` of `stack`, which must outlive the reader.
+  ValueReader(CodeReader& code_reader, Unwinder& unwinder, const ReportMemory& memory, const Stack& stack, size_t index)
+      : code_reader_(code_reader),
+        unwinder_(unwinder),
+        memory_(memory),
+        stack_(stack),
+        index_(index),
+        frame_(stack.frames[index]),
+        code_(code_reader.At(frame_.lookup_pc())) {}
 
-  // Returns the words of the frame at `index`, whose function out of line is `live`. A word comes from the record, or
-  // from debug information if the descriptor says that it is followed.
-  Recorded ReadRecord(size_t index, const CodeInfo& code, const LiveFunction& live);
+  // Returns what lies at the frame's pc.
+  const CodeInfo& code() const { return code_; }
+  // Returns the frame's function, into which others may have been inlined.
+  const LiveFunction& function() const;
+
+  // Returns the words of the function's record. A word comes from the record, or from debug information if the
+  // descriptor says that it is followed.
+  Recorded ReadRecord();
 
   // Which callers are believed about what they passed, if the frame itself has lost a value. kSure: only a caller whose
   // call leads straight to the frame's function. kAny: also one whose call was indirect and may have led there.
   enum class Callers { kSure, kAny };
 
   // Returns a parameter's value at the frame's pc, from DWARF's location.
-  std::optional<std::vector<uint8_t>> AtPc(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t size,
-                                           Callers callers = Callers::kAny);
-
+  std::optional<Bytes> AtPc(Dwarf_Die variable, uint64_t size, Callers callers = Callers::kAny);
   // Returns the address at which the parameter lies at the frame's pc, as eight bytes.
-  std::optional<std::vector<uint8_t>> AddressAtPc(size_t index, const CodeInfo& code, Dwarf_Die variable);
+  std::optional<Bytes> AddressAtPc(Dwarf_Die variable);
   // Returns what lay at an argument's place when the function was entered: from the snapshot of the entry, the caller's
   // call site, or the stack.
-  std::optional<std::vector<uint8_t>> PieceAtEntry(size_t index, const CodeInfo& code, const PlacedPiece& piece,
-                                                   Callers callers);
+  std::optional<Bytes> PieceAtEntry(const PlacedPiece& piece, Callers callers);
 
  private:
-  std::optional<uint64_t> AtEntry(size_t index, const Dwarf_Op* ops, size_t count, Callers callers, int depth);
+  // Returns what the caller passed at the place that `place` names.
+  std::optional<uint64_t> FromCaller(const Dwarf_Op& place, Callers callers, int depth);
   // Returns the variable's location at `address` of the file. `from_here`: only a location that begins there.
-  std::optional<Location> LocationAt(size_t index, const CodeInfo& code, Dwarf_Die variable, uint64_t address,
-                                     Callers callers, bool from_here = false);
-  bool CallReturns(size_t index, const CodeInfo& code);
-  ExpressionContext Context(size_t index, const CodeInfo& code, Callers callers, int depth);
-  std::optional<uint64_t> FrameBase(const CodeInfo& code, uint64_t address, const ExpressionContext& context);
-  std::optional<TargetAddress> RecordAddress(const UnwoundFrame& frame, const RecordEntry& entry, uint64_t bias);
-  bool IsBeforeStores(const UnwoundFrame& frame, TargetAddress function, const RecordEntry& entry, uint64_t bias);
+  std::optional<Location> LocationAt(Dwarf_Die variable, uint64_t address, Callers callers, bool from_here = false);
+  bool CallReturns();
+  ExpressionContext Context(Callers callers, int depth);
+  std::optional<uint64_t> FrameBase(const ExpressionContext& context);
+  std::optional<TargetAddress> RecordAddress(const RecordEntry& entry);
+  bool IsBeforeStores(const RecordEntry& entry);
   // From the snapshot of the frame's entry.
-  std::optional<std::vector<uint8_t>> AtRecordedEntry(size_t index, const CodeInfo& code, abi::Location location,
-                                                      uint64_t size);
+  std::optional<Bytes> AtRecordedEntry(abi::Location location, uint64_t size);
+  std::optional<Bytes> AtFirstInstructions(abi::Location location, uint64_t stack_offset, uint64_t size);
   // Returns a followed word, from debug information at the frame's pc.
-  std::optional<std::vector<uint8_t>> Followed(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                               const abi::MapWord& word, Callers callers);
-  // The word in the record.
-  std::optional<std::vector<uint8_t>> Stored(const abi::MapWord& word, std::optional<TargetAddress> record);
-  std::optional<RecordedWord> ReadWord(size_t index, const CodeInfo& code, const LiveFunction& live,
-                                       const abi::MapWord& word, std::optional<TargetAddress> record,
+  std::optional<Bytes> Followed(const abi::MapWord& word, Callers callers);
+  // Returns the word in the record.
+  std::optional<Bytes> Stored(const abi::MapWord& word, std::optional<TargetAddress> record);
+  std::optional<RecordedWord> ReadWord(const abi::MapWord& word, std::optional<TargetAddress> record,
                                        bool before_stores);
-  bool CopiesWereMade(size_t index, const CodeInfo& code, const LiveFunction& live, const RecordEntry& entry,
-                      std::optional<TargetAddress> record);
-  std::optional<std::vector<uint8_t>> AtFirstInstructions(size_t index, abi::Location location, uint64_t stack_offset,
-                                                          uint64_t size);
+  bool CopiesWereMade(const RecordEntry& entry, std::optional<TargetAddress> record);
 
-  CodeReader& code_;
+  CodeReader& code_reader_;
   Unwinder& unwinder_;
   const ReportMemory& memory_;
   const Stack& stack_;
+  const size_t index_;
+  const UnwoundFrame& frame_;
+  const CodeInfo& code_;
 };
 
 }  // namespace recrash

@@ -15,7 +15,11 @@ void FillFromRecord(std::span<const RecordedWord> words, Parameter& parameter);
 // Returns the parameters of a function without debug information: the numbers, sizes and values that the record has.
 std::vector<Parameter> UntypedParameters(std::span<const RecordedWord> words);
 
-// Returns what the callee expects at which place, in pieces of at most sixteen bytes.
+// Appends the words of a call that pass `bytes` from the place and the offset of `first` on, in pieces of at most
+// sixteen bytes. A register holds one piece: of ymm and zmm, the rest is not kept.
+void AppendWords(const ReplayWord& first, std::span<const uint8_t> bytes, std::vector<ReplayWord>& words);
+
+// Returns what the callee expects at which place.
 std::vector<ReplayWord> CallWords(std::span<const RecordedWord> words);
 
 // Returns the recorded copies of what parameters point to, with their addresses.
