@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <ranges>
 
 namespace recrash {
 namespace {
@@ -21,14 +22,45 @@ bool IsScopeTag(int tag) {
          tag == DW_TAG_union_type || tag == DW_TAG_module;
 }
 
-std::string Normal(const std::string& path) { return std::filesystem::path(path).lexically_normal().string(); }
+// Reads an attribute by one of libdw's functions. It may stand at the DIE's origin or specification.
+template <typename T>
+std::optional<T> Attribute(Dwarf_Die& die, unsigned code, int (*read)(Dwarf_Attribute*, T*)) {
+  Dwarf_Attribute attribute;
+  T value{};
+  if (dwarf_attr_integrate(&die, code, &attribute) == nullptr || read(&attribute, &value) != 0) return std::nullopt;
+  return value;
+}
+
+std::string AttributeText(Dwarf_Die& die, unsigned code) {
+  Dwarf_Attribute attribute;
+  const char* text = dwarf_formstring(dwarf_attr_integrate(&die, code, &attribute));
+  return text == nullptr ? "" : text;
+}
 
 std::string InDirectory(Dwarf_Die& unit, const char* path) {
   if (path == nullptr) return "";
-  if (path[0] == '/') return Normal(path);
-  Dwarf_Attribute attribute;
-  const char* directory = dwarf_formstring(dwarf_attr(&unit, DW_AT_comp_dir, &attribute));
-  return Normal(directory == nullptr ? path : std::string(directory) + "/" + path);
+  const std::string directory = path[0] == '/' ? "" : AttributeText(unit, DW_AT_comp_dir);
+  return std::filesystem::path(directory.empty() ? path : directory + "/" + path).lexically_normal().string();
+}
+
+// Calls visit(die, tag, scope) for all that stands in namespaces and classes below `parent`; the scope is the text
+// "ns::Outer::". Inline namespaces are left out of it: nobody writes std::__cxx11 or std::__1.
+template <typename Visit>
+void VisitScopes(Dwarf_Die& parent, const std::string& scope, int depth, const Visit& visit) {
+  Dwarf_Die child;
+  if (depth > kMaxNesting || dwarf_child(&parent, &child) != 0) return;
+  do {
+    const int tag = dwarf_tag(&child);
+    visit(child, tag, scope);
+    if (!IsScopeTag(tag)) continue;
+    if (tag == DW_TAG_namespace && AttributeFlag(child, DW_AT_export_symbols)) {
+      VisitScopes(child, scope, depth + 1, visit);
+      continue;
+    }
+    const std::string name = DieName(child);
+    const char* anonymous = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
+    VisitScopes(child, scope + (name.empty() ? anonymous : name) + "::", depth + 1, visit);
+  } while (dwarf_siblingof(&child, &child) == 0);
 }
 
 }  // namespace
@@ -42,32 +74,24 @@ std::optional<Dwarf_Die> AttributeDie(Dwarf_Die& die, unsigned code) {
 }
 
 std::optional<uint64_t> AttributeNumber(Dwarf_Die& die, unsigned code) {
-  Dwarf_Attribute attribute;
-  Dwarf_Word value;
-  if (dwarf_attr_integrate(&die, code, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0)
-    return std::nullopt;
-  return value;
+  return Attribute<Dwarf_Word>(die, code, dwarf_formudata);
 }
 
 std::optional<int64_t> AttributeSigned(Dwarf_Die& die, unsigned code) {
+  return Attribute<Dwarf_Sword>(die, code, dwarf_formsdata);
+}
+
+bool AttributeFlag(Dwarf_Die& die, unsigned code) { return Attribute<bool>(die, code, dwarf_formflag).value_or(false); }
+
+std::optional<Dwarf_Die> OwnAttributeDie(Dwarf_Die& die, unsigned code) {
   Dwarf_Attribute attribute;
-  Dwarf_Sword value;
-  if (dwarf_attr_integrate(&die, code, &attribute) == nullptr || dwarf_formsdata(&attribute, &value) != 0)
+  Dwarf_Die result;
+  if (dwarf_attr(&die, code, &attribute) == nullptr || dwarf_formref_die(&attribute, &result) == nullptr)
     return std::nullopt;
-  return value;
+  return result;
 }
 
-bool AttributeFlag(Dwarf_Die& die, unsigned code) {
-  Dwarf_Attribute attribute;
-  bool value = false;
-  return dwarf_attr_integrate(&die, code, &attribute) != nullptr && dwarf_formflag(&attribute, &value) == 0 && value;
-}
-
-std::string DieName(Dwarf_Die& die) {
-  Dwarf_Attribute attribute;
-  const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_name, &attribute));
-  return name == nullptr ? "" : name;
-}
+std::string DieName(Dwarf_Die& die) { return AttributeText(die, DW_AT_name); }
 
 std::vector<Dwarf_Die> Children(Dwarf_Die& die) {
   std::vector<Dwarf_Die> children;
@@ -86,61 +110,34 @@ std::vector<Dwarf_Die> ChildrenWithTag(Dwarf_Die& die, int tag) {
 
 Dwarf_Die AbstractOrigin(Dwarf_Die die) {
   for (int i = 0; i < 8; ++i) {
-    Dwarf_Attribute attribute;
-    Dwarf_Die origin;
-    if (dwarf_attr(&die, DW_AT_abstract_origin, &attribute) == nullptr ||
-        dwarf_formref_die(&attribute, &origin) == nullptr)
-      break;
-    die = origin;
+    const auto origin = OwnAttributeDie(die, DW_AT_abstract_origin);
+    if (!origin) break;
+    die = *origin;
   }
   return die;
 }
 
 std::string LinkageName(Dwarf_Die& die) {
-  Dwarf_Attribute attribute;
-  const char* name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_linkage_name, &attribute));
-  if (name == nullptr) name = dwarf_formstring(dwarf_attr_integrate(&die, DW_AT_MIPS_linkage_name, &attribute));
-  return name == nullptr ? "" : name;
-}
-
-void DebugInfo::CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes& into) {
-  Dwarf_Die child;
-  if (depth > kMaxNesting || dwarf_child(&parent, &child) != 0) return;
-  do {
-    const int tag = dwarf_tag(&child);
-    const bool is_scope = IsScopeTag(tag);
-    if (!is_scope && !IsTypeTag(tag) && tag != DW_TAG_subprogram && tag != DW_TAG_typedef) continue;
-    if (text != 0) into.of.emplace(child.addr, text);
-    if (!is_scope) continue;
-    size_t inner = text;
-    // Nobody writes std::__cxx11 or std::__1.
-    if (tag != DW_TAG_namespace || !AttributeFlag(child, DW_AT_export_symbols)) {
-      const std::string name = DieName(child);
-      const char* anonymous = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
-      into.texts.push_back(into.texts[text] + (name.empty() ? anonymous : name) + "::");
-      inner = into.texts.size() - 1;
-    }
-    CollectScopes(child, inner, depth + 1, into);
-  } while (dwarf_siblingof(&child, &child) == 0);
+  const std::string name = AttributeText(die, DW_AT_linkage_name);
+  return name.empty() ? AttributeText(die, DW_AT_MIPS_linkage_name) : name;
 }
 
 const std::string& DebugInfo::ScopeOf(Dwarf_Die die) {
   // A definition outside its class refers to its declaration, which lies in the class.
   die = AbstractOrigin(die);
-  Dwarf_Attribute attribute;
-  Dwarf_Die declaration;
-  if (dwarf_attr(&die, DW_AT_specification, &attribute) != nullptr &&
-      dwarf_formref_die(&attribute, &declaration) != nullptr)
-    die = declaration;
+  if (const auto declaration = OwnAttributeDie(die, DW_AT_specification)) die = *declaration;
   static const std::string kNone;
   Dwarf_Die unit;
   if (dwarf_diecu(&die, &unit, nullptr, nullptr) == nullptr) return kNone;
   const auto [slot, is_new] = scopes_.try_emplace(unit.addr);
   Scopes& scopes = slot->second;
-  if (is_new) {
-    scopes.texts.emplace_back();
-    CollectScopes(unit, 0, 0, scopes);
-  }
+  if (is_new)
+    VisitScopes(unit, "", 0, [&scopes](Dwarf_Die& child, int tag, const std::string& scope) {
+      if (scope.empty() || (!IsScopeTag(tag) && !IsTypeTag(tag) && tag != DW_TAG_subprogram && tag != DW_TAG_typedef))
+        return;
+      if (scopes.texts.empty() || scopes.texts.back() != scope) scopes.texts.push_back(scope);
+      scopes.of.emplace(child.addr, scopes.texts.size() - 1);
+    });
   const auto found = scopes.of.find(die.addr);
   return found == scopes.of.end() ? kNone : scopes.texts[found->second];
 }
@@ -153,52 +150,50 @@ void DebugInfo::AddRanges(Dwarf_Die& die, std::vector<Range>& into) {
 }
 
 const DebugInfo::Range* DebugInfo::Lookup(const std::vector<Range>& ranges, uint64_t address) {
-  auto after = std::upper_bound(ranges.begin(), ranges.end(), address,
-                                [](uint64_t value, const Range& range) { return value < range.low; });
-  if (after == ranges.begin()) return nullptr;
-  --after;
-  return address < after->high ? &*after : nullptr;
+  const auto after = std::ranges::upper_bound(ranges, address, {}, &Range::low);
+  return after != ranges.begin() && address < std::prev(after)->high ? &*std::prev(after) : nullptr;
 }
 
-void DebugInfo::IndexUnits() {
-  if (units_indexed_) return;
-  units_indexed_ = true;
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Die die;
-  while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
-    if (dwarf_tag(&die) == DW_TAG_compile_unit) AddRanges(die, units_);
-  std::sort(units_.begin(), units_.end(), [](const Range& a, const Range& b) { return a.low < b.low; });
+std::optional<Dwarf_Die> DebugInfo::UnitAt(uint64_t address) {
+  if (!units_indexed_) {
+    units_indexed_ = true;
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0)
+      if (dwarf_tag(&die) == DW_TAG_compile_unit) AddRanges(die, units_);
+    std::ranges::sort(units_, {}, &Range::low);
+  }
+  const Range* range = Lookup(units_, address);
+  Dwarf_Die unit;
+  if (range == nullptr || dwarf_offdie(dwarf_, range->offset, &unit) == nullptr) return std::nullopt;
+  return unit;
 }
 
-void DebugInfo::CollectFunctions(Dwarf_Die& parent, int depth, Unit& into) {
-  if (depth > kMaxNesting) return;
+void DebugInfo::CollectFunctions(Dwarf_Die& parent, int depth, std::vector<Range>& into) {
   Dwarf_Die child;
-  if (dwarf_child(&parent, &child) != 0) return;
+  if (depth > kMaxNesting || dwarf_child(&parent, &child) != 0) return;
   do {
     const int tag = dwarf_tag(&child);
-    if (tag == DW_TAG_subprogram) AddRanges(child, into.functions);
+    if (tag == DW_TAG_subprogram) AddRanges(child, into);
     if (IsScopeTag(tag)) CollectFunctions(child, depth + 1, into);
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
-DebugInfo::Unit& DebugInfo::FunctionsOf(Dwarf_Die& unit) {
-  Unit& functions = functions_[dwarf_dieoffset(&unit)];
-  if (!functions.read) {
-    functions.read = true;
-    CollectFunctions(unit, 0, functions);
-    std::sort(functions.functions.begin(), functions.functions.end(),
-              [](const Range& a, const Range& b) { return a.low < b.low; });
+const std::vector<DebugInfo::Range>& DebugInfo::FunctionsOf(Dwarf_Die& unit) {
+  const auto [slot, is_new] = functions_.try_emplace(dwarf_dieoffset(&unit));
+  if (is_new) {
+    CollectFunctions(unit, 0, slot->second);
+    std::ranges::sort(slot->second, {}, &Range::low);
   }
-  return functions;
+  return slot->second;
 }
 
 std::optional<CodeScopes> DebugInfo::ScopesAt(uint64_t address) {
-  if (dwarf_ == nullptr) return std::nullopt;
-  IndexUnits();
-  const Range* unit = Lookup(units_, address);
   CodeScopes scopes;
-  if (unit == nullptr || dwarf_offdie(dwarf_, unit->offset, &scopes.unit) == nullptr) return std::nullopt;
-  const Range* function = Lookup(FunctionsOf(scopes.unit).functions, address);
+  const auto unit = UnitAt(address);
+  if (!unit) return std::nullopt;
+  scopes.unit = *unit;
+  const Range* function = Lookup(FunctionsOf(scopes.unit), address);
   if (function == nullptr || dwarf_offdie(dwarf_, function->offset, &scopes.function) == nullptr) return std::nullopt;
   Dwarf_Addr entry = 0;
   scopes.entry = dwarf_entrypc(&scopes.function, &entry) == 0 ? entry : function->low;
@@ -220,12 +215,8 @@ std::optional<CodeScopes> DebugInfo::ScopesAt(uint64_t address) {
 }
 
 std::optional<SourceLine> DebugInfo::LineAt(uint64_t address) {
-  if (dwarf_ == nullptr) return std::nullopt;
-  IndexUnits();
-  const Range* range = Lookup(units_, address);
-  Dwarf_Die unit;
-  if (range == nullptr || dwarf_offdie(dwarf_, range->offset, &unit) == nullptr) return std::nullopt;
-  return LineAt(unit, address);
+  auto unit = UnitAt(address);
+  return unit ? LineAt(*unit, address) : std::nullopt;
 }
 
 std::optional<SourceLine> DebugInfo::LineAt(Dwarf_Die& unit, uint64_t address) {
@@ -233,16 +224,13 @@ std::optional<SourceLine> DebugInfo::LineAt(Dwarf_Die& unit, uint64_t address) {
   size_t count = 0;
   if (dwarf_getsrclines(&unit, &lines, &count) != 0) return std::nullopt;
   // libdw sorts the rows by address.
-  size_t low = 0;
-  for (size_t high = count; low < high;) {
-    const size_t middle = (low + high) / 2;
+  const auto rows = std::views::iota(size_t{0}, count);
+  const auto after = std::ranges::partition_point(rows, [&](size_t row) {
     Dwarf_Addr at = 0;
-    dwarf_lineaddr(dwarf_onesrcline(lines, middle), &at);
-    if (at <= address)
-      low = middle + 1;
-    else
-      high = middle;
-  }
+    dwarf_lineaddr(dwarf_onesrcline(lines, row), &at);
+    return at <= address;
+  });
+  const auto low = static_cast<size_t>(after - rows.begin());
   for (size_t i = low; i-- > 0 && low - i < 64;) {
     Dwarf_Line* row = dwarf_onesrcline(lines, i);
     bool ends = false;
@@ -278,32 +266,17 @@ SourceLine DebugInfo::CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit) {
   return where;
 }
 
-void DebugInfo::CollectTypes(Dwarf_Die& parent, const std::string& scope, int depth) {
-  if (depth > kMaxNesting) return;
-  Dwarf_Die child;
-  if (dwarf_child(&parent, &child) != 0) return;
-  do {
-    const int tag = dwarf_tag(&child);
-    if (!IsScopeTag(tag) && !IsTypeTag(tag)) continue;
-    const std::string name = DieName(child);
-    if (name.empty() && tag != DW_TAG_namespace) continue;
-    Dwarf_Attribute attribute;
-    if (IsTypeTag(tag) && dwarf_attr(&child, DW_AT_declaration, &attribute) == nullptr)
-      types_.emplace(scope + name, child);
-    if (!IsScopeTag(tag)) continue;
-    const bool is_inline = tag == DW_TAG_namespace && AttributeFlag(child, DW_AT_export_symbols);
-    const std::string shown = name.empty() ? "(anonymous namespace)" : name;
-    CollectTypes(child, is_inline ? scope : scope + shown + "::", depth + 1);
-  } while (dwarf_siblingof(&child, &child) == 0);
-}
-
 std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name) {
-  if (dwarf_ == nullptr) return std::nullopt;
   if (!types_indexed_) {
     types_indexed_ = true;
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
-    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) CollectTypes(die, "", 0);
+    const auto add = [this](Dwarf_Die& type, int tag, const std::string& scope) {
+      Dwarf_Attribute attribute;
+      if (!IsTypeTag(tag) || dwarf_attr(&type, DW_AT_declaration, &attribute) != nullptr) return;
+      if (const std::string name = DieName(type); !name.empty()) types_.emplace(scope + name, type);
+    };
+    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) VisitScopes(die, "", 0, add);
   }
   const auto found = types_.find(qualified_name);
   return found == types_.end() ? std::nullopt : std::optional(found->second);

@@ -24,11 +24,14 @@ namespace recrash {
 
 // Small questions to a DIE.
 
-std::optional<Dwarf_Die> AttributeDie(Dwarf_Die& die, unsigned attribute);  // follows origin and specification
+// Each looks at the DIE's origin and specification too.
+std::optional<Dwarf_Die> AttributeDie(Dwarf_Die& die, unsigned attribute);
 std::optional<uint64_t> AttributeNumber(Dwarf_Die& die, unsigned attribute);
 std::optional<int64_t> AttributeSigned(Dwarf_Die& die, unsigned attribute);
 bool AttributeFlag(Dwarf_Die& die, unsigned attribute);
-std::string DieName(Dwarf_Die& die);  // "" when it has none
+std::string DieName(Dwarf_Die& die);  // empty if it has none
+// Looks at the DIE alone.
+std::optional<Dwarf_Die> OwnAttributeDie(Dwarf_Die& die, unsigned attribute);
 std::vector<Dwarf_Die> Children(Dwarf_Die& die);
 std::vector<Dwarf_Die> ChildrenWithTag(Dwarf_Die& die, int tag);
 // Follows DW_AT_abstract_origin to the end.
@@ -50,9 +53,9 @@ struct CodeScopes {
 
 class DebugInfo {
  public:
+  // REQUIRES: the file has DWARF.
   explicit DebugInfo(ElfFile& file) : file_(file), dwarf_(file.dwarf()) {}
-  const ElfFile& file() const { return file_; }
-
+  ElfFile& file() { return file_; }
   std::optional<CodeScopes> ScopesAt(uint64_t address);
   // Also for an address whose function has no DIE: -g1 leaves out functions without inlined calls.
   std::optional<SourceLine> LineAt(uint64_t address);
@@ -71,30 +74,22 @@ class DebugInfo {
   // The class or enum that is defined under this name, as compilers spell it.
   std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);
 
-  ElfFile& file() { return file_; }
-
  private:
   struct Range {
     uint64_t low = 0;
     uint64_t high = 0;
     Dwarf_Off offset = 0;
   };
-  struct Unit {
-    bool read = false;
-    std::vector<Range> functions;  // sorted by low
-  };
-
   // libdw finds a DIE's parents by walking its unit from the top: done once a unit, for what has a name to qualify.
   struct Scopes {
     std::vector<std::string> texts;
     std::unordered_map<const void*, size_t> of;  // by the DIE's place
   };
 
-  void CollectScopes(Dwarf_Die& parent, size_t text, int depth, Scopes& into);
-  void IndexUnits();
-  Unit& FunctionsOf(Dwarf_Die& unit);
-  void CollectFunctions(Dwarf_Die& parent, int depth, Unit& into);
-  void CollectTypes(Dwarf_Die& parent, const std::string& scope, int depth);
+  std::optional<Dwarf_Die> UnitAt(uint64_t address);
+  // Returns the functions of a unit, sorted by `low`.
+  const std::vector<Range>& FunctionsOf(Dwarf_Die& unit);
+  static void CollectFunctions(Dwarf_Die& parent, int depth, std::vector<Range>& into);
   static const Range* Lookup(const std::vector<Range>& ranges, uint64_t address);
   static void AddRanges(Dwarf_Die& die, std::vector<Range>& into);
 
@@ -102,8 +97,8 @@ class DebugInfo {
   Dwarf* dwarf_;
   bool units_indexed_ = false;
   std::vector<Range> units_;
-  std::map<Dwarf_Off, Unit> functions_;
-  std::unordered_map<const void*, Scopes> scopes_;  // by the unit's place
+  std::map<Dwarf_Off, std::vector<Range>> functions_;  // by the unit
+  std::unordered_map<const void*, Scopes> scopes_;     // by the unit's place
   bool types_indexed_ = false;
   std::unordered_map<std::string, Dwarf_Die> types_;  // qualified name of each class and enum that is defined
 };

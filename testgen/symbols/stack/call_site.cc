@@ -59,11 +59,9 @@ std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_addres
 
 Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context) {
   Dwarf_Attribute attribute;
-  Dwarf_Die target;
   const bool standard = dwarf_tag(&site) == DW_TAG_call_site;
-  if (dwarf_attr(&site, standard ? DW_AT_call_origin : DW_AT_abstract_origin, &attribute) != nullptr &&
-      dwarf_formref_die(&attribute, &target) != nullptr)
-    return IsNamed(target, callee, context) ? Leads::kStraight : Leads::kElsewhere;
+  if (auto target = OwnAttributeDie(site, standard ? DW_AT_call_origin : DW_AT_abstract_origin))
+    return IsNamed(*target, callee, context) ? Leads::kStraight : Leads::kElsewhere;
   if (dwarf_attr(&site, standard ? DW_AT_call_target : DW_AT_GNU_call_site_target, &attribute) == nullptr)
     return Leads::kPerhaps;
   Dwarf_Op* ops = nullptr;

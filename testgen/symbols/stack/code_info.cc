@@ -13,9 +13,6 @@ namespace {
 
 constexpr size_t kMaxParameters = 255;
 
-// Two DIEs are the same if they lie at the same place in the file.
-bool IsSame(Dwarf_Die& a, Dwarf_Die& b) { return a.addr == b.addr; }
-
 std::string FunctionName(DebugInfo& debug, Dwarf_Die& die, const std::string& linkage_name) {
   if (linkage_name.starts_with("_Z")) return ReadableName(linkage_name);
   const std::string name = DieName(die);
@@ -31,20 +28,11 @@ void AddHashes(std::string_view name, std::vector<uint64_t>& hashes) {
     hashes.push_back(abi::HashLinkageName(name.data(), end));
 }
 
-Dwarf_Die Specification(Dwarf_Die die) {
-  Dwarf_Attribute attribute;
-  Dwarf_Die declaration;
-  if (dwarf_attr(&die, DW_AT_specification, &attribute) != nullptr &&
-      dwarf_formref_die(&attribute, &declaration) != nullptr)
-    return declaration;
-  return die;
-}
-
 }  // namespace
 
 std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
   Dwarf_Die abstract = AbstractOrigin(function);
-  Dwarf_Die declaration = Specification(abstract);
+  Dwarf_Die declaration = OwnAttributeDie(abstract, DW_AT_specification).value_or(abstract);
   const std::vector<Dwarf_Die> concrete = ChildrenWithTag(function, DW_TAG_formal_parameter);
   std::vector<Dwarf_Die> all = ChildrenWithTag(abstract, DW_TAG_formal_parameter);
   const std::vector<Dwarf_Die> declared = ChildrenWithTag(declaration, DW_TAG_formal_parameter);
@@ -60,8 +48,8 @@ std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
     const size_t position = parameters.size();
     for (size_t i = 0; i < concrete.size(); ++i) {
       Dwarf_Die candidate = concrete[i];
-      Dwarf_Die origin = AbstractOrigin(candidate);
-      if (!IsSame(origin, source) && !(concrete.size() == all.size() && i == position)) continue;
+      // Two DIEs are the same if they lie at the same place in the file.
+      if (AbstractOrigin(candidate).addr != source.addr && !(concrete.size() == all.size() && i == position)) continue;
       info.die = candidate;
       info.has_die = true;
       break;

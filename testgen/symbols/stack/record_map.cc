@@ -1,47 +1,28 @@
 #include "testgen/symbols/stack/record_map.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstring>
 #include <string>
 
 #include "agent/base/text.h"
-#include "testgen/symbols/files/cursor.h"
 
 namespace recrash {
 namespace {
 
-constexpr std::array<std::string_view, 16> kRegisterNames = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp",
-                                                             "r8",  "r9",  "r10", "r11", "r12", "r13", "r14", "r15"};
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
-std::optional<int> RegisterNumber(std::string_view text) {
-  text = Trim(text);
-  if (!text.empty() && text.front() == '%') text.remove_prefix(1);
-  const auto found = std::find(kRegisterNames.begin(), kRegisterNames.end(), text);
-  if (found == kRegisterNames.end()) return std::nullopt;
-  return static_cast<int>(found - kRegisterNames.begin());
-}
+// In the order of DWARF's numbers.
+constexpr std::string_view kRegisterNames[] = {"%rax", "%rdx", "%rcx", "%rbx", "%rsi", "%rdi", "%rbp", "%rsp",
+                                               "%r8",  "%r9",  "%r10", "%r11", "%r12", "%r13", "%r14", "%r15"};
 
 std::optional<int64_t> ParseOffset(std::string_view text) {
-  text = Trim(text);
   if (text.empty()) return 0;
-  const bool negative = text.front() == '-';
-  if (negative || text.front() == '+') text.remove_prefix(1);
-  int base = 10;
-  if (text.starts_with("0x") || text.starts_with("0X")) {
-    base = 16;
-    text.remove_prefix(2);
-  }
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  const bool hexadecimal = text.starts_with("0x");
+  if (hexadecimal) text.remove_prefix(2);
   // Frames are far smaller than 2 GB; a larger offset is damage.
   int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
   if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
   return negative ? -static_cast<int64_t>(value) : value;
 }
@@ -64,28 +45,37 @@ abi::MapEntry ReadHeader(std::span<const uint8_t> bytes) {
   return header;
 }
 
-bool Matches(uint64_t hash, std::span<const uint64_t> hashes) {
-  return std::find(hashes.begin(), hashes.end(), hash) != hashes.end();
+// Reads what stands behind the header of an entry; nothing if it is damaged.
+std::optional<RecordEntry> ReadEntry(const abi::MapEntry& header, std::span<const uint8_t> body) {
+  RecordEntry entry;
+  entry.label = header.label;
+  entry.function_hash = header.function_hash;
+  const size_t size = header.word_count * sizeof(abi::MapWord);
+  if (header.version != abi::kMapVersion || size > body.size()) return std::nullopt;
+  entry.words.resize(header.word_count);
+  if (size > 0) std::memcpy(entry.words.data(), body.data(), size);
+  const auto text = body.subspan(size);
+  const auto end = std::ranges::find(text, 0);
+  if (end == text.end() || !std::ranges::all_of(entry.words, IsPlausible)) return std::nullopt;
+  entry.operand = ParseOperand(std::string(text.begin(), end));
+  const bool empty = end == text.begin();
+  if (!entry.operand && (!empty || HasStoredWord(entry))) return std::nullopt;
+  return entry;
 }
 
 }  // namespace
 
 std::optional<Operand> ParseOperand(std::string_view text) {
-  text = Trim(text);
   Operand operand;
-  const size_t open = text.find('(');
-  if (open == std::string_view::npos) {
-    const auto base = RegisterNumber(text);
-    if (text.empty() || text.front() != '%' || !base) return std::nullopt;
-    operand.base = *base;
-    return operand;
+  if (const size_t open = text.find('('); open != text.npos) {
+    const auto offset = ParseOffset(text.substr(0, open));
+    if (!offset || !text.ends_with(')')) return std::nullopt;
+    operand.offset = *offset;
+    text = text.substr(open + 1, text.size() - open - 2);
   }
-  if (text.back() != ')') return std::nullopt;
-  const auto offset = ParseOffset(text.substr(0, open));
-  const auto base = RegisterNumber(text.substr(open + 1, text.size() - open - 2));
-  if (!offset || !base) return std::nullopt;
-  operand.offset = *offset;
-  operand.base = *base;
+  const auto name = std::ranges::find(kRegisterNames, text);
+  if (name == std::end(kRegisterNames)) return std::nullopt;
+  operand.base = static_cast<int>(name - kRegisterNames);
   return operand;
 }
 
@@ -103,39 +93,22 @@ RecordMap::RecordMap(std::span<const uint8_t> section) {
       ++damaged_;
       break;
     }
-    Cursor body(section.subspan(offset, header.size), abi::kMapEntrySize);
-    RecordEntry entry;
-    entry.label = header.label;
-    entry.function_hash = header.function_hash;
-    bool good = header.version == abi::kMapVersion;
-    for (int i = 0; i < header.word_count && good; ++i) {
-      entry.words.push_back(body.Read<abi::MapWord>());
-      good = body.ok() && IsPlausible(entry.words.back());
-    }
-    const std::string_view text = good ? body.Text() : std::string_view();
-    entry.operand = ParseOperand(text);
-    good = good && body.ok() && (entry.operand || (text.empty() && !HasStoredWord(entry)));
-    if (good)
-      entries_.push_back(std::move(entry));
+    auto entry = ReadEntry(header, section.subspan(offset, header.size).subspan(abi::kMapEntrySize));
+    if (entry)
+      entries_.push_back(std::move(*entry));
     else
       ++damaged_;
     offset += header.size;
   }
-  std::sort(entries_.begin(), entries_.end(),
-            [](const RecordEntry& a, const RecordEntry& b) { return a.label < b.label; });
+  std::ranges::sort(entries_, {}, &RecordEntry::label);
 }
 
 const RecordEntry* RecordMap::Find(uint64_t start, uint64_t pc, std::span<const uint64_t> hashes) const {
-  const auto by_label = [](const RecordEntry& entry, uint64_t value) { return entry.label < value; };
-  const auto first = std::lower_bound(entries_.begin(), entries_.end(), start, by_label);
-  std::array<uint64_t, 1> own{};
-  if (hashes.empty() && first != entries_.end()) {
-    own[0] = first->function_hash;
-    hashes = own;
-  }
+  const auto first = std::ranges::lower_bound(entries_, start, {}, &RecordEntry::label);
+  if (hashes.empty() && first != entries_.end()) hashes = {&first->function_hash, 1};
   const RecordEntry* found = nullptr;
   for (auto it = first; it != entries_.end() && it->label <= pc; ++it)
-    if (Matches(it->function_hash, hashes)) found = &*it;
+    if (std::ranges::find(hashes, it->function_hash) != hashes.end()) found = &*it;
   return found;
 }
 

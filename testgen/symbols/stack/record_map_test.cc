@@ -64,7 +64,7 @@ TEST(Operand, IsARegisterWithOrWithoutAnOffset) {
   check("0x10(%r12)", 12, 16);
   check("-0x8(%rbp)", 6, -8);
   check("%rsp", 7, 0);
-  check(" 4096( %rsp ) ", 7, 4096);
+  check("4096(%rsp)", 7, 4096);
 }
 
 TEST(Operand, IsNothingElse) {
@@ -72,6 +72,7 @@ TEST(Operand, IsNothingElse) {
        {"", "(", ")", "()", "8", "8()", "8(%esp)", "8(%rsp,%rax)", "8(%rsp,%rax,4)", "x(%rsp)", "foo(%rip)", "8(%rsp",
         "--8(%rsp)", "99999999999(%rsp)", "rsp", "8(%rsp)x", "%xmm0", "1.5(%rsp)"})
     EXPECT_FALSE(ParseOperand(text)) << text;
+  EXPECT_FALSE(ParseOperand("8(rsp)"));
 }
 
 TEST(RecordMap, FindsTheLastLabelOfTheFunctionBeforePc) {

@@ -243,27 +243,17 @@ void Renderer::Array(Dwarf_Die array, std::span<const uint8_t> bytes, int depth)
     return Quote({reinterpret_cast<const char*>(bytes.data()), std::min(length, kMaxText)}, length > kMaxText);
   }
   const uint64_t size = TypeSize(*debug_, *element);
-  if (depth > kMaxDepth) return Add("{…}");
-  Add("{");
-  for (uint64_t i = 0; i < *count && size > 0 && (i + 1) * size <= bytes.size(); ++i) {
-    if (i > 0) Add(", ");
-    if (i == kMaxElements || full()) {
-      Add("…");
-      break;
-    }
-    Value(*element, bytes.subspan(i * size, size), depth + 1);
-  }
-  Add("}");
+  Elements(*element, size == 0 ? 0 : std::min(*count, bytes.size() / size), depth,
+           [&](uint64_t i) { return bytes.subspan(i * size, size); });
 }
 
-void Renderer::Elements(Dwarf_Die element, TargetAddress address, uint64_t count, int depth) {
-  const uint64_t size = TypeSize(*debug_, element);
-  if (size == 0 || size > kMaxObject || depth > kMaxDepth) return Add("{…}");
+void Renderer::Elements(Dwarf_Die element, uint64_t count, int depth, const ElementReader& read) {
+  if (depth > kMaxDepth) return Add("{…}");
   Add("{");
-  std::vector<uint8_t> bytes(size);
   for (uint64_t i = 0; i < count; ++i) {
     if (i > 0) Add(", ");
-    if (i == kMaxElements || full() || !memory_.Read(address + i * size, bytes)) {
+    const std::span<const uint8_t> bytes = i == kMaxElements || full() ? std::span<const uint8_t>() : read(i);
+    if (bytes.empty()) {
       Add("…");
       break;
     }
@@ -351,8 +341,13 @@ bool Renderer::StandardVector(Dwarf_Die type, std::span<const uint8_t> bytes, St
   const uint64_t count = (*finish - *start) / size;
   if (depth == 0) Add(SpellType(*debug_, type) + " ");
   Add("of " + std::to_string(count));
-  if (count > 0) Add(" ");
-  if (count > 0) Elements(*element, {*start}, count, depth);
+  if (count == 0) return true;
+  Add(" ");
+  std::vector<uint8_t> one(std::min(size, kMaxObject));
+  Elements(*element, count, depth, [&](uint64_t i) -> std::span<const uint8_t> {
+    if (size > kMaxObject || !memory_.Read({*start + i * size}, one)) return {};
+    return one;
+  });
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,7 +58,9 @@ class Renderer {
   bool StandardVariant(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   bool StandardOptional(Dwarf_Die type, std::span<const uint8_t> bytes, int depth);
   std::optional<uint64_t> MemberWord(Dwarf_Die type, std::span<const uint8_t> bytes, StandardMember member);
-  void Elements(Dwarf_Die element, TargetAddress address, uint64_t count, int depth);
+  // Returns the bytes of one element; none if they are not known.
+  using ElementReader = std::function<std::span<const uint8_t>(uint64_t)>;
+  void Elements(Dwarf_Die element, uint64_t count, int depth, const ElementReader& read);
   bool Fields(Dwarf_Die type, std::span<const uint8_t> bytes, int depth, bool& first);
   bool Field(Dwarf_Die member, std::span<const uint8_t> bytes, int depth, bool& first);
   void Array(Dwarf_Die array, std::span<const uint8_t> bytes, int depth);

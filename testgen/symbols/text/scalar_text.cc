@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "agent/base/printable_text.h"
+#include "agent/base/text.h"
 #include "testgen/symbols/dwarf/debug_info.h"
 #include "testgen/symbols/dwarf/types.h"
 
@@ -16,10 +17,7 @@ namespace {
 
 std::string BytesText(std::span<const uint8_t> bytes) {
   std::string text = "bytes";
-  for (const uint8_t byte : bytes.first(std::min<size_t>(bytes.size(), 16))) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    text += {' ', kDigits[byte >> 4], kDigits[byte & 15]};
-  }
+  for (const uint8_t byte : bytes.first(std::min<size_t>(bytes.size(), 16))) text += " " + Hex({&byte, 1});
   return text;
 }
 
