@@ -11,9 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <stop_token>
 #include <thread>
 
 #include "agent/base/text.h"
@@ -30,36 +33,32 @@ constexpr size_t kSavedBytes = 2;
 
 bool IsCollector(pid_t pid) { return ReadProcLink(pid, "exe").ends_with(kCollector); }
 
+// Waits until the thread stops. Returns its wait status; nothing if it has ended.
+std::optional<int> WaitForStop(pid_t who) {
+  int status = 0;
+  while (waitpid(who, &status, __WALL) < 0)
+    if (errno != EINTR) return std::nullopt;
+  return WIFSTOPPED(status) ? std::optional(status) : std::nullopt;
+}
+
 // Kills a process when its time is over.
 class Watchdog {
  public:
-  Watchdog(pid_t pid, double seconds) : thread_([this, pid, seconds] { Watch(pid, seconds); }) {}
-  ~Watchdog() {
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
-  bool expired() {
-    const std::lock_guard lock(mutex_);
-    return expired_;
-  }
+  Watchdog(pid_t pid, double seconds)
+      : thread_([this, pid, seconds](const std::stop_token& stop) {
+          std::mutex mutex;
+          std::unique_lock lock(mutex);
+          std::condition_variable_any().wait_for(lock, stop, std::chrono::duration<double>(seconds),
+                                                 [] { return false; });
+          if (stop.stop_requested()) return;
+          expired_ = true;
+          kill(pid, SIGKILL);
+        }) {}
+  bool expired() const { return expired_; }
 
  private:
-  void Watch(pid_t pid, double seconds) {
-    std::unique_lock lock(mutex_);
-    if (wake_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return done_; })) return;
-    expired_ = true;
-    kill(pid, SIGKILL);
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool done_ = false;
-  bool expired_ = false;
-  std::thread thread_;
+  std::atomic<bool> expired_ = false;
+  std::jthread thread_;  // the last member: it uses the others
 };
 
 // In the child, between fork and exec.
@@ -144,14 +143,6 @@ Status TracedProgram::Seize(pid_t process) {
   return Error{Errc::kRefused, std::string("it may not be traced here: ") + strerror(errno)};
 }
 
-bool TracedProgram::WaitForStop(pid_t who) const {
-  int status = 0;
-  while (waitpid(who, &status, __WALL) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return WIFSTOPPED(status);
-}
-
 Result<int> TracedProgram::Start(const TracedStart& start) {
   int ready[2];
   if (pipe2(ready, O_CLOEXEC) != 0) return Error{Errc::kRefused, std::string("no pipe: ") + strerror(errno)};
@@ -224,10 +215,7 @@ void TracedProgram::Stopped(pid_t who, int status) {
 
 // A forked child has a copy of our breakpoints. They are taken out, and the child is let go.
 void TracedProgram::Forked(pid_t child) {
-  if (!early_.erase(child)) {
-    int status = 0;
-    waitpid(child, &status, __WALL);
-  }
+  if (!early_.erase(child)) WaitForStop(child);
   DisarmIn(child);
   ptrace(PTRACE_DETACH, child, nullptr, nullptr);
   children_.erase(child);
@@ -326,13 +314,11 @@ bool TracedProgram::EmulatePush(user_regs_struct* registers, uint64_t entry) con
 void TracedProgram::StepOver(pid_t who, uint64_t entry) {
   Write(entry, armed_.at(entry).data(), 1);
   ptrace(PTRACE_SINGLESTEP, who, nullptr, nullptr);
-  int status = 0;
-  while (waitpid(who, &status, __WALL) < 0 && errno == EINTR) {
-  }
-  if (!WIFSTOPPED(status)) return;
+  const std::optional<int> status = WaitForStop(who);
+  if (!status) return;
   Write(entry, &kBreakpoint, 1);
-  const int signal = WSTOPSIG(status);
-  Continue(who, signal == SIGTRAP || status >> 16 ? 0 : signal);
+  const int signal = WSTOPSIG(*status);
+  Continue(who, signal == SIGTRAP || *status >> 16 ? 0 : signal);
 }
 
 void TracedProgram::LetGo() {
@@ -366,11 +352,9 @@ void TracedProgram::Detach(pid_t thread) const {
   siginfo_t info{};
   ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr);
   if (ptrace(PTRACE_GETSIGINFO, thread, nullptr, &info) != 0) {
-    int status = 0;
-    while (waitpid(thread, &status, __WALL) < 0 && errno == EINTR) {
-    }
-    if (!WIFSTOPPED(status)) return;
-    if (status >> 16 == 0) signal = WSTOPSIG(status);
+    const std::optional<int> status = WaitForStop(thread);
+    if (!status) return;
+    if (*status >> 16 == 0) signal = WSTOPSIG(*status);
   }
   user_regs_struct registers;
   if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) == 0 && armed_.contains(registers.rip - 1)) {

@@ -61,7 +61,6 @@ class TracedProgram {
  private:
   Result<int> Start(const TracedStart& start);
   Status Seize(pid_t process);
-  bool WaitForStop(pid_t who) const;
   Result<int> FollowFor(double seconds);
   Result<int> Follow();
   void Stopped(pid_t who, int status);
