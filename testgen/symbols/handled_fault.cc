@@ -30,10 +30,8 @@ struct Fault {
   Registers registers;
 };
 
-bool IsFault(const siginfo_t& info) {
-  const bool synchronous =
-      info.si_signo == SIGSEGV || info.si_signo == SIGBUS || info.si_signo == SIGFPE || info.si_signo == SIGILL;
-  return synchronous && info.si_code > 0;  // not sent by a process
+bool IsFaultSignal(uint64_t signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL;
 }
 
 // Returns the fault whose context lies at `address`, if there is one.
@@ -44,7 +42,8 @@ std::optional<Fault> FaultAt(const ReportMemory& memory, TargetAddress address) 
   const auto read = [&](TargetAddress at, void* out, size_t size) {
     return memory.Read(at, {static_cast<uint8_t*>(out), size});
   };
-  if (!read(address + kContextSize, &info, sizeof info) || !IsFault(info) ||
+  if (!read(address + kContextSize, &info, sizeof info) || !IsFaultSignal(static_cast<uint32_t>(info.si_signo)) ||
+      info.si_code <= 0 ||  // not positive: sent by a process
       !read(address + offsetof(ucontext_t, uc_mcontext.gregs), words, sizeof words)) {
     return std::nullopt;
   }
@@ -71,8 +70,7 @@ bool MayHoldFault(const Report& report, const ReportMemory& memory, uint64_t sp)
   const uint64_t end = std::min(stack->end.value, sp + kMostSearched);
   for (uint64_t at = sp & ~(kWord - 1); at + kContextSize < end; at += kWord) {
     const std::optional<uint64_t> number = memory.ReadNumber({at + kContextSize}, sizeof(int32_t));
-    if (!number || (*number != SIGSEGV && *number != SIGBUS && *number != SIGFPE && *number != SIGILL)) continue;
-    if (FaultAt(memory, {at})) return true;
+    if (number && IsFaultSignal(*number) && FaultAt(memory, {at})) return true;
   }
   return false;
 }
@@ -92,9 +90,9 @@ std::string GoBackToFault(const Symbols& symbols, Report* report) {
   Unwinder unwinder(symbols.modules(), memory);
   const std::vector<UnwoundFrame> stack = unwinder.Walk(RegisterFile(thread->registers), true, kMostUnwound).inner;
   for (size_t i = stack.size(); i-- > 1;) {  // the outermost came first
-    const std::optional<uint64_t> sp = stack[i].registers.sp();
+    const std::optional<TargetAddress> sp = stack[i].registers.sp();
     if (!stack[i].is_signal_frame || !sp) continue;
-    std::optional<Fault> fault = FaultAt(memory, {*sp});
+    std::optional<Fault> fault = FaultAt(memory, *sp);
     if (!fault) continue;
     const std::string note = "the program's own handler of " + SignalName(fault->failure.signal) + ", " +
                              NameAt(symbols, stack[i - 1].lookup_pc()) + ", ended it by " +

@@ -45,10 +45,15 @@ class RegisterFile {
     values_[number] = value;
     known_ |= 1u << number;
   }
-  std::optional<uint64_t> sp() const { return Get(7); }
-  std::optional<uint64_t> pc() const { return Get(16); }
+  std::optional<TargetAddress> sp() const { return Address(7); }
+  std::optional<TargetAddress> pc() const { return Address(16); }
 
  private:
+  std::optional<TargetAddress> Address(uint64_t number) const {
+    const auto value = Get(number);
+    return value ? std::optional(TargetAddress{*value}) : std::nullopt;
+  }
+
   std::array<uint64_t, abi::kRegisterCount> values_{};
   uint32_t known_ = 0;
 };
@@ -58,8 +63,8 @@ struct ExpressionContext {
   const RegisterFile* registers = nullptr;
   std::span<const uint8_t> fxsave;  // of the innermost frame: xmm registers
   uint64_t bias = 0;
-  std::optional<uint64_t> cfa;
-  std::optional<uint64_t> frame_base;
+  std::optional<TargetAddress> cfa;
+  std::optional<TargetAddress> frame_base;
   // The value that an expression had on entry of the function, from its caller. May be empty.
   std::function<std::optional<uint64_t>(const Dwarf_Op*, size_t)> entry_value;
   Dwarf_Attribute* attribute = nullptr;  // that the operations came from, for those that refer back to it

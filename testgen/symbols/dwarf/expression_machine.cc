@@ -91,14 +91,13 @@ bool ExpressionMachine::Constant(const Dwarf_Op& op) {
     Push(op.number + context_.bias);
     return true;
   }
-  if (op.atom == DW_OP_addrx || op.atom == DW_OP_GNU_addr_index || op.atom == DW_OP_constx ||
-      op.atom == DW_OP_GNU_const_index) {
+  const bool is_address = op.atom == DW_OP_addrx || op.atom == DW_OP_GNU_addr_index;
+  if (is_address || op.atom == DW_OP_constx || op.atom == DW_OP_GNU_const_index) {
     Dwarf_Attribute indexed;
     Dwarf_Addr address = 0;
     if (context_.attribute == nullptr || dwarf_getlocation_attr(context_.attribute, &op, &indexed) != 0 ||
         dwarf_formaddr(&indexed, &address) != 0)
       return false;
-    const bool is_address = op.atom == DW_OP_addrx || op.atom == DW_OP_GNU_addr_index;
     Push(is_address ? address + context_.bias : address);
     return true;
   }
@@ -107,11 +106,11 @@ bool ExpressionMachine::Constant(const Dwarf_Op& op) {
 }
 
 bool ExpressionMachine::Register(const Dwarf_Op& op) {
-  if (op.atom == DW_OP_call_frame_cfa) return PushOptional(context_.cfa);
-  if (op.atom == DW_OP_fbreg) {
-    if (!context_.frame_base) return false;
-    Push(*context_.frame_base + op.number);
-    return true;
+  if (op.atom == DW_OP_call_frame_cfa || op.atom == DW_OP_fbreg) {
+    const bool is_cfa = op.atom == DW_OP_call_frame_cfa;
+    const std::optional<TargetAddress>& base = is_cfa ? context_.cfa : context_.frame_base;
+    if (base) Push((*base + (is_cfa ? 0 : op.number)).value);
+    return base.has_value();
   }
   if (op.atom == DW_OP_regx || op.atom <= DW_OP_reg31) {
     register_ = op.atom == DW_OP_regx ? op.number : op.atom - DW_OP_reg0;

@@ -23,8 +23,8 @@ class Expression : public testing::Test {
     context_.memory = &memory_;
     context_.registers = &registers_;
     context_.bias = 0x10000;
-    context_.cfa = kStack + 48;
-    context_.frame_base = kStack + 16;
+    context_.cfa = TargetAddress{kStack + 48};
+    context_.frame_base = TargetAddress{kStack + 16};
   }
 
   std::optional<uint64_t> Number(std::vector<Dwarf_Op> ops) { return EvaluateNumber(ops.data(), ops.size(), context_); }

@@ -15,6 +15,12 @@ bool IsQualifier(int tag) {
          tag == DW_TAG_atomic_type;
 }
 
+// Returns the type that a typedef or a qualifier stands for; nothing for any other type.
+std::optional<Dwarf_Die> TypeBehind(Dwarf_Die& type) {
+  const int tag = dwarf_tag(&type);
+  return tag == DW_TAG_typedef || IsQualifier(tag) ? TypeOf(type) : std::nullopt;
+}
+
 bool IsIndirection(int tag) {
   return tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type || tag == DW_TAG_rvalue_reference_type ||
          tag == DW_TAG_ptr_to_member_type;
@@ -169,9 +175,7 @@ std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die) { return AttributeDie(die, DW_AT
 
 Dwarf_Die StripType(Dwarf_Die type) {
   for (int i = 0; i < kMaxNesting; ++i) {
-    const int tag = dwarf_tag(&type);
-    if (tag != DW_TAG_typedef && !IsQualifier(tag)) break;
-    const auto target = TypeOf(type);
+    const auto target = TypeBehind(type);
     if (!target) break;
     type = *target;
   }
@@ -186,15 +190,12 @@ Dwarf_Die ResolveType(DebugInfo& debug, Dwarf_Die type) {
 }
 
 bool IsConstType(Dwarf_Die type) {
-  for (int i = 0; i < kMaxNesting; ++i) {
-    const int tag = dwarf_tag(&type);
-    if (tag == DW_TAG_const_type) return true;
-    if (tag != DW_TAG_typedef && !IsQualifier(tag)) return false;
-    const auto target = TypeOf(type);
+  for (int i = 0; i < kMaxNesting && dwarf_tag(&type) != DW_TAG_const_type; ++i) {
+    const auto target = TypeBehind(type);
     if (!target) return false;
     type = *target;
   }
-  return false;
+  return dwarf_tag(&type) == DW_TAG_const_type;
 }
 
 uint64_t TypeSize(DebugInfo& debug, Dwarf_Die type) {

@@ -125,7 +125,7 @@ std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, TargetAd
   ExpressionContext context;
   context.memory = &memory_;
   context.registers = &registers;
-  context.cfa = cfa.value;
+  context.cfa = cfa;
   const auto location = EvaluateLocation(rule.ops.data(), rule.ops.size(), context);
   if (!location) return std::nullopt;
   const auto bytes = ReadLocation(*location, 8, context);
@@ -150,16 +150,16 @@ std::optional<UnwoundFrame> Unwinder::StepWithoutCfi(const UnwoundFrame& frame, 
   UnwoundFrame caller;
   caller.registers = frame.registers;
   if (innermost && sp) {
-    const auto target = memory_.ReadWord({*sp});
+    const auto target = memory_.ReadWord(*sp);
     if (target && IsCode({*target})) {
       caller.pc = {*target};
-      caller.registers.Set(kRsp, *sp + 8);
+      caller.registers.Set(kRsp, (*sp + 8).value);
       caller.registers.Set(kRip, *target);
       return caller;
     }
   }
   const auto base = frame.registers.Get(kRbp);
-  if (!base || !sp || *base < *sp || *base % 8 != 0) return std::nullopt;
+  if (!base || !sp || *base < sp->value || *base % 8 != 0) return std::nullopt;
   const auto target = memory_.ReadWord({*base + 8});
   const auto outer_base = memory_.ReadWord({*base});
   if (!target || !outer_base || !IsCode({*target})) return std::nullopt;
@@ -205,7 +205,7 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
   }
   frame.cfa = *cfa;
   const auto sp = frame.registers.sp();
-  if (sp && cfa->value <= *sp && !row.is_signal) {
+  if (sp && *cfa <= *sp && !row.is_signal) {
     stopped_ = "the frame at " + HexNumber(frame.pc.value) + " does not lead outwards";
     return std::nullopt;
   }
@@ -219,8 +219,8 @@ std::optional<UnwoundFrame> Unwinder::Step(UnwoundFrame& frame, bool innermost) 
       stopped_ = "the stack at " + HexNumber(cfa->value - 8) + " was not kept";
     return std::nullopt;
   }
-  if (*pc == 0) return std::nullopt;
-  caller.pc = {*pc};
+  if (pc->value == 0) return std::nullopt;
+  caller.pc = *pc;
   caller.exact = row.is_signal;
   return caller;
 }
@@ -232,7 +232,7 @@ UnwoundStack Unwinder::Walk(const RegisterFile& start, bool exact, size_t limit)
   std::deque<UnwoundFrame> outer;
   UnwoundFrame frame;
   frame.registers = start;
-  frame.pc = {start.pc().value_or(0)};
+  frame.pc = start.pc().value_or(TargetAddress{});
   frame.exact = exact;
   uint64_t steps = 0;
   for (bool more = true; more && steps < kMaxSteps; ++steps) {

@@ -178,7 +178,7 @@ Recorded ValueReader::ReadRecord() {
   return result;
 }
 
-std::optional<uint64_t> ValueReader::FrameBase(const ExpressionContext& context) {
+std::optional<TargetAddress> ValueReader::FrameBase(const ExpressionContext& context) {
   Dwarf_Attribute attribute;
   Dwarf_Op* ops = nullptr;
   size_t count = 0;
@@ -192,9 +192,9 @@ std::optional<uint64_t> ValueReader::FrameBase(const ExpressionContext& context)
   if (!location || location->pieces.size() != 1) return std::nullopt;
   const Piece& piece = location->pieces[0];
   // Here DW_OP_reg6 means the value of the register. DW_OP_call_frame_cfa leaves an address.
-  if (piece.kind == Piece::Kind::kRegister) return context.registers->Get(piece.number);
-  if (piece.kind == Piece::Kind::kMemory) return piece.number;
-  return std::nullopt;
+  if (piece.kind == Piece::Kind::kMemory) return TargetAddress{piece.number};
+  const auto value = piece.kind == Piece::Kind::kRegister ? context.registers->Get(piece.number) : std::nullopt;
+  return value ? std::optional(TargetAddress{*value}) : std::nullopt;
 }
 
 // REQUIRES: the frame's pc is in a module.
@@ -204,7 +204,7 @@ ExpressionContext ValueReader::Context(Callers callers, int depth) {
   context.registers = &frame_.registers;
   if (index_ == 0) context.fxsave = stack_.fxsave;
   context.bias = code_.module->bias();
-  if (frame_.cfa.value != 0) context.cfa = frame_.cfa.value;
+  if (frame_.cfa.value != 0) context.cfa = frame_.cfa;
   context.entry_value = [this, callers, depth](const Dwarf_Op* ops, size_t count) {
     return count == 1 ? FromCaller(*ops, callers, depth + 1) : std::nullopt;
   };

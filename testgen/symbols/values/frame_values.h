@@ -84,7 +84,7 @@ class ValueReader {
   std::optional<Location> LocationAt(Dwarf_Die variable, uint64_t address, Callers callers, bool from_here = false);
   bool CallReturns();
   ExpressionContext Context(Callers callers, int depth);
-  std::optional<uint64_t> FrameBase(const ExpressionContext& context);
+  std::optional<TargetAddress> FrameBase(const ExpressionContext& context);
   std::optional<TargetAddress> RecordAddress(const RecordEntry& entry);
   bool IsBeforeStores(const RecordEntry& entry);
   // From the snapshot of the frame's entry.
