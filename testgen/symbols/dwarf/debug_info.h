@@ -22,7 +22,7 @@
 
 namespace recrash {
 
-// Small questions to a DIE.
+// Small questions to a DIE, one entry of the debug information.
 
 // Each looks at the DIE's origin and specification too.
 std::optional<Dwarf_Die> AttributeDie(Dwarf_Die& die, unsigned attribute);
@@ -43,12 +43,12 @@ struct SourceLine {
   uint32_t line = 0;
 };
 
-// The function that a pc lies in, and the calls inlined there, outermost first.
+// What an address of code lies in.
 struct CodeScopes {
   Dwarf_Die unit{};
   Dwarf_Die function{};
-  uint64_t entry = 0;
-  std::vector<Dwarf_Die> inlined;
+  uint64_t entry = 0;              // of the function, an address of the file
+  std::vector<Dwarf_Die> inlined;  // the calls that are inlined there, outermost first
 };
 
 class DebugInfo {
@@ -56,22 +56,24 @@ class DebugInfo {
   // REQUIRES: the file has DWARF.
   explicit DebugInfo(ElfFile& file) : file_(file), dwarf_(file.dwarf()) {}
   ElfFile& file() { return file_; }
+  // Returns nothing if no function of the file holds the address. Addresses are those of the file.
   std::optional<CodeScopes> ScopesAt(uint64_t address);
-  // Also for an address whose function has no DIE: -g1 leaves out functions without inlined calls.
+  // Returns the line of an address. Its function need not have a DIE: -g1 leaves out functions without inlined calls.
   std::optional<SourceLine> LineAt(uint64_t address);
-  // Line 0 means code that the compiler made up; the last real line before it is returned instead.
+  // The same, if the unit is known. The compiler gives line 0 to code that it made up. Such code has the line of the
+  // code before it.
   std::optional<SourceLine> LineAt(Dwarf_Die& unit, uint64_t address);
-  // DW_AT_decl_file and DW_AT_decl_line.
+  // Returns where the source declares it: DW_AT_decl_file and DW_AT_decl_line.
   static SourceLine DeclaredAt(Dwarf_Die& die);
-  // File and line of the call that was inlined.
+  // Returns the file and the line of a call that was inlined.
   static SourceLine CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit);
-  // The full definition of a class that this unit only declares (clang leaves it to the unit of the constructor).
+  // Returns the definition of a class that this unit only declares: clang leaves it to the unit of the constructor.
   std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
 
   // Returns "ns::Outer::", the names of what encloses the DIE. Inline namespaces are left out; anonymous ones are
   // spelled as compilers do. Empty for things that are local to a function.
   const std::string& ScopeOf(Dwarf_Die die);
-  // The class or enum that is defined under this name, as compilers spell it.
+  // Returns the class or enum that is defined under this name, as compilers spell it.
   std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);
 
  private:
@@ -80,7 +82,8 @@ class DebugInfo {
     uint64_t high = 0;
     Dwarf_Off offset = 0;
   };
-  // libdw finds a DIE's parents by walking its unit from the top: done once a unit, for what has a name to qualify.
+  // The scopes of a unit. libdw finds the parents of a DIE only by a walk from the top of its unit, so that walk is
+  // made once a unit, for all DIEs whose names are qualified.
   struct Scopes {
     std::vector<std::string> texts;
     std::unordered_map<const void*, size_t> of;  // by the DIE's place
@@ -106,7 +109,7 @@ class DebugInfo {
 // The debug information of a report's modules, each read when it is first asked for.
 class DebugInfos {
  public:
-  // Null when no file of the module has DWARF.
+  // Returns null if no file of the module has DWARF.
   DebugInfo* Of(const LoadedModule& module);
 
  private:

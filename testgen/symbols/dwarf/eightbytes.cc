@@ -185,8 +185,8 @@ bool HasOwnCopyOrDestructor(DebugInfo& debug, Dwarf_Die type, int depth) {
   return false;
 }
 
-}  // namespace
-
+// Returns true if the class is passed by the address of a copy. DWARF 5 says so itself; for older debug information the
+// declared constructors and destructors decide.
 bool IsPassedByReference(DebugInfo& debug, Dwarf_Die type) {
   type = ResolveType(debug, type);
   if (KindOf(type) != TypeKind::kClass) return false;
@@ -196,6 +196,8 @@ bool IsPassedByReference(DebugInfo& debug, Dwarf_Die type) {
   }
   return HasOwnCopyOrDestructor(debug, type, 0);
 }
+
+}  // namespace
 
 std::optional<Classification> Classify(DebugInfo& debug, Dwarf_Die type) {
   Classification result;

@@ -1,4 +1,4 @@
-// Classes of a type's eightbytes, as the System V ABI for x86-64 sorts them.
+// Sorts the eightbytes of a type into classes, as the System V ABI for x86-64 does to pass it as an argument.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_EIGHTBYTES_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_EIGHTBYTES_H_
 
@@ -23,11 +23,8 @@ struct Classification {
   uint64_t alignment = 1;
 };
 
+// Returns nothing for a type outside the rules known here: a vector of more than 16 bytes, an incomplete class.
 std::optional<Classification> Classify(DebugInfo& debug, Dwarf_Die type);
-
-// Returns true if the class is passed by the address of a copy. DWARF 5 says so itself; for older debug information the
-// declared constructors and destructors decide.
-bool IsPassedByReference(DebugInfo& debug, Dwarf_Die type);
 
 }  // namespace recrash
 

@@ -41,10 +41,8 @@ std::optional<Bytes> PieceBytes(const Piece& piece, size_t size, const Expressio
 
 }  // namespace
 
-std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const ExpressionContext& context,
-                                       std::optional<uint64_t> initial) {
+std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const ExpressionContext& context) {
   ExpressionMachine machine(ops, count, context);
-  if (initial) machine.Push(*initial);
   if (!machine.Run()) return std::nullopt;
   return machine.Top();
 }

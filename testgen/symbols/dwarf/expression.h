@@ -1,6 +1,9 @@
 // Evaluates DWARF expressions and location descriptions in a frame of the report: for CFI, for parameters, for the
 // values that a call site says it passed.
 //
+//   ExpressionContext context = {.memory = &memory, .registers = &frame.registers, .bias = module->bias()};
+//   if (const auto location = EvaluateLocation(ops, count, context)) value = ReadLocation(*location, 8, context);
+//
 // A result is returned only if all its bytes are known. An unknown byte is never guessed.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_H_
@@ -31,7 +34,7 @@ std::optional<Bytes> FirstBytes(const T& object, size_t size) {
   return Bytes(bytes, bytes + size);
 }
 
-// The registers of one frame. Outer frames know only some of theirs.
+// The registers of one frame. Of an outer frame, only those are known that the frames inside it have saved.
 class RegisterFile {
  public:
   RegisterFile() = default;
@@ -65,12 +68,12 @@ struct ExpressionContext {
   uint64_t bias = 0;
   std::optional<TargetAddress> cfa;
   std::optional<TargetAddress> frame_base;
-  // The value that an expression had on entry of the function, from its caller. May be empty.
+  // Returns the value that an expression had at the function's entry, as its caller says. May be empty.
   std::function<std::optional<uint64_t>(const Dwarf_Op*, size_t)> entry_value;
-  Dwarf_Attribute* attribute = nullptr;  // that the operations came from, for those that refer back to it
+  Dwarf_Attribute* attribute = nullptr;  // has the operations; some of them refer to other parts of it
 };
 
-// A piece of a variable. One piece of size 0 is the whole.
+// Where a piece of a variable lies. A single piece of size 0 is the whole variable.
 struct Piece {
   enum class Kind { kNothing, kMemory, kRegister, kValue };
   Kind kind = Kind::kNothing;
@@ -84,9 +87,9 @@ struct Location {
   bool used_entry_value = false;
 };
 
-// The number that an expression leaves on its stack (a CFA, a call-site value).
-std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const ExpressionContext& context,
-                                       std::optional<uint64_t> initial = std::nullopt);
+// Returns the number that an expression leaves on its stack: a CFA, a value that a call site passes.
+std::optional<uint64_t> EvaluateNumber(const Dwarf_Op* ops, size_t count, const ExpressionContext& context);
+// Returns where a variable lies.
 std::optional<Location> EvaluateLocation(const Dwarf_Op* ops, size_t count, const ExpressionContext& context);
 // Returns the bytes at a location; nothing if one of them is not known.
 std::optional<Bytes> ReadLocation(const Location& location, size_t size, const ExpressionContext& context);

@@ -1,4 +1,4 @@
-// Inside expression: the stack machine that runs the operations of one expression.
+// The stack machine that runs the operations of one DWARF expression. Only expression.cc uses it.
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_MACHINE_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_EXPRESSION_MACHINE_H_
 
@@ -16,11 +16,12 @@ class ExpressionMachine {
   ExpressionMachine(const Dwarf_Op* ops, size_t count, const ExpressionContext& context)
       : ops_(ops), count_(count), context_(context) {}
 
+  // Runs all operations. Returns false if one cannot be run: it is unknown, or needs a value that is not known.
   bool Run();
   void Push(uint64_t bits) { stack_.push_back({bits}); }
   std::optional<uint64_t> Top() const { return stack_.empty() ? std::nullopt : std::optional(stack_.back().bits); }
   Location& location() { return location_; }
-  // What stands on the stack, or was named, since the last piece.
+  // Returns the place that the operations since the last piece left on the stack or named, and forgets it.
   Piece TakePiece();
 
  private:

@@ -1,4 +1,6 @@
-// Names as people read them.
+// Names of functions and types as people read them.
+//
+//   ReadableName("_ZN4Tree6insertESt6vectorIiSaIiEE")  // "Tree::insert(std::vector<int>)"
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_NAMES_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_NAMES_H_
 
@@ -11,7 +13,7 @@ namespace recrash {
 // std::__cxx11::basic_string<char, …>, ">>" for "> >". The result is still C++ and means the same.
 std::string SimplifyName(std::string_view name);
 
-// Demangled, then simplified.
+// Returns the demangled name, simplified; the name itself if it is not mangled.
 std::string ReadableName(const std::string& linkage_name);
 
 }  // namespace recrash

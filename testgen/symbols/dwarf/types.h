@@ -1,4 +1,7 @@
-// Types as DWARF describes them: spelled as a developer would write them, and taken apart.
+// Types in DWARF: what they are, how large, and how a developer writes them.
+//
+//   const std::optional<Dwarf_Die> type = TypeOf(parameter);  // nothing: void
+//   if (type && KindOf(*type) == TypeKind::kPointer) text = SpellType(*debug, type);  // "const Tree*"
 #ifndef RECRASH_TESTGEN_SYMBOLS_DWARF_TYPES_H_
 #define RECRASH_TESTGEN_SYMBOLS_DWARF_TYPES_H_
 
@@ -19,13 +22,16 @@ std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die);
 Dwarf_Die StripType(Dwarf_Die type);
 // The same; in addition, replaces a class that its unit only declares by its definition.
 Dwarf_Die ResolveType(DebugInfo& debug, Dwarf_Die type);
-// Returns true if a const stands before the first thing that is neither typedef nor qualifier.
+// Returns true if one of the type's outermost typedefs and qualifiers is a const.
 bool IsConstType(Dwarf_Die type);
+// Returns the size in memory, for a reference that of a pointer; 0 if it is not known.
 uint64_t TypeSize(DebugInfo& debug, Dwarf_Die type);
+// Returns the kind of what typedefs and qualifiers stand before.
 TypeKind KindOf(Dwarf_Die type);
 // Returns the type as written in C++: "const std::string&", "int (*)(char)", "Tree*". Nothing is "void".
 std::string SpellType(DebugInfo& debug, std::optional<Dwarf_Die> type);
-// Fills `levels` levels of what pointers and references point to.
+// Returns the type as plain data. Of what pointers and references point to, `levels` levels are described; of the next
+// level, only name and kind.
 Type DescribeType(DebugInfo& debug, std::optional<Dwarf_Die> type, int levels = 1);
 // Returns the number of elements of an array, over all dimensions; nothing if a bound is not known.
 std::optional<uint64_t> ArrayCount(Dwarf_Die array);

@@ -27,6 +27,7 @@ class ReportMemory {
     overlay_ = bytes;
   }
 
+  // Fills `out`; false if one of its bytes is not known.
   bool Read(TargetAddress address, std::span<uint8_t> out) const {
     if (out.empty()) return true;
     if (!overlay_.empty() && address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&

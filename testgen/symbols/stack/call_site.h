@@ -1,5 +1,8 @@
 // Reads DW_TAG_call_site: what a caller says that it passed. For a register argument that the callee has dropped, this
 // is the only source.
+//
+//   const std::optional<Dwarf_Die> site = FindCallSite(caller_function, return_address);
+//   if (site && LeadsTo(*site, callee, context) == Leads::kStraight) value = CallSiteValue(*site, place);
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_CALL_SITE_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_CALL_SITE_H_
 
@@ -28,7 +31,7 @@ Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& 
 // names.
 std::optional<Dwarf_Attribute> CallSiteValue(Dwarf_Die& site, const Dwarf_Op& place);
 
-// Returns DW_AT_const_value as the bytes of a value of `size` bytes.
+// Returns the attribute DW_AT_const_value as the bytes of a value of `size` bytes; nothing if it has fewer.
 std::optional<Bytes> ConstantBytes(Dwarf_Attribute& attribute, uint64_t size);
 
 }  // namespace recrash

@@ -25,20 +25,20 @@
 namespace recrash {
 
 struct ParameterInfo {
-  Dwarf_Die die{};  // of this instance of the function: has the location
-  bool has_die = false;
+  Dwarf_Die die{};       // of this instance of the function, with the location; else the declaration's
+  bool has_die = false;  // `die` is of this instance
   std::optional<Dwarf_Die> type;
   Parameter described;  // all but the value
 };
 
-// A function that is live at an address: the one that is out of line, or one that was inlined into it.
+// A function that runs at an address: the one that is out of line, or one that was inlined into it.
 struct LiveFunction {
   Dwarf_Die die{};
   bool inlined = false;
   std::string linkage_name;
   std::string function;
   SourceLine declared;
-  SourceLine at;  // in this function
+  SourceLine at;  // the line in this function
   std::vector<ParameterInfo> parameters;
 };
 
@@ -56,8 +56,9 @@ struct CodeInfo {
 class CodeReader {
  public:
   explicit CodeReader(ModuleSet& modules) : modules_(modules), maps_(modules) {}
+  // Returns what lies at the address. The reference stays valid as long as the reader.
   const CodeInfo& At(TargetAddress address);
-  // Returns the DIE of the call that returns to the address.
+  // Returns the DIE of the call that returns to the address; nothing if DWARF has none.
   const std::optional<Dwarf_Die>& CallSiteAt(TargetAddress return_address);
 
  private:

@@ -1,5 +1,8 @@
 // The section `.recrash_map` of a program: where each monitored function keeps its arguments (shadowstack/abi.h).
 //
+//   RecordMaps maps(modules);
+//   const RecordEntry* entry = maps.Of(*module).Find(function_start, pc, hashes);  // null: not monitored
+//
 // The section may come from a damaged file. What does not fit is skipped; nothing is read past the section's end.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
@@ -31,7 +34,7 @@ inline bool IsArgument(const abi::MapWord& word) { return word.kind == static_ca
 struct RecordEntry {
   uint64_t label = 0;  // address in the file of the instruction after the stores
   uint64_t function_hash = 0;
-  std::optional<Operand> operand;  // nothing when no word is stored
+  std::optional<Operand> operand;  // where the record lies; nothing if no word is stored
   std::vector<abi::MapWord> words;
 };
 
@@ -58,7 +61,7 @@ class RecordMap {
 class RecordMaps {
  public:
   explicit RecordMaps(ModuleSet& modules) : modules_(modules) {}
-  // Empty when the module has none. Damage, and a map of an older recrash, are noted with the modules.
+  // Returns an empty map if the module has none. Notes with the modules that a map is damaged or of an older recrash.
   const RecordMap& Of(const LoadedModule& module);
 
  private:

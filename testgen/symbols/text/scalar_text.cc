@@ -85,19 +85,19 @@ std::string FlagsText(DebugInfo& debug, Dwarf_Die& type, const std::vector<Enume
   return value == 0 ? text : "";
 }
 
+int64_t ToSigned(std::span<const uint8_t> bytes) {
+  const size_t size = std::min<size_t>(bytes.size(), 8);
+  if (size == 0) return 0;
+  const auto shift = static_cast<int>(64 - 8 * size);
+  return static_cast<int64_t>(ToUnsigned(bytes) << shift) >> shift;
+}
+
 }  // namespace
 
 uint64_t ToUnsigned(std::span<const uint8_t> bytes) {
   uint64_t value = 0;
   std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof(value)));
   return value;
-}
-
-int64_t ToSigned(std::span<const uint8_t> bytes) {
-  const size_t size = std::min<size_t>(bytes.size(), 8);
-  if (size == 0) return 0;
-  const auto shift = static_cast<int>(64 - 8 * size);
-  return static_cast<int64_t>(ToUnsigned(bytes) << shift) >> shift;
 }
 
 std::string BaseText(Dwarf_Die type, std::span<const uint8_t> bytes) {
