@@ -1,8 +1,13 @@
 // A report comes from elsewhere: whatever its registers, modules and memory say, reading it ends, and ends soon.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <random>
 
+#include "agent/base/testing_files.h"
+#include "shadowstack/abi.h"
+#include "testgen/symbols/files/elf_file.h"
 #include "testgen/symbols/testing_crashed_process.h"
 
 namespace recrash {
@@ -104,6 +109,37 @@ TEST_P(Hostile, ReportsEndInFramesOrAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Builds, Hostile, testing::Values("-O2 -g", "-O0 -g", ""));
+
+// An argument that is passed by its address has eight bytes of it in the record. A damaged map says that it has four.
+TEST(HostileMap, GivesNoAddressOfFourBytes) {
+  const Fixture fixture(R"(
+struct Small { short id; ~Small() {} };
+__attribute__((noinline)) int Read(Small small, int* target) { return *target + small.id; }
+int main() { return Read(Small{7}, nullptr) + 1; }
+)",
+                        Monitored("-O0 -g"));
+  const auto file = ElfFile::Open(fixture.path());
+  ASSERT_TRUE(file && (*file)->FindSection(abi::kMapSection));
+  const std::span<const uint8_t> section = (*file)->FindSection(abi::kMapSection)->bytes;
+  std::vector<uint8_t> map(section.begin(), section.end());
+  int changed = 0;
+  for (size_t at = 0; at + abi::kMapEntrySize <= map.size();) {
+    abi::MapEntry entry{};
+    std::memcpy(&entry, &map[at], abi::kMapEntrySize);
+    auto* words = reinterpret_cast<abi::MapWord*>(&map[at + abi::kMapEntrySize]);
+    for (int i = 0; i < entry.word_count; ++i) {
+      if ((words[i].flags & abi::kIndirect) == 0) continue;
+      words[i].size = 4;
+      ++changed;
+    }
+    at += std::max<size_t>(entry.size, 4);
+  }
+  ASSERT_GT(changed, 0);
+  WriteBytes(fixture.path("map"), map);
+  fixture.Run(std::string("objcopy --update-section ") + abi::kMapSection + "=map program");
+  const Backtrace backtrace = MustRead(fixture.Crash());
+  EXPECT_FALSE(ParameterOf(FrameOf(backtrace, "Read("), "small").complete);
+}
 
 }  // namespace
 }  // namespace recrash
