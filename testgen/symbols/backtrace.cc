@@ -38,12 +38,8 @@ Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> 
     place.function = frame.linkage_name;
     place.file = first->file;
     place.line = first->line;
-    place.pc = frame.pc;
-    for (const UnwoundFrame& unwound : stack)
-      if (unwound.lookup_pc() == frame.pc) {
-        place.pc = unwound.pc;
-        break;
-      }
+    const auto unwound = std::ranges::find(stack, frame.pc, &UnwoundFrame::lookup_pc);
+    place.pc = unwound == stack.end() ? frame.pc : unwound->pc;
     place.function_start = frame.entry;
     if (const auto& range = code.At(frame.pc).range) place.function_size = range->size;
     return place;

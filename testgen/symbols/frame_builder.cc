@@ -1,7 +1,6 @@
 #include "testgen/symbols/frame_builder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "agent/base/tool_function.h"
 #include "testgen/symbols/values/dwarf_call.h"
@@ -71,9 +70,7 @@ void FrameBuilder::Finish(ValueReader& values, const ParameterInfo& info, bool u
   if (!parameter.complete) {
     parameter.rendered = unused ? "not used" : "not known";
   } else if (info.type && code.debug != nullptr && parameter.indirect) {
-    TargetAddress address;
-    std::memcpy(&address, parameter.bytes.data(), sizeof address);
-    parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, address);
+    parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, {ToUnsigned(parameter.bytes)});
   } else if (info.type && code.debug != nullptr) {
     parameter.rendered = renderer_.Parameter(*code.debug, *info.type, parameter.bytes);
   }
@@ -144,9 +141,7 @@ void FrameBuilder::AddStreams(const ValueReader& values, Frame& frame) {
       return candidate.parameter == parameter.number && candidate.source_offset == 0 && candidate.size == 8;
     });
     if (word == frame.words.end()) continue;
-    TargetAddress address;
-    std::memcpy(&address, word->bytes.data(), sizeof address);
-    if (auto stream = StreamOf(*values.code().debug, *infos[i].type, address, memory_)) {
+    if (auto stream = StreamOf(*values.code().debug, *infos[i].type, {ToUnsigned(word->bytes)}, memory_)) {
       stream->parameter = parameter.number;
       frame.streams.push_back(*stream);
     }

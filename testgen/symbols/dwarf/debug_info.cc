@@ -31,7 +31,7 @@ std::optional<T> Attribute(Dwarf_Die& die, unsigned code, int (*read)(Dwarf_Attr
   return value;
 }
 
-std::string AttributeText(Dwarf_Die& die, unsigned code) {
+std::string_view AttributeText(Dwarf_Die& die, unsigned code) {
   Dwarf_Attribute attribute;
   const char* text = dwarf_formstring(dwarf_attr_integrate(&die, code, &attribute));
   return text == nullptr ? "" : text;
@@ -39,7 +39,7 @@ std::string AttributeText(Dwarf_Die& die, unsigned code) {
 
 std::string InDirectory(Dwarf_Die& unit, const char* path) {
   if (path == nullptr) return "";
-  const std::string directory = path[0] == '/' ? "" : AttributeText(unit, DW_AT_comp_dir);
+  const std::string directory(path[0] == '/' ? "" : AttributeText(unit, DW_AT_comp_dir));
   return std::filesystem::path(directory.empty() ? path : directory + "/" + path).lexically_normal().string();
 }
 
@@ -57,9 +57,9 @@ void VisitScopes(Dwarf_Die& parent, const std::string& scope, int depth, const V
       VisitScopes(child, scope, depth + 1, visit);
       continue;
     }
-    const std::string name = DieName(child);
-    const char* anonymous = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
-    VisitScopes(child, scope + (name.empty() ? anonymous : name) + "::", depth + 1, visit);
+    std::string_view name = AttributeText(child, DW_AT_name);
+    if (name.empty()) name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
+    VisitScopes(child, (scope + std::string(name)).append("::"), depth + 1, visit);
   } while (dwarf_siblingof(&child, &child) == 0);
 }
 
@@ -91,7 +91,7 @@ std::optional<Dwarf_Die> OwnAttributeDie(Dwarf_Die& die, unsigned code) {
   return result;
 }
 
-std::string DieName(Dwarf_Die& die) { return AttributeText(die, DW_AT_name); }
+std::string DieName(Dwarf_Die& die) { return std::string(AttributeText(die, DW_AT_name)); }
 
 std::vector<Dwarf_Die> Children(Dwarf_Die& die) {
   std::vector<Dwarf_Die> children;
@@ -118,8 +118,8 @@ Dwarf_Die AbstractOrigin(Dwarf_Die die) {
 }
 
 std::string LinkageName(Dwarf_Die& die) {
-  const std::string name = AttributeText(die, DW_AT_linkage_name);
-  return name.empty() ? AttributeText(die, DW_AT_MIPS_linkage_name) : name;
+  const std::string_view name = AttributeText(die, DW_AT_linkage_name);
+  return std::string(name.empty() ? AttributeText(die, DW_AT_MIPS_linkage_name) : name);
 }
 
 const std::string& DebugInfo::ScopeOf(Dwarf_Die die) {
@@ -200,16 +200,14 @@ std::optional<CodeScopes> DebugInfo::ScopesAt(uint64_t address) {
 
   Dwarf_Die scope = scopes.function;
   for (int depth = 0; depth < kMaxNesting * 4; ++depth) {
-    Dwarf_Die child;
-    if (dwarf_child(&scope, &child) != 0) break;
-    bool found = false;
-    do {
+    std::vector<Dwarf_Die> children = Children(scope);
+    const auto inner = std::ranges::find_if(children, [address](Dwarf_Die& child) {
       const int tag = dwarf_tag(&child);
-      found = (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) > 0;
-    } while (!found && dwarf_siblingof(&child, &child) == 0);
-    if (!found) break;
-    if (dwarf_tag(&child) == DW_TAG_inlined_subroutine) scopes.inlined.push_back(child);
-    scope = child;
+      return (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(&child, address) > 0;
+    });
+    if (inner == children.end()) break;
+    if (dwarf_tag(&*inner) == DW_TAG_inlined_subroutine) scopes.inlined.push_back(*inner);
+    scope = *inner;
   }
   return scopes;
 }
@@ -274,7 +272,8 @@ std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name)
     const auto add = [this](Dwarf_Die& type, int tag, const std::string& scope) {
       Dwarf_Attribute attribute;
       if (!IsTypeTag(tag) || dwarf_attr(&type, DW_AT_declaration, &attribute) != nullptr) return;
-      if (const std::string name = DieName(type); !name.empty()) types_.emplace(scope + name, type);
+      const std::string_view name = AttributeText(type, DW_AT_name);
+      if (!name.empty()) types_.emplace(scope + std::string(name), type);
     };
     while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) VisitScopes(die, "", 0, add);
   }
@@ -284,13 +283,6 @@ std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name)
 
 std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {
   return TypeNamed(ScopeOf(declaration) + DieName(declaration));
-}
-
-DebugInfo* DebugInfos::Of(const LoadedModule& module) {
-  if (module.dwarf == nullptr) return nullptr;
-  std::unique_ptr<DebugInfo>& known = known_[&module];
-  if (known == nullptr) known = std::make_unique<DebugInfo>(*module.dwarf);
-  return known.get();
 }
 
 }  // namespace recrash

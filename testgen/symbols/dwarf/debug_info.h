@@ -1,7 +1,7 @@
 // Finds things in the DWARF of one file: the function at an address and the calls inlined there, lines, definitions.
 //
-//   DebugInfo* debug = debug_infos.Of(*module);
-//   if (debug != nullptr) scopes = debug->ScopesAt(pc.value - module->bias());
+//   DebugInfo debug(*module->dwarf);
+//   const std::optional<CodeScopes> scopes = debug.ScopesAt(pc.value - module->bias());
 //
 // libdw's own lookup by address needs .debug_aranges, which clang does not write. The tables here are built from the
 // ranges of the units. A unit's functions are added when an address in it is first asked for.
@@ -12,13 +12,12 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "testgen/symbols/files/module_set.h"
+#include "testgen/symbols/files/elf_file.h"
 
 namespace recrash {
 
@@ -104,16 +103,6 @@ class DebugInfo {
   std::unordered_map<const void*, Scopes> scopes_;     // by the unit's place
   bool types_indexed_ = false;
   std::unordered_map<std::string, Dwarf_Die> types_;  // qualified name of each class and enum that is defined
-};
-
-// The debug information of a report's modules, each read when it is first asked for.
-class DebugInfos {
- public:
-  // Returns null if no file of the module has DWARF.
-  DebugInfo* Of(const LoadedModule& module);
-
- private:
-  std::map<const LoadedModule*, std::unique_ptr<DebugInfo>> known_;
 };
 
 }  // namespace recrash

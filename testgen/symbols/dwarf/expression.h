@@ -10,6 +10,7 @@
 
 #include <elfutils/libdw.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -32,6 +33,13 @@ std::optional<Bytes> FirstBytes(const T& object, size_t size) {
   if (size > sizeof object) return std::nullopt;
   const auto* bytes = reinterpret_cast<const uint8_t*>(&object);
   return Bytes(bytes, bytes + size);
+}
+
+// Returns the first eight bytes, or all if there are fewer, as a number.
+inline uint64_t ToUnsigned(std::span<const uint8_t> bytes) {
+  uint64_t value = 0;
+  std::copy_n(bytes.begin(), std::min(bytes.size(), sizeof value), reinterpret_cast<uint8_t*>(&value));
+  return value;
 }
 
 // The registers of one frame. Of an outer frame, only those are known that the frames inside it have saved.

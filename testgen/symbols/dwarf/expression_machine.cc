@@ -220,9 +220,7 @@ bool ExpressionMachine::Typed(const Dwarf_Op& op) {
       if (context_.attribute == nullptr || dwarf_getlocation_attr(context_.attribute, &op, &constant) != 0 ||
           dwarf_formblock(&constant, &block) != 0 || block.length > 8)
         return false;
-      uint64_t bits = 0;
-      std::copy_n(block.data, block.length, reinterpret_cast<uint8_t*>(&bits));
-      return PushTyped(bits, op);
+      return PushTyped(ToUnsigned({block.data, block.length}), op);
     }
     default: {
       const auto value = Pop();

@@ -164,11 +164,7 @@ LoadedModule* ModuleSet::Find(TargetAddress address) {
   return module == nullptr ? nullptr : Load(*module);
 }
 
-bool ModuleSet::ReadFile(TargetAddress address, std::span<uint8_t> out) { return ReadSegments(address, out, false); }
-
-bool ModuleSet::ReadInitial(TargetAddress address, std::span<uint8_t> out) { return ReadSegments(address, out, true); }
-
-bool ModuleSet::ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too) {
+bool ModuleSet::ReadFile(TargetAddress address, std::span<uint8_t> out, bool writable_too) {
   LoadedModule* loaded = Find(address);
   if (loaded == nullptr) return false;
   const uint64_t in_file = address.value - loaded->bias();

@@ -46,16 +46,14 @@ class ModuleSet {
   LoadedModule* program() { return program_; }
   const std::vector<Module>& modules() const { return modules_; }
   // Reads from segments that cannot be written: literals, code. The file's bytes are the process's there.
-  bool ReadFile(TargetAddress address, std::span<uint8_t> out);
-  // Reads from all segments, as the file has them before relocation.
-  bool ReadInitial(TargetAddress address, std::span<uint8_t> out);
+  // `writable_too`: reads from all segments, as the file has them before relocation.
+  bool ReadFile(TargetAddress address, std::span<uint8_t> out, bool writable_too = false);
 
   std::vector<std::string>& notes() { return notes_; }
 
  private:
   ModuleSet(const Report& report, const SymbolOptions& options) : modules_(report.modules), options_(options) {}
   LoadedModule* Load(const Module& module);
-  bool ReadSegments(TargetAddress address, std::span<uint8_t> out, bool writable_too);
   // Returns the paths that may be the module, best guess first.
   std::vector<std::string> Candidates(const Module& module) const;
   // Adds files for what is still missing: code, DWARF, symbols.

@@ -18,14 +18,13 @@ bool ReturnsTo(Dwarf_Die& site, uint64_t return_address) {
 }
 
 std::optional<Dwarf_Die> Search(Dwarf_Die& scope, uint64_t return_address, int depth) {
-  Dwarf_Die child;
-  if (depth > kMaxNesting || dwarf_child(&scope, &child) != 0) return std::nullopt;
-  do {
+  if (depth > kMaxNesting) return std::nullopt;
+  for (Dwarf_Die& child : Children(scope)) {
     const int tag = dwarf_tag(&child);
     if ((tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site) && ReturnsTo(child, return_address)) return child;
     if (tag != DW_TAG_lexical_block && tag != DW_TAG_inlined_subroutine) continue;
     if (auto found = Search(child, return_address, depth + 1)) return found;
-  } while (dwarf_siblingof(&child, &child) == 0);
+  }
   return std::nullopt;
 }
 

@@ -87,8 +87,11 @@ std::unique_ptr<CodeInfo> CodeReader::Read(TargetAddress address) {
   auto info = std::make_unique<CodeInfo>();
   info->module = modules_.Find(address);
   if (info->module == nullptr) return info;
-  info->debug = debug_.Of(*info->module);
-  info->map = &maps_.Of(*info->module);
+  if (info->module->dwarf != nullptr)
+    info->debug = &debug_.try_emplace(info->module, *info->module->dwarf).first->second;
+  const auto [map, is_new] = maps_.try_emplace(info->module);
+  if (is_new) map->second = ReadRecordMap(*info->module, modules_.notes());
+  info->map = &map->second;
   const uint64_t offset = address.value - info->module->bias();
   info->range = info->module->names->FunctionAt(offset);
   if (!info->range && info->module->names != info->module->image) info->range = info->module->image->FunctionAt(offset);

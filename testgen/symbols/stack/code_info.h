@@ -55,7 +55,7 @@ struct CodeInfo {
 
 class CodeReader {
  public:
-  explicit CodeReader(ModuleSet& modules) : modules_(modules), maps_(modules) {}
+  explicit CodeReader(ModuleSet& modules) : modules_(modules) {}
   // Returns what lies at the address. The reference stays valid as long as the reader.
   const CodeInfo& At(TargetAddress address);
   // Returns the DIE of the call that returns to the address; nothing if DWARF has none.
@@ -66,8 +66,9 @@ class CodeReader {
   void ReadDebug(CodeInfo& info, uint64_t offset);
 
   ModuleSet& modules_;
-  DebugInfos debug_;
-  RecordMaps maps_;
+  // Of the modules, each read when an address in the module is first asked for.
+  std::map<const LoadedModule*, DebugInfo> debug_;
+  std::map<const LoadedModule*, RecordMap> maps_;
   std::map<TargetAddress, std::unique_ptr<CodeInfo>> known_;
   std::map<TargetAddress, std::optional<Dwarf_Die>> call_sites_;
 };

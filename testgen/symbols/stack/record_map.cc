@@ -116,26 +116,21 @@ const RecordEntry* RecordMap::FindIn(uint64_t start, uint64_t size, std::span<co
   return size == 0 ? nullptr : Find(start, start + size - 1, hashes);
 }
 
-const RecordMap& RecordMaps::Of(const LoadedModule& module) {
-  const auto known = known_.find(&module);
-  return known != known_.end() ? known->second : known_.emplace(&module, Read(module)).first->second;
-}
-
 // The section is not loaded, so some tools strip it with the symbols: then the unstripped twin has it.
-RecordMap RecordMaps::Read(const LoadedModule& module) {
+RecordMap ReadRecordMap(const LoadedModule& module, std::vector<std::string>& notes) {
   const std::string name = BaseName(module.module->path);
   for (const auto& file : module.files) {
     const ElfSection* section = file->FindSection(abi::kMapSection);
     if (section == nullptr) continue;
     RecordMap map(section->bytes);
     if (map.damaged() > 0)
-      modules_.notes().push_back(name + ": " + std::to_string(map.damaged()) + " entries of its " + abi::kMapSection +
-                                 " cannot be understood");
+      notes.push_back(name + ": " + std::to_string(map.damaged()) + " entries of its " + abi::kMapSection +
+                      " cannot be understood");
     return map;
   }
   if (module.image->FindSection(abi::kOldMapSection))
-    modules_.notes().push_back(name + ": built by an older recrash, whose records this one cannot read; arguments " +
-                               "come from debug information. Build it again with this one");
+    notes.push_back(name + ": built by an older recrash, whose records this one cannot read; arguments " +
+                    "come from debug information. Build it again with this one");
   return RecordMap();
 }
 

@@ -1,16 +1,16 @@
 // The section `.recrash_map` of a program: where each monitored function keeps its arguments (shadowstack/abi.h).
 //
-//   RecordMaps maps(modules);
-//   const RecordEntry* entry = maps.Of(*module).Find(function_start, pc, hashes);  // null: not monitored
+//   const RecordMap map = ReadRecordMap(*module, notes);
+//   const RecordEntry* entry = map.Find(function_start, pc, hashes);  // null: not monitored
 //
 // The section may come from a damaged file. What does not fit is skipped; nothing is read past the section's end.
 #ifndef RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
 #define RECRASH_TESTGEN_SYMBOLS_STACK_RECORD_MAP_H_
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,19 +57,8 @@ class RecordMap {
   size_t damaged_ = 0;
 };
 
-// The maps of a report's modules, each read when it is first asked for.
-class RecordMaps {
- public:
-  explicit RecordMaps(ModuleSet& modules) : modules_(modules) {}
-  // Returns an empty map if the module has none. Notes with the modules that a map is damaged or of an older recrash.
-  const RecordMap& Of(const LoadedModule& module);
-
- private:
-  RecordMap Read(const LoadedModule& module);
-
-  ModuleSet& modules_;
-  std::map<const LoadedModule*, RecordMap> known_;
-};
+// Returns the map of a module; an empty one if it has none. Adds a note if the map is damaged, or of an older recrash.
+RecordMap ReadRecordMap(const LoadedModule& module, std::vector<std::string>& notes);
 
 }  // namespace recrash
 

@@ -129,10 +129,7 @@ std::optional<uint64_t> Unwinder::Recover(const Rule& rule, int number, TargetAd
   const auto location = EvaluateLocation(rule.ops.data(), rule.ops.size(), context);
   if (!location) return std::nullopt;
   const auto bytes = ReadLocation(*location, 8, context);
-  if (!bytes) return std::nullopt;
-  uint64_t value = 0;
-  std::memcpy(&value, bytes->data(), sizeof(value));
-  return value;
+  return bytes ? std::optional(ToUnsigned(*bytes)) : std::nullopt;
 }
 
 bool Unwinder::IsCode(TargetAddress address) {

@@ -6,6 +6,7 @@
 
 #include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
+#include "testgen/symbols/dwarf/expression.h"
 #include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/names.h"
 #include "testgen/symbols/dwarf/types.h"
@@ -154,7 +155,7 @@ bool Renderer::FunctionName(TargetAddress address) {
 std::optional<uint64_t> Renderer::OffsetToTop(TargetAddress vtable) {
   if (const auto kept = memory_.ReadWord(vtable - 16)) return kept;
   uint64_t value = 0;
-  const bool found = modules_.ReadInitial(vtable - 16, {reinterpret_cast<uint8_t*>(&value), sizeof(value)});
+  const bool found = modules_.ReadFile(vtable - 16, {reinterpret_cast<uint8_t*>(&value), sizeof(value)}, true);
   return found ? std::optional(value) : std::nullopt;
 }
 

@@ -10,6 +10,7 @@
 #include "agent/base/printable_text.h"
 #include "agent/base/text.h"
 #include "testgen/symbols/dwarf/debug_info.h"
+#include "testgen/symbols/dwarf/expression.h"
 #include "testgen/symbols/dwarf/types.h"
 
 namespace recrash {
@@ -93,12 +94,6 @@ int64_t ToSigned(std::span<const uint8_t> bytes) {
 }
 
 }  // namespace
-
-uint64_t ToUnsigned(std::span<const uint8_t> bytes) {
-  uint64_t value = 0;
-  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof(value)));
-  return value;
-}
 
 std::string BaseText(Dwarf_Die type, std::span<const uint8_t> bytes) {
   if (bytes.empty()) return "";

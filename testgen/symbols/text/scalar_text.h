@@ -17,8 +17,6 @@ std::string BaseText(Dwarf_Die type, std::span<const uint8_t> bytes);
 // Returns the enumerator's name as code says it: "Kind::kLeaf". For flags: "kRead | kWrite". If no enumerator has the
 // value: "Kind(12)". REQUIRES: `type` is a resolved enumeration, and `bytes` has its size.
 std::string EnumText(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
-// Returns the first eight bytes, or all if there are fewer, as a number.
-uint64_t ToUnsigned(std::span<const uint8_t> bytes);
 
 }  // namespace recrash
 

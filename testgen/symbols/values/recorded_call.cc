@@ -1,7 +1,6 @@
 #include "testgen/symbols/values/recorded_call.h"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <optional>
 
@@ -50,9 +49,7 @@ std::optional<uint64_t> PointerIn(std::span<const RecordedWord> words, uint8_t p
     if (pointer.word.kind != static_cast<uint8_t>(kind) || pointer.word.parameter != parameter ||
         pointer.word.source_offset != offset || pointer.bytes.size() != sizeof(uint64_t))
       continue;
-    uint64_t address = 0;
-    std::memcpy(&address, pointer.bytes.data(), sizeof(address));
-    return address;
+    return ToUnsigned(pointer.bytes);
   }
   return std::nullopt;
 }
