@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/personality.h>
@@ -20,7 +21,6 @@
 #include <thread>
 
 #include "agent/base/text.h"
-#include "agent/process/loader_break.h"
 #include "agent/process/proc_files.h"
 
 namespace recrash {
@@ -74,6 +74,38 @@ class Watchdog {
   if (null > 2) close(null);
   if (chdir(start.directory.c_str()) == 0) execve(start.program.c_str(), arguments, environment);
   _exit(127);
+}
+
+template <typename T>
+bool ReadAt(int memory, uint64_t address, T* out) {
+  return pread(memory, out, sizeof *out, static_cast<off_t>(address)) == static_cast<ssize_t>(sizeof *out);
+}
+
+// The address of the program's PT_DYNAMIC. PT_PHDR says where the headers were meant to lie; the distance to where they
+// lie is the bias.
+uint64_t DynamicSection(int memory, uint64_t headers, uint64_t count) {
+  uint64_t dynamic = 0;
+  uint64_t bias = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    ElfW(Phdr) segment;
+    if (!ReadAt(memory, headers + i * sizeof segment, &segment)) return 0;
+    if (segment.p_type == PT_PHDR) bias = headers - segment.p_vaddr;
+    if (segment.p_type == PT_DYNAMIC) dynamic = segment.p_vaddr;
+  }
+  return dynamic ? bias + dynamic : 0;
+}
+
+// Returns where the program's dynamic loader stops for a debugger whenever it has loaded or unloaded something (r_debug
+// of <link.h>); 0 for a program that is linked statically. REQUIRES: the program's own code is about to begin; `memory`
+// is the open /proc/PID/mem.
+uint64_t FindLoaderBreak(pid_t pid, int memory) {
+  uint64_t at = DynamicSection(memory, AuxiliaryValue(pid, AT_PHDR), AuxiliaryValue(pid, AT_PHNUM));
+  ElfW(Dyn) entry;
+  for (; at && ReadAt(memory, at, &entry) && entry.d_tag != DT_NULL; at += sizeof entry) {
+    r_debug state;
+    if (entry.d_tag == DT_DEBUG && ReadAt(memory, entry.d_un.d_ptr, &state)) return state.r_brk;
+  }
+  return 0;
 }
 
 }  // namespace
