@@ -34,8 +34,8 @@ struct PlacedCall {
   std::vector<PlacedParameter> parameters;
 };
 
-// Returns the places of a call's arguments. `result` and a parameter without a type are void. Nothing if a type is
-// outside the rules known here: vectors of more than 16 bytes, incomplete classes.
+// Returns the places of a call's arguments; `result` is nothing for void. Returns nothing if the type of a parameter is
+// not known, or is outside the rules known here: vectors of more than 16 bytes, incomplete classes.
 std::optional<PlacedCall> PlaceArguments(DebugInfo& debug, std::optional<Dwarf_Die> result,
                                          const std::vector<std::optional<Dwarf_Die>>& parameters);
 

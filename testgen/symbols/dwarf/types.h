@@ -18,7 +18,7 @@ namespace recrash {
 
 // Returns DW_AT_type; nothing for void.
 std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die);
-// Returns the type without typedefs and qualifiers.
+// Returns the type behind its outermost typedefs and qualifiers.
 Dwarf_Die StripType(Dwarf_Die type);
 // The same; in addition, replaces a class that its unit only declares by its definition.
 Dwarf_Die ResolveType(DebugInfo& debug, Dwarf_Die type);
@@ -26,7 +26,7 @@ Dwarf_Die ResolveType(DebugInfo& debug, Dwarf_Die type);
 bool IsConstType(Dwarf_Die type);
 // Returns the size in memory, for a reference that of a pointer; 0 if it is not known.
 uint64_t TypeSize(DebugInfo& debug, Dwarf_Die type);
-// Returns the kind of what typedefs and qualifiers stand before.
+// Returns the kind of the type behind typedefs and qualifiers.
 TypeKind KindOf(Dwarf_Die type);
 // Returns the type as written in C++: "const std::string&", "int (*)(char)", "Tree*". Nothing is "void".
 std::string SpellType(DebugInfo& debug, std::optional<Dwarf_Die> type);
