@@ -18,12 +18,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 
 #include "agent/base/installation.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
+#include "testgen/replay/host/program_libraries.h"
 #include "testgen/replay/host/same_bases.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -43,48 +43,6 @@ std::vector<std::string> RecordedPreload(const TestReport& report) {
     if (is_agent && access(module.path.c_str(), R_OK) == 0) preload.push_back(module.path);
   }
   return preload;
-}
-
-// What ld.so would load with the program at its start; nothing of it runs. Empty where that cannot be found out.
-std::vector<std::string> ListLibraries(const ProgramFile& program) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {};
-  const pid_t child = fork();
-  if (child == 0) {
-    unsetenv("LD_PRELOAD");
-    dup2(ends[1], STDOUT_FILENO);
-    execl(program.interpreter.c_str(), program.interpreter.c_str(), "--list", program.path.c_str(), nullptr);
-    _exit(kCannotExec);
-  }
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t size; (size = read(ends[0], buffer, sizeof buffer)) != 0;) {
-    if (size < 0 && errno != EINTR) break;
-    if (size > 0) text.append(buffer, static_cast<size_t>(size));
-  }
-  close(ends[0]);
-  while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  // A line is "\tlibwalk.so => /opt/app/lib/libwalk.so (0x00007f…)".
-  std::vector<std::string> libraries;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const size_t start = line.find(" => /");
-    const size_t end = line.rfind(" (0x");
-    if (start == std::string::npos || end == std::string::npos || end < start + 4) continue;
-    std::error_code error;
-    const std::string path = line.substr(start + 4, end - start - 4);
-    libraries.push_back(std::filesystem::canonical(path, error).string());
-  }
-  return libraries;
-}
-
-// The file that takes a library's place now: by path, else by name, as the replay pairs them.
-std::string FileNow(const Module& module, const std::vector<std::string>& loaded) {
-  if (std::ranges::find(loaded, module.path) != loaded.end()) return module.path;
-  const auto moved = std::ranges::find(loaded, BaseName(module.path), BaseName);
-  return moved == loaded.end() ? module.path : *moved;
 }
 
 // Of the libraries of the program's own those that are other builds than the report's.
