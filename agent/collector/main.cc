@@ -17,10 +17,12 @@
 #include <cstring>
 #include <string>
 
+#include "agent/base/own_reports.h"
 #include "agent/collector/collect.h"
 #include "agent/collector/minidump.h"
 #include "agent/collector/profile_update.h"
 #include "agent/collector/report_name.h"
+#include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
 #include "agent/report/writer.h"
 
@@ -78,6 +80,8 @@ int Run(const CollectRequest& request) {
       NewReportPath(request.folder, ReportBaseName(process.program, process.crashed_at / 1000000000, process.pid));
   if (!path) return Fail(path.error());
   if (Status status = WriteReport(collected->report, *path + ".rcr"); !status) return Fail(status.error());
+  // The client gives this process no environment.
+  NoteOwnReport(*path + ".rcr", ReadProcFile(request.pid, "environ"));
   TellClient(request, *path + ".rcr");
   if (Status status = WriteMinidump(*path + ".dmp", collected->record); !status) Fail(status.error());
   if (Status status = UpdateProfile(collected->report, request.profile); !status) Fail(status.error());

@@ -122,7 +122,7 @@ Result<ElfFacts> ReadElf(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0) return unreadable();
   if (!S_ISREG(status.st_mode)) return NotElf(path, "not a regular file");
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return unreadable();
   const uint64_t file_size = static_cast<uint64_t>(status.st_size);
   return Parse(

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // The folder of tests that the user named, or whose report; made now when there is none yet.
-Result<fs::path> FindSuite(const ReportArguments& target) {
+Result<fs::path> FindSuite(const ReportArguments& target, const Request& request) {
   std::error_code error;
   if (fs::is_directory(target.report, error)) return fs::path(target.report);
   const Result<fs::path> report = FindReport(target.report, target.program);
@@ -32,13 +32,13 @@ Result<fs::path> FindSuite(const ReportArguments& target) {
   const fs::path directory = ReportName(*report) + "-tests";
   if (IsSuite(directory)) return directory;
   Note(fmt::format("no tests of this report yet: making them in {}", directory.string()));
-  const Result<Outcome> outcome = MakeTestsOf({report->string(), target.program, target.search_paths}, {});
+  const Result<Outcome> outcome = MakeTestsOf({report->string(), target.program, target.search_paths}, request);
   if (!outcome) return outcome.error();
   return directory;
 }
 
-Result<fs::path> FindBuiltSuite(const ReportArguments& target) {
-  const Result<fs::path> directory = FindSuite(target);
+Result<fs::path> FindBuiltSuite(const ReportArguments& target, const Request& request) {
+  const Result<fs::path> directory = FindSuite(target, request);
   if (!directory) return directory;
   if (!IsSuite(*directory))
     return Error{Errc::kMissing, fmt::format("{0}: needed a report or a folder of tests, found neither\n"
@@ -64,7 +64,7 @@ Result<ReplayFrame> FindFrame(const Suite& suite, uint32_t index) {
 }  // namespace
 
 int DebugCommand(const DebugArguments& arguments) {
-  const Result<fs::path> directory = FindBuiltSuite(arguments.target);
+  const Result<fs::path> directory = FindBuiltSuite(arguments.target, arguments.request);
   if (!directory) return Fail(directory.error());
   const Result<Suite> suite = ReadSuite(*directory, arguments.target.program);
   if (!suite) return Fail(suite.error());

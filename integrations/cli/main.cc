@@ -135,7 +135,13 @@ CLI::Option* AddFolder(CLI::App* app, Request* request) {
   return app->add_option("-o", request->folder, "folder for the tests (default: ./REPORT-tests)")->type_name("DIR");
 }
 
+void AddTrust(CLI::App* app, Request* request) {
+  app->add_flag("--trust-report", request->trust_report,
+                "run code that the report names or holds, wherever it lies, as of a report that you wrote yourself");
+}
+
 void AddReplay(CLI::App* app, Request* request) {
+  AddTrust(app, request);
   AddMaxFrames(app, request);
   app->add_option("--timeout", request->seconds_per_frame, "seconds that one replay may take (10)")
       ->type_name("SECONDS")
@@ -218,6 +224,7 @@ void AddGenerate(CLI::App* app, Invocation* to) {
   request.goal = Goal::kCandidates;
   AddReport(command, &to->generate.report);
   AddMaxFrames(command, &request);
+  AddTrust(command, &request);
   AddFolder(command, &request)->required();
   command->callback([=] { to->code = GenerateCommand(to->generate); });
 }
@@ -273,6 +280,7 @@ void AddDebug(CLI::App* app, Invocation* to) {
   CLI::App* command = AddCommand(app, "debug", "start gdb at a frame's entry, with its original arguments", kDebugHelp);
   AddReport(command, &to->debug.target);
   command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
+  AddTrust(command, &to->debug.request);
   command->add_option("--frame", to->debug.frame, "number of the frame (0)")->type_name("N");
   command->callback([=] {
     to->debug.debugger_arguments = to->line.after;

@@ -1,4 +1,7 @@
-# recrash_add_crash_test(NAME name PROGRAM target-or-path REPORT file SOURCES file…)
+# recrash_add_crash_test(NAME name PROGRAM target-or-path REPORT file SOURCES file… [SEARCH_PATHS folder…] [TRUST_REPORT])
+#
+# SEARCH_PATHS: where libraries lie that the program loads while it runs, if not beside it. TRUST_REPORT: code that the
+# report names or holds is run, wherever it lies (docs/security.md).
 #
 # Builds the tests that `recrash reproduce` kept, and registers each TEST as a CTest case `name.Suite.Test` that runs
 # against PROGRAM. The executable `name` is what people run: it starts the program and loads the tests into it.
@@ -8,7 +11,7 @@
 include(GoogleTest)
 
 function(recrash_add_crash_test)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "NAME;PROGRAM;REPORT" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "TRUST_REPORT" "NAME;PROGRAM;REPORT" "SOURCES;SEARCH_PATHS")
   foreach(needed NAME PROGRAM REPORT SOURCES)
     if(NOT ARG_${needed})
       message(FATAL_ERROR "recrash_add_crash_test: ${needed} is needed, as in recrash_add_crash_test(NAME crash_test "
@@ -30,6 +33,15 @@ function(recrash_add_crash_test)
     set(program "$<TARGET_FILE:${ARG_PROGRAM}>")
   else()
     get_filename_component(program "${ARG_PROGRAM}" ABSOLUTE)
+  endif()
+
+  set(code_options)
+  foreach(folder IN LISTS ARG_SEARCH_PATHS)
+    get_filename_component(folder "${folder}" ABSOLUTE)
+    string(APPEND code_options "\"--search-path\",\"${folder}\",")
+  endforeach()
+  if(ARG_TRUST_REPORT)
+    string(APPEND code_options "\"--trust-report\",")
   endif()
 
   # Our own compilers would put the agent and the pass into the tests as well.
@@ -60,6 +72,7 @@ function(recrash_add_crash_test)
     "RECRASH_LAUNCH=\"${RECRASH_LIBRARY_DIR}/recrash-launch\""
     "RECRASH_TEST_LIBRARY=\"$<TARGET_FILE:${library}>\""
     "RECRASH_REPORT=\"${report}\""
+    "RECRASH_CODE_OPTIONS=${code_options}"
     "RECRASH_PROGRAM=\"${program}\"")
   add_dependencies(${ARG_NAME} ${library})
   if(TARGET ${ARG_PROGRAM})

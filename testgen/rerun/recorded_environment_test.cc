@@ -25,6 +25,22 @@ TEST(RecordedEnvironment, StandsBehindTheArguments) {
   EXPECT_THAT(RecordedEnvironment(report), ElementsAre("HOME=/home/ann", "EMPTY=", "LC_ALL=C"));
 }
 
+TEST(RecordedEnvironment, StandsBehindAProgramThatHasNoArguments) {
+  constexpr char texts[] = "x86_64\0./tool\0HOME=/home/ann\0./tool";
+  Report report = ReportWithStack({texts, sizeof texts});
+  report.process.arguments = {"./tool"};
+  EXPECT_THAT(RecordedEnvironment(report), ElementsAre("HOME=/home/ann"));
+}
+
+TEST(RecordedEnvironment, SaysWhichVariablesMayRunCode) {
+  for (const char* code : {"LD_PRELOAD=x", "LD_AUDIT=x", "GCONV_PATH=x", "GLIBC_TUNABLES=x", "LOCPATH=x", "NLSPATH=x",
+                           "MALLOC_CONF=x", "PYTHONSTARTUP=x", "PERL5LIB=x", "PATH=x", "BASH_ENV=x", "HOME=x",
+                           "RECRASH_COLLECTOR=x", "ASAN_SYMBOLIZER_PATH=x", "QT_PLUGIN_PATH=x", "http_proxy=x"})
+    EXPECT_TRUE(MayRunCode(code)) << code;
+  for (const char* data : {"LANG=C", "LC_ALL=C", "TERM=LD_PRELOAD", "USER=ann", "GREETING=hello"})
+    EXPECT_FALSE(MayRunCode(data)) << data;
+}
+
 // setproctitle and its like write over the arguments.
 TEST(RecordedEnvironment, IsNotGuessedWhenTheArgumentsAreGone) {
   Report report = ReportWithStack({kTexts, sizeof kTexts});

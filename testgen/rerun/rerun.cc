@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -96,6 +97,7 @@ class Runner {
   Status CountBehindGates(std::vector<FrameEntry>* frames);
   Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
   std::vector<std::string> Environment() const;
+  std::string DroppedText() const;
   std::vector<uint64_t> EntriesIn(pid_t pid) const;
 
   const TestReport& first_;
@@ -111,14 +113,31 @@ std::vector<std::string> Runner::Environment() const {
   changes.emplace_back("RECRASH_DIR", workspace_.reports().string());
   // Entries as they were compiled, where this run stops the program; and a profile is not to learn from it.
   changes.emplace_back("RECRASH_PROFILE", "");
+  if (!options_.trust_report) {
+    for (const char* name : {"PATH", "HOME"})
+      if (const char* ours = std::getenv(name)) changes.emplace_back(name, ours);
+  }
   std::vector<std::string> environment;
   for (std::string& assignment : RecordedEnvironment(first_)) {
+    if (!options_.trust_report && MayRunCode(assignment)) continue;
     const std::string name = assignment.substr(0, assignment.find('='));
     if (std::ranges::find(changes, name, &std::pair<std::string, std::string>::first) == changes.end())
       environment.push_back(std::move(assignment));
   }
   for (const auto& [name, value] : changes) environment.push_back(name + "=" + value);
   return environment;
+}
+
+// What Environment left out, for the user; empty: nothing.
+std::string Runner::DroppedText() const {
+  std::string names;
+  for (const std::string& assignment : RecordedEnvironment(first_)) {
+    if (options_.trust_report || !MayRunCode(assignment)) continue;
+    names += (names.empty() ? "" : ", ") + assignment.substr(0, assignment.find('='));
+  }
+  return names.empty()
+             ? ""
+             : "run again without what can make a program run other code: " + names + "\n  --trust-report keeps it";
 }
 
 // The functions of the first report's frames, at their addresses in this run.
@@ -223,6 +242,7 @@ Result<Rerun> Runner::Run() {
   if (!std::ranges::equal(frames, now, {}, place, place)) return Different("each run has another stack");
 
   Rerun rerun{std::move(last->report), std::move(last->backtrace), {}};
+  if (const std::string dropped = DroppedText(); !dropped.empty()) rerun.notes.push_back(dropped);
   for (const FrameEntry& frame : frames)
     if (frame.number == 0) rerun.notes.push_back(WhyNot(counts, frame));
   for (EntryState& state : states_)

@@ -17,6 +17,7 @@ namespace recrash {
 struct RerunOptions {
   std::string program;  // the build that crashed
   SymbolOptions symbols;
+  bool trust_report = false;  // its environment is taken whole (recorded_environment.h)
   std::vector<std::pair<std::string, std::string>> environment;  // in place of what is recorded under these names
   double seconds = 60;                                           // a run may take
   std::function<void(int round)> progress = [](int) {};

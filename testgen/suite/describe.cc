@@ -44,6 +44,7 @@ Result<Suite> Describe(Crash crash) {
   suite.report_path = Absolute(crash.path);
   suite.report_bytes = crash.bytes;
   suite.report_name = crash.name;
+  suite.is_own = crash.is_own;
   suite.symbols = crash.symbols;
   suite.program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
   suite.symbols.program = suite.program;

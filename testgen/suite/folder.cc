@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "agent/base/own_reports.h"
 #include "agent/report/reader.h"
 #include "agent/report/writer.h"
 
@@ -84,14 +85,21 @@ std::string CMakeQuoted(const std::string& text) {
   return fmt::format("[{0}[{1}]{0}]", equals, text);
 }
 
+// What the tests need to be told of where code may come from.
+std::string CodeWords(const Suite& suite) {
+  std::string words = suite.symbols.search_paths.empty() ? "" : " SEARCH_PATHS";
+  for (const std::string& path : suite.symbols.search_paths) words += " " + CMakeQuoted(path);
+  return words + (suite.trust_report ? " TRUST_REPORT" : "");
+}
+
 std::string BuildFile(const Suite& suite) {
   return fmt::format(R"(cmake_minimum_required(VERSION 3.16)
 project(crash_test CXX)
 enable_testing()
 find_package(recrash REQUIRED)
-recrash_add_crash_test(NAME crash_test PROGRAM {} REPORT {} SOURCES {})
+recrash_add_crash_test(NAME crash_test PROGRAM {} REPORT {} SOURCES {}{})
 )",
-                     CMakeQuoted(suite.program), kReport, kSource);
+                     CMakeQuoted(suite.program), kReport, kSource, CodeWords(suite));
 }
 
 Status WriteKeeping(const fs::path& path, const std::string& text, const std::string& hash_before, Observer* observer) {
@@ -116,6 +124,7 @@ Status PrepareDirectory(const fs::path& directory, bool force) {
 
 Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observer) {
   if (const Status status = WriteReport(suite.report, (suite.directory / kReport).string()); !status) return status;
+  if (suite.is_own) NoteOwnReport((suite.directory / kReport).string());
   const std::string source = EmitTests(suite.report, suite.backtrace, tests);
   const std::string build_file = BuildFile(suite);
   const nlohmann::json before = ReadMemory(suite.directory);
@@ -133,6 +142,7 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
                                  {"failure", suite.failure},
                                  {"program", suite.program},
                                  {"search_paths", suite.symbols.search_paths},
+                                 {"trust_report", suite.trust_report},
                                  {"max_frames", suite.symbols.max_candidates},
                                  {"source", HashText(source)},
                                  {"build_file", HashText(build_file)}};
@@ -162,6 +172,9 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   if (const auto most = memory.find("max_frames"); most != memory.end() && most->is_number_unsigned())
     suite.symbols.max_candidates = most->get<uint32_t>();
 
+  if (const auto trust = memory.find("trust_report"); trust != memory.end() && trust->is_boolean())
+    suite.trust_report = trust->get<bool>();
+  suite.is_own = IsOwnReport((directory / kReport).string());
   Result<TestReport> report = ReadTestReport((directory / kReport).string());
   if (!report) return report.error();
   suite.report = *std::move(report);

@@ -14,6 +14,7 @@
 #include "agent/base/result.h"
 #include "agent/report/report.h"
 #include "testgen/emit/emit.h"
+#include "testgen/replay/host/code_files.h"
 #include "testgen/suite/observer.h"
 #include "testgen/symbols/backtrace.h"
 
@@ -27,8 +28,13 @@ struct Suite {
   std::string failure;  // "SIGSEGV in FormatName at greeter.cc:41"
   std::string program;  // absolute path of the build that the tests are run against
   SymbolOptions symbols;
+  bool is_own = false;        // the report was written on this machine by this user
+  bool trust_report = false;  // the developer says that it may be taken for such a one
   TestReport report;
   Backtrace backtrace;
+
+  // Where code of replays may come from, beside the program.
+  CodeSources code() const { return {symbols.search_paths, is_own || trust_report}; }
 };
 
 // Makes the folder, or checks that it is empty or one that recrash made. kRefused otherwise, unless `force`.

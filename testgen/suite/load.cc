@@ -1,5 +1,6 @@
 #include "testgen/suite/load.h"
 
+#include "agent/base/own_reports.h"
 #include "agent/report/reader.h"
 #include "testgen/symbols/handled_fault.h"
 
@@ -16,6 +17,7 @@ Result<Crash> LoadReport(const fs::path& path, const SymbolOptions& symbols) {
   Crash crash;
   crash.path = path;
   crash.name = ReportName(path);
+  crash.is_own = IsOwnReport(path);
   std::error_code gone;
   crash.bytes = fs::file_size(path, gone);
   if (gone) crash.bytes = 0;

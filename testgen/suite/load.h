@@ -15,8 +15,9 @@ namespace recrash {
 
 struct Crash {
   std::filesystem::path path;
-  std::string name;    // the file's, without .rcr
-  uint64_t bytes = 0;  // of the file
+  std::string name;     // the file's, without .rcr
+  uint64_t bytes = 0;   // of the file
+  bool is_own = false;  // written on this machine by this user
   SymbolOptions symbols;
   std::optional<Symbols> opened;  // by `symbols`, for all who read symbols of this crash
   Report report;

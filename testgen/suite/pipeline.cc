@@ -78,13 +78,17 @@ Status Pipeline::Load() {
   Result<Crash> crash = recrash::Load(request_.report, symbols);
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
-  return Ok{};
+  if (!request_.program.empty()) return Ok{};
+  const CodeSources sources = {request_.search_paths, crash_->is_own || request_.trust_report};
+  const Result<std::string> program = FindRecordedProgram(crash_->report, sources);
+  return program ? Status(Ok{}) : program.error();
 }
 
 Status Pipeline::LoadTests() {
   Result<Suite> suite = ReadSuite(request_.folder, request_.program);
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
+  suite_.trust_report = suite_.trust_report || request_.trust_report;
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
   Result<Backtrace> backtrace = symbols ? ReadBacktrace(suite_.report, *symbols) : symbols.error();
@@ -98,6 +102,7 @@ Status Pipeline::Describe() {
   Result<Suite> suite = recrash::Describe(*std::move(crash_));
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
+  suite_.trust_report = request_.trust_report;
   suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
   if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
@@ -109,6 +114,7 @@ Status Pipeline::Describe() {
 VerifyOptions Pipeline::Options() const {
   VerifyOptions options;
   options.program = suite_.program;
+  options.code = suite_.code();
   options.seconds_per_frame = request_.seconds_per_frame;
   options.max_frames = request_.max_frames;
   options.runs = request_.runs;
@@ -120,6 +126,7 @@ VerifyOptions Pipeline::Options() const {
 
 Status Pipeline::Replay() {
   if (request_.goal == Goal::kCandidates) return Ok{};
+  for (const std::string& refused : RefusedCode(suite_.report, suite_.program, suite_.code())) observer_->Note(refused);
   Result<std::vector<FrameVerdict>> verdicts = ReplayFrames(suite_.report, Options(), observer_);
   if (!verdicts) return LeaveCandidates(verdicts.error());
   outcome_.verdicts = *std::move(verdicts);

@@ -12,6 +12,7 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   RerunOptions options;
   options.program = suite.program;
   options.symbols = suite.symbols;
+  options.trust_report = suite.code().trust_report;
   options.seconds = seconds;
   auto environment = AgentEnvironment(suite.program, kInHouseOptions);
   if (!environment) return environment.error();

@@ -199,7 +199,7 @@ void SharedQueue::Close() {
 Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options) {
   const Result<std::string> replay_library = ReplayLibrary(options);
   if (!replay_library) return replay_library.error();
-  Result<Subject> subject = PrepareSubject(report, options.program, *replay_library);
+  Result<Subject> subject = PrepareSubject(report, options.program, options.code, *replay_library);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   const uint32_t workers = options.jobs ? options.jobs : Processors();
@@ -211,6 +211,8 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.memory_limit = options.memory_limit;
   plan_options.queue_fd = queue->descriptor();
+  plan_options.to_load = subject->code.to_load;
+  plan_options.trust_report = subject->trust_report;
   plan_options.workers = workers;
   Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();

@@ -239,11 +239,8 @@ uint64_t Demangle(uint64_t word) {
 
 void LoadMissingModules() {
   for (const plan::Module& module : TableOf<plan::Module>(world.plan->modules)) {
-    const char* path = TextOf(module.path);
-    if ((module.flags & ~plan::kOtherBuild) || path[0] != '/' || strncmp(BaseName(path), "librecrash_", 11) == 0)
-      continue;
-    void* handle = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
-    if (!handle) dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char* file = TextOf(module.to_load);
+    if (*file && !(module.flags & ~plan::kOtherBuild)) dlopen(file, RTLD_NOW | RTLD_LOCAL);
   }
   // To find the failing place; it is on every system with a C++ compiler's programs, and harmless to a C program.
   dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);

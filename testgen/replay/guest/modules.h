@@ -47,7 +47,7 @@ struct Modules {
   uint64_t pointer_guard;
 };
 
-// Loads what the dead process had loaded at run time, so that its modules are there.
+// Loads what the dead process had loaded at run time, from the files that the host chose: a report may name any.
 void LoadMissingModules();
 
 // Finds the modules that are in the process; call when all are loaded.

@@ -1,5 +1,5 @@
 // The crash_test executable: starts the program that crashed with the tests inside it. People, CTest and debuggers run
-// it like any GoogleTest executable; recrash_add_crash_test compiles it with the four paths below.
+// it like any GoogleTest executable; recrash_add_crash_test compiles it with the paths below.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +9,15 @@
 #include <string>
 #include <vector>
 
+// Where code may come from; a build file that says nothing of it adds nothing.
+#ifndef RECRASH_CODE_OPTIONS
+#define RECRASH_CODE_OPTIONS
+#endif
+
 int main(int argc, char** argv) {
   const char* from_environment = getenv("RECRASH_PROGRAM");
   std::string program = from_environment && *from_environment ? from_environment : RECRASH_PROGRAM;
-  std::vector<std::string> options;
+  std::vector<std::string> options = {RECRASH_CODE_OPTIONS};
   std::vector<std::string> rest;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -20,6 +25,10 @@ int main(int argc, char** argv) {
       program = argv[++i];
     } else if (argument.compare(0, 10, "--program=") == 0) {
       program = argument.substr(10);
+    } else if (argument == "--search-path" && i + 1 < argc) {
+      options.insert(options.end(), {argument, argv[++i]});
+    } else if (argument == "--trust-report") {
+      options.push_back(argument);
     } else if (argument == "--recrash-in-process") {
       options.push_back("--in-process");
     } else if (argument == "--recrash-no-same-bases") {

@@ -36,14 +36,19 @@ void SayWhichInputsAreNotAsRecorded(const TestReport& report) {
     std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", Printable(problem).c_str());
 }
 
+void SayWhatIsNotRun(const Subject& subject) {
+  for (const std::string& why : subject.code.refused) std::fprintf(stderr, "recrash: note: %s\n", why.c_str());
+}
+
 }  // namespace
 
 Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
-  Result<Subject> subject = PrepareSubject(report, options.program, options.replay_library);
+  Result<Subject> subject = PrepareSubject(report, options.program, options.code, options.replay_library);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   subject->arguments = options.arguments;
   subject->argv0 = options.argv0;
+  SayWhatIsNotRun(*subject);
   SayWhichInputsAreNotAsRecorded(report);
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
@@ -52,6 +57,8 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : plan::kSandbox;
   if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
+  plan_options.to_load = subject->code.to_load;
+  plan_options.trust_report = subject->trust_report;
   Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   if (in_process) return ExecSubject(*subject, *plan);

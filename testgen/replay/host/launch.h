@@ -9,12 +9,14 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
+#include "testgen/replay/host/code_files.h"
 
 namespace recrash {
 
 struct LaunchOptions {
   std::string program;
   std::string test_library;    // dlopened by the replay library; empty: built-in verification mode
+  CodeSources code;            // beside the program
   std::string replay_library;  // librecrash_replay.so; by default beside the tool that launches
   bool in_process = false;     // run tests in place; under a debugger
   bool allow_same_bases = true;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include "agent/base/own_reports.h"
 #include "agent/report/reader.h"
 #include "testgen/replay/host/launch.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: recrash-launch --report FILE --program FILE --test-library FILE [--in-process] [--no-same-bases]\n"
-    "                      [--argv0 NAME] [-- ARGUMENTS...]\n";
+    "                      [--argv0 NAME] [--search-path DIR]... [--trust-report] [-- ARGUMENTS...]\n";
 
 int Fail(const recrash::Error& error) {
   fprintf(stderr, "recrash: error: %s\n", error.message.c_str());
@@ -50,8 +51,11 @@ int main(int argc, char** argv) {
     if (argument == "--test-library") value = &options.test_library;
     if (argument == "--replay-library") value = &options.replay_library;
     if (argument == "--argv0") value = &options.argv0;
+    if (argument == "--search-path") value = &options.code.search_paths.emplace_back();
     if (argument == "--in-process") {
       options.in_process = true;
+    } else if (argument == "--trust-report") {
+      options.code.trust_report = true;
     } else if (argument == "--no-same-bases") {
       options.allow_same_bases = false;
     } else if (!value) {
@@ -71,6 +75,7 @@ int main(int argc, char** argv) {
   options.test_library = std::filesystem::absolute(options.test_library, ignored).string();
   const recrash::Result<recrash::TestReport> report = recrash::ReadTestReport(report_path);
   if (!report) return Fail(report.error());
+  options.code.trust_report = options.code.trust_report || recrash::IsOwnReport(report_path);
   const recrash::Result<int> status = recrash::Launch(*report, options);
   return status ? StatusToExitCode(*status) : Fail(status.error());
 }

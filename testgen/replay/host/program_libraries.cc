@@ -56,7 +56,7 @@ std::vector<std::string> ListLibraries(const ProgramFile& program) {
 std::string FileNow(const Module& module, const std::vector<std::string>& loaded) {
   if (std::ranges::find(loaded, module.path) != loaded.end()) return module.path;
   const auto moved = std::ranges::find(loaded, BaseName(module.path), BaseName);
-  return moved == loaded.end() ? module.path : *moved;
+  return moved == loaded.end() ? "" : *moved;
 }
 
 }  // namespace recrash

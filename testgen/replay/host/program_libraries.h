@@ -13,7 +13,7 @@ namespace recrash {
 // What ld.so would load with the program at its start; nothing of it runs. Empty where that cannot be found out.
 std::vector<std::string> ListLibraries(const ProgramFile& program);
 
-// The file that takes a library's place now: by path, else by name, as the replay pairs them.
+// Of these the file that takes a library's place now: by path, else by name, as the replay pairs them. Empty: none.
 std::string FileNow(const Module& module, const std::vector<std::string>& loaded);
 
 }  // namespace recrash

@@ -17,13 +17,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <optional>
 
 #include "agent/base/installation.h"
+#include "agent/base/ordinary_path.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
-#include "testgen/replay/host/program_libraries.h"
 #include "testgen/replay/host/same_bases.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -35,25 +34,28 @@ constexpr int kCannotTrace = 125;
 constexpr int kCannotExec = 126;
 
 // Layout of static thread-local storage follows from the modules that are loaded at the start: the agent, where it was
-// preloaded, must be so again. It knows replay mode and stays idle.
+// preloaded, must be so again. It knows replay mode and stays idle. The installation's: the recorded path may be
+// anyone's.
 std::vector<std::string> RecordedPreload(const TestReport& report) {
   std::vector<std::string> preload;
   for (const Module& module : report.modules) {
-    const bool is_agent = BaseName(module.path).starts_with("librecrash_preload");
-    if (is_agent && access(module.path.c_str(), R_OK) == 0) preload.push_back(module.path);
+    if (!IsOurLibrary(module) || !BaseName(module.path).starts_with("librecrash_preload")) continue;
+    const Result<std::string> ours = FindSupportFile("librecrash_preload.so");
+    if (!ours) continue;
+    const Result<std::string> build_id = ReadBuildId(*ours);
+    if (preload.empty() && build_id && *build_id == module.build_id) preload.push_back(*ours);
   }
   return preload;
 }
 
 // Of the libraries of the program's own those that are other builds than the report's.
-Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const TestReport& report, const ProgramFile& program) {
+Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const TestReport& report,
+                                                         const std::vector<std::string>& files) {
   std::vector<RebuiltLibrary> rebuilt;
-  std::optional<std::vector<std::string>> loaded;
   for (size_t i = 0; i < report.modules.size(); ++i) {
     const Module& module = report.modules[i];
-    if (module.is_program || !report.replay.FindImage(module)) continue;
-    if (!loaded) loaded = ListLibraries(program);
-    const std::string path = FileNow(module, *loaded);
+    const std::string& path = files[i];
+    if (module.is_program || path.empty() || !report.replay.FindImage(module)) continue;
     if (access(path.c_str(), R_OK) != 0) continue;
     Result<ProgramFile> file = ReadProgramFile(path, false);
     if (!file) return file.error();
@@ -68,8 +70,8 @@ Result<std::vector<RebuiltLibrary>> FindRebuiltLibraries(const TestReport& repor
 // Of all others only the build of the crash will do.
 Status CheckLibraries(const TestReport& report) {
   for (const Module& module : report.modules) {
-    if (module.is_program || module.build_id.empty() || !module.path.starts_with('/')) continue;
-    if (report.replay.FindImage(module)) continue;
+    if (module.is_program || module.build_id.empty() || !IsOrdinaryPath(module.path)) continue;
+    if (IsOurLibrary(module) || report.replay.FindImage(module)) continue;
     const Result<std::string> found = ReadBuildId(module.path);
     if (!found || found->empty() || *found == module.build_id) continue;
     return Error{Errc::kMissing, module.path + ": the report needs build-id " + module.build_id + ", found " + *found +
@@ -208,7 +210,7 @@ Result<std::string> FindSupportFile(const std::string& name, const std::string& 
                                    "\n  set RECRASH_SUPPORT_DIR to the lib/recrash of the installation"};
 }
 
-Result<Subject> PrepareSubject(const TestReport& report, const std::string& program,
+Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const CodeSources& sources,
                                const std::string& replay_library) {
   Result<ProgramFile> elf = ReadSubject(program);
   if (!elf) return elf.error();
@@ -216,13 +218,16 @@ Result<Subject> PrepareSubject(const TestReport& report, const std::string& prog
     return Error{Errc::kMissing, "the report has no frames to replay\n  run recrash generate on it first"};
   }
   if (const Status libraries = CheckLibraries(report); !libraries) return libraries.error();
-  Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, *elf);
+  LoadedCode code = FindCode(report, *elf, sources);
+  Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, code.files);
   if (!rebuilt) return rebuilt.error();
   Result<std::string> library = replay_library.empty() ? FindSupportFile("librecrash_replay.so") : replay_library;
   if (!library) return library.error();
   Subject subject;
   subject.program = std::move(*elf);
   subject.rebuilt_libraries = std::move(*rebuilt);
+  subject.code = std::move(code);
+  subject.trust_report = sources.trust_report;
   subject.replay_library = std::move(*library);
   subject.preload = RecordedPreload(report);
   return subject;

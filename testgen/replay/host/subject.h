@@ -8,6 +8,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
+#include "testgen/replay/host/code_files.h"
 #include "testgen/replay/plan/plan_builder.h"
 #include "testgen/replay/plan/program_file.h"
 
@@ -16,6 +17,8 @@ namespace recrash {
 struct Subject {
   ProgramFile program;  // path resolved
   std::vector<RebuiltLibrary> rebuilt_libraries;
+  LoadedCode code;
+  bool trust_report = false;
   std::string replay_library;
   std::vector<std::string> preload;  // beside the replay library: what was preloaded into the recorded process
   bool allow_same_bases = true;
@@ -24,8 +27,9 @@ struct Subject {
 };
 
 // Checks that the program can be replayed and that the system's libraries are the recorded ones; finds the program's
-// own libraries that were rebuilt since the crash.
-Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const std::string& replay_library);
+// own libraries that were rebuilt since the crash. `sources` says where else code may come from.
+Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const CodeSources& sources,
+                               const std::string& replay_library);
 
 // Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and
 // again until it returns false: it does what there is to do for the subject, or waits for that a few hundredths of a

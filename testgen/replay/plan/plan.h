@@ -63,7 +63,9 @@ struct Module {
   uint64_t size;
   uint64_t tls_size;  // of the recorded build's thread-local segment; kOtherBuild only
   uint32_t flags;
-  Text path;
+  Text path;     // recorded
+  Text to_load;  // the file to load; empty: none, or the loader maps it with the program
+  uint32_t reserved;
   Array symbols;  // of Symbol; of the program, and where kOtherBuild
 };
 

@@ -70,7 +70,9 @@ void PlanBuilder::AddModules() {
     if (rebuilt_[i]) flags |= plan::kOtherBuild;
     if (rebuilt_[i]) header_.flags |= plan::kRebuilt;
     const uint64_t tls_size = rebuilt_[i] && image ? TlsSizeOf(*image) : 0;
-    modules_.push_back({module.base.value, module.size, tls_size, flags, AddText(module.path), {}});
+    const std::string to_load = i < options_.to_load.size() ? options_.to_load[i] : "";
+    modules_.push_back(
+        {module.base.value, module.size, tls_size, flags, AddText(module.path), AddText(to_load), 0, {}});
     if (!rebuilt_[i] && !module.is_program) continue;
     const std::vector<Symbol>& now = rebuilt_[i] ? rebuilt_[i]->symbols : program_.symbols;
     const bool has_symbols = image && !image->symbols.empty();

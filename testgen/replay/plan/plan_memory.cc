@@ -25,7 +25,8 @@ void PlanBuilder::AddMapping(const Mapping& mapping, uint64_t start, uint64_t en
   planned.kind = plan::MappingKind::kReserved;
   if (mapping.flags & kMapRead) planned.protection |= PROT_READ;
   if (mapping.flags & kMapWrite) planned.protection |= PROT_WRITE;
-  if (mapping.flags & kMapExecute) planned.protection |= PROT_EXEC;
+  // Code comes from modules alone: what else could be executed came with the report, or is a file that it names.
+  if ((mapping.flags & kMapExecute) && options_.trust_report) planned.protection |= PROT_EXEC;
   if ((mapping.flags & kMapWrite) && !(mapping.flags & kMapShared)) {
     planned.kind = plan::MappingKind::kMemory;
   } else if (is_file) {

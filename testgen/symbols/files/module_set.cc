@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "agent/base/ordinary_path.h"
 #include "agent/base/text.h"
 
 namespace recrash {
@@ -62,7 +63,7 @@ Result<std::unique_ptr<ModuleSet>> ModuleSet::Open(const Report& report, const S
 std::vector<std::string> ModuleSet::Candidates(const Module& module) const {
   std::vector<std::string> paths;
   if (module.is_program && !options_.program.empty()) paths.push_back(options_.program);
-  paths.push_back(module.path);
+  if (IsOrdinaryPath(module.path)) paths.push_back(module.path);
   for (const std::string& root : options_.search_paths) {
     paths.push_back(root + "/" + BaseName(module.path));
     paths.push_back(DebugPath(root, module.build_id));

@@ -1,0 +1,146 @@
+"""A report from elsewhere runs nothing unasked. One of the user's own works as ever."""
+
+import os
+import signal
+import subprocess
+
+import harness
+
+PAYLOAD = """
+#include <fcntl.h>
+__attribute__((constructor)) static void Run(void) { open("%s", O_CREAT | O_WRONLY, 0600); }
+"""
+PROGRAM = """
+__attribute__((noinline)) int Read(const int* target) { return *target + 1; }
+int main() { return Read(nullptr) + 1; }
+"""
+HOST = """
+#include <dlfcn.h>
+__attribute__((noinline)) int Call(const char* name) {
+  void* library = dlopen(name, RTLD_NOW);
+  auto* use = reinterpret_cast<int (*)(int*)>(library ? dlsym(library, "Use") : nullptr);
+  return use ? use(nullptr) + 1 : -1;
+}
+int main(int, char** argv) { return Call(argv[1]) + 1; }
+"""
+PLUGIN = """
+__attribute__((noinline)) int Weigh(int* item) { return *item; }
+extern "C" __attribute__((noinline)) int Use(int* item) { return Weigh(item) + 1; }
+"""
+# Calls a function that it has made itself, then fails.
+COMPILER = r"""
+#include <sys/mman.h>
+#include <cstring>
+__attribute__((noinline)) int Fail(const int* target) { return *target; }
+__attribute__((noinline)) int Run(int (*made)(), const int* target) { return made() == 7 ? Fail(target) + 1 : 0; }
+int main(int argc, char**) {
+  void* code = mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  std::memcpy(code, "\xb8\x07\x00\x00\x00\xc3", 6);  // mov $7, %eax; ret
+  return Run(reinterpret_cast<int (*)()>(code), argc > 5 ? &argc : nullptr) + 1;
+}
+"""
+
+
+class FromElsewhere(harness.Workspace):
+    def setUp(self):
+        super().setUp()
+        self.mark = self.path / "has_run"
+
+    def make_foreign(self):
+        """What this machine knows of its own reports is gone, as on another machine."""
+        (self.path / ".local/state/recrash/own-reports").unlink()
+
+    def compile_payload(self):
+        folder = self.path / "payload"
+        folder.mkdir()
+        (folder / "payload.c").write_text(PAYLOAD % self.mark)
+        subprocess.run(["cc", "-shared", "-fPIC", "payload.c", "-o", "payload.so"], cwd=folder, check=True)
+        return folder / "payload.so"
+
+    def compile_plugin(self):
+        (self.path / "elsewhere").mkdir()
+        (self.path / "bin").mkdir()
+        plugin = self.compile_text(PLUGIN, output="plugin.so", flags=("-O2", "-g", "-shared", "-fPIC"))
+        program = self.compile_text(HOST, output="host")
+        return program.rename(self.path / "bin/host"), plugin.rename(self.path / "elsewhere/plugin.so")
+
+    def test_preloads_of_its_environment_are_dropped_and_named(self):
+        program = self.compile_text(PROGRAM)
+        report = self.crash(program, died_of=signal.SIGSEGV, env={"LD_PRELOAD": str(self.compile_payload())})
+        self.mark.unlink()
+        self.make_foreign()
+        result = self.reproduce(program, "--rerun", report=report)
+        self.assertFalse(self.mark.exists())
+        self.assert_reproduced(result, "Read", "main")
+        self.assertIn("run again, it failed in the same way", self.output.stderr)
+        self.assertRegex(self.output.stderr, "without what can make a program run other code: .*LD_PRELOAD")
+
+    def test_preloads_of_an_own_crash_stay(self):
+        program = self.compile_text(PROGRAM)
+        report = self.crash(program, died_of=signal.SIGSEGV, env={"LD_PRELOAD": str(self.compile_payload())})
+        self.mark.unlink()
+        self.reproduce(program, "--rerun", report=report)
+        self.assertTrue(self.mark.exists())
+
+    def test_its_program_is_run_only_if_it_is_named(self):
+        program = self.compile_text(PROGRAM)
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        words = ("recrash", "reproduce", report, "--no-build", "-o")
+        self.run_command(*words, "own")
+        self.make_foreign()
+        refused = self.run_command(*words, "foreign", expect=4)
+        self.assertIn("needed a program that you name", refused.stderr)
+        self.assertIn("--program", refused.stderr)
+        self.assertFalse((self.path / "foreign").exists())
+        self.run_command(*words, "named", "--program", program)
+        self.run_command(*words, "trusted", "--trust-report")
+
+    def test_a_plugin_elsewhere_needs_a_search_path(self):
+        program, plugin = self.compile_plugin()
+        report = self.crash(program, plugin, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report, build=True, output="own"), "Weigh", "Use")
+        self.run_tests(directory="own", expect=1)
+        self.make_foreign()
+        result = self.reproduce(program, report=report, expect=None, output="foreign")
+        self.assertNotIn("reproduced", [frame["verdict"] for frame in result["frames"]])
+        self.assertIn("elsewhere/plugin.so is not run", self.output.stderr)
+        self.assertIn(f"--search-path {plugin.parent}", self.output.stderr)
+        for way_out in (("--search-path", plugin.parent), ("--trust-report",)):
+            result = self.reproduce(program, *way_out, report=report, build=True)
+            self.assert_reproduced(result, "Weigh", "Use")
+            self.run_tests(expect=1)
+
+    def test_a_plugin_beside_the_program_is_the_programs(self):
+        program, plugin = self.compile_plugin()
+        beside = plugin.rename(program.parent / plugin.name)
+        report = self.crash(program, beside, died_of=signal.SIGSEGV)
+        self.make_foreign()
+        self.assert_reproduced(self.reproduce(program, report=report), "Weigh", "Use")
+        # A folder that anybody may write into makes nothing in it the developer's.
+        program.parent.chmod(0o777)
+        self.reproduce(program, report=report, expect=None)
+        self.assertIn("plugin.so is not run", self.output.stderr)
+
+    def test_code_that_it_holds_is_not_run(self):
+        program = self.compile_text(COMPILER)
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report), "Fail", "Run")
+        self.make_foreign()
+        result = self.reproduce(program, report=report)
+        self.assertEqual({harness.short_name(frame["function"]) for frame in result["frames"]
+                          if frame["verdict"] == "reproduced"}, {"Fail", "main"})
+        self.assertIn("code that the program made while it ran is not run", self.output.stderr)
+        self.assert_reproduced(self.reproduce(program, "--trust-report", report=report), "Fail", "Run")
+
+    def test_a_fifo_in_place_of_a_module_holds_nothing_up(self):
+        program, plugin = self.compile_plugin()
+        report = self.crash(program, plugin, died_of=signal.SIGSEGV)
+        self.make_foreign()
+        plugin.unlink()
+        os.mkfifo(plugin)
+        self.run_command("recrash", "show", report, "--program", program, timeout=20)
+        self.run_command("recrash", "reproduce", report, "--program", program, "--no-build", expect=None, timeout=20)
+
+
+if __name__ == "__main__":
+    harness.main()
