@@ -31,7 +31,8 @@ const ElfSymbol& SymbolOf(ElfFile& file, std::string_view name) {
 
 // Symbols of functions say how long they are. So does call frame information, all that a stripped file has.
 TEST(ElfFile, KnowsFunctionsWithoutSymbols) {
-  for (const char* flags : {"-O2", "-O0", "-O2 -no-pie -fno-pie"}) {
+  // At -Os, functions stand without padding between them.
+  for (const char* flags : {"-O2", "-O0", "-Os", "-O2 -no-pie -fno-pie"}) {
     const Fixture fixture(kProgram, flags);
     fixture.Run("cp program stripped && strip stripped");
     const auto with = ElfFile::Open(fixture.path());
