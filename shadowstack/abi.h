@@ -126,6 +126,9 @@ enum PrefixFlags : uint8_t {
 
 // ---- What the build says of itself -----------------------------------------------------------------------------
 
+// A text that the pass leaves in a program: the path of the collector that is installed with it. Weak and hidden.
+constexpr char kCollectorPlace[] = "__recrash_collector_place";
+
 // An ELF note (owner "recrash") in `.note.recrash`, one for each distinct text: linkers keep notes under --gc-sections.
 // Its text is "mode=<references|full|second-chance|references+second-chance|adaptive>;version=<identifier>".
 constexpr char kNoteSection[] = ".note.recrash";

@@ -13,6 +13,9 @@
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
 
+// abi::kCollectorPlace; not there in a program in which nothing is instrumented.
+extern "C" __attribute__((weak, visibility("hidden"))) const char __recrash_collector_place[];
+
 #ifndef RECRASH_COLLECTOR_DIRECTORY
 #error "the build must say where recrash-collector is installed"
 #endif
@@ -81,8 +84,8 @@ bool MayRun(const char* path) {
   return false;
 }
 
-// Named by who starts the program; else beside the program, where it is shipped, or where recrash was installed when it
-// was built.
+// Named by who starts the program; else beside the program, where it is shipped; else where recrash was installed when
+// it built the program, or, of a program in which nothing is instrumented, where recrash was to be installed.
 void FindCollector() {
   char(&out)[1024] = g_state.collector;
   if (const char* given = getenv("RECRASH_COLLECTOR"); given != nullptr && *given != 0) {
@@ -93,12 +96,11 @@ void FindCollector() {
   char beside[1024];
   CopyText(beside, g_state.program);
   if (char* slash = strrchr(beside, '/'); slash != nullptr) *slash = 0;
-  const char* const folders[] = {beside, RECRASH_COLLECTOR_DIRECTORY};
-  for (const char* folder : folders) {
-    Text(out) << folder << "/recrash-collector";
-    if (MayRun(out)) return;
-  }
-  out[0] = 0;
+  Text(out) << beside << "/recrash-collector";
+  if (MayRun(out)) return;
+  CopyText(out, __recrash_collector_place != nullptr ? __recrash_collector_place
+                                                     : RECRASH_COLLECTOR_DIRECTORY "/recrash-collector");
+  if (!MayRun(out)) out[0] = 0;
 }
 
 // Tells the replay library, if it is there, which memory it must leave as this process made it, and what it must seal

@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/TargetParser/Triple.h"
 #include "shadowstack/pass/at_link.h"
+#include "shadowstack/pass/collector_place.h"
 #include "shadowstack/pass/note.h"
 #include "shadowstack/pass/patchable_entry.h"
 #include "shadowstack/pass/record.h"
@@ -113,6 +114,7 @@ void InstrumentAtCompile(llvm::Module& module) {
     if (!request->options.report.empty()) report.Add(function, choice);
   }
   AddBuildNote(module, request->options);
+  AddCollectorPlace(module);
   if (request->options.report.empty()) return;
   const std::string title = module.getModuleIdentifier() + ", mode " + TraitsOf(request->options.mode).name;
   if (llvm::Error error = report.Write(request->options.report, title)) Fail(module, std::move(error));
@@ -126,6 +128,7 @@ void DeferToLink(llvm::Module& module) {
   for (llvm::Function& function : module)
     if (HasBodyHere(function)) Defer(function, {request->options, request->WishFor(function)});
   AddBuildNote(module, request->options);
+  AddCollectorPlace(module);
   RequirePassAtLink(module);
   // Written by the link step; where nothing is left of the object there must not be an old one.
   if (request->options.report != "-") llvm::sys::fs::remove(request->options.report);

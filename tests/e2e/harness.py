@@ -42,8 +42,6 @@ class Workspace(unittest.TestCase):
         self.environment["PATH"] = f"{PREFIX}/bin:{self.environment['PATH']}"
         self.environment["RECRASH_DIR"] = str(self.reports)
         self.environment["HOME"] = str(self.path)
-        # A program looks first where recrash is to be installed: there may be an older one.
-        self.environment["RECRASH_COLLECTOR"] = str(PREFIX / "bin/recrash-collector")
 
     def run_command(self, *command, expect=0, cwd=None, timeout=TIMEOUT, env=None):
         """Runs a command and checks its status: a number, a signal as -SIGSEGV, or None for any."""

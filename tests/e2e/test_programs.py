@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import signal
 
 import harness
@@ -292,6 +293,44 @@ int main(void) {
             return re.search(r"node = .* // (\w+)", test)[1]
         self.assertEqual(node_of_visit(), "Counter")
         self.assertEqual(node_of_visit("--rerun"), "Leaf")
+
+
+class MovedInstallation(harness.Workspace):
+    """An installed tree is copied elsewhere: what it builds finds the collector of the copy."""
+
+    SOURCE = "int main(int argc, char** argv) { volatile int* p = argc > 1 ? &argc : nullptr; return *p; }\n"
+
+    def setUp(self):
+        super().setUp()
+        self.moved = self.path / "moved"
+        shutil.copytree(harness.PREFIX, self.moved, symlinks=True)
+        self.environment["PATH"] = f"{self.moved}/bin:{self.environment['PATH']}"
+        (self.path / "program.cc").write_text(self.SOURCE)
+        collector = self.moved / "bin/recrash-collector"
+        collector.rename(self.moved / "bin/real-collector")
+        collector.write_text(f"#!/bin/sh\ntouch {self.path}/ran\nexec {self.moved}/bin/real-collector \"$@\"\n")
+        collector.chmod(0o755)
+
+    def check(self, *flags):
+        (self.path / "ran").unlink(missing_ok=True)
+        self.run_command("recrash-clang++", "-O1", "-g", *flags, "program.cc", "-o", "program")
+        self.crash("./program", died_of=signal.SIGSEGV)
+        self.assertTrue((self.path / "ran").exists(), flags)
+
+    def test_by_each_linker(self):
+        for flags in ((), ("-fuse-ld=lld-19", "-Wl,--gc-sections"), ("-fuse-ld=gold",), ("-no-pie",), ("-static-pie",),
+                      ("-flto", "-fuse-ld=lld-19"), ("-recrash-mode=adaptive", "-shared-libgcc")):
+            with self.subTest(flags=flags):
+                self.check(*flags)
+
+    # The program has no such text, and is linked all the same. Its collector is where the product was built for.
+    def test_nothing_is_instrumented(self):
+        for flags in ((), ("-fuse-ld=lld-19",), ("-fuse-ld=gold",), ("-no-pie",)):
+            with self.subTest(flags=flags):
+                self.run_command("clang++-19", "-O1", "-c", "program.cc", "-o", "program.o")
+                self.run_command("recrash-clang++", *flags, "program.o", "-o", "program")
+                self.crash("./program", died_of=signal.SIGSEGV,
+                           env={"RECRASH_COLLECTOR": str(self.moved / "bin/real-collector")})
 
 
 class C(harness.Workspace):
