@@ -9,48 +9,52 @@
 #include <cstring>
 
 namespace recrash {
-namespace {
 
-Error NotWritten(const std::string& path, int problem) {
-  std::string message = path + ": report not written: " + std::strerror(problem);
+Error OutputFile::NotWritten(int problem) const {
+  const std::string message = path_ + ": " + what_ + " not written: " + std::strerror(problem);
+  const std::string how = what_ == "report" ? ", with RECRASH_DIR" : "";
   if (problem == ENOSPC || problem == EDQUOT)
-    message += "\n  free some space there, or choose another place with RECRASH_DIR";
-  else if (problem == ENOENT || problem == EACCES || problem == EROFS)
-    message += "\n  choose a directory that exists and may be written, with RECRASH_DIR";
-  return Error{Errc::kRefused, message};
+    return {Errc::kRefused, message + "\n  free some space there, or choose another place" + how};
+  if (problem == ENOENT || problem == EACCES || problem == EROFS)
+    return {Errc::kRefused, message + "\n  choose a directory that exists and may be written" + how};
+  return {Errc::kRefused, message};
 }
 
-}  // namespace
-
-Result<OutputFile> OutputFile::Create(const std::string& path) {
+Result<OutputFile> OutputFile::Create(const std::string& path, const std::string& what, mode_t mode) {
   std::string temporary = path + ".XXXXXX";
-  Fd fd(mkostemp(temporary.data(), O_CLOEXEC));  // 0600, whatever the umask
-  if (!fd) return NotWritten(path, errno);
-  return OutputFile(std::move(fd), path, std::move(temporary));
+  const int descriptor = mkostemp(temporary.data(), O_CLOEXEC);
+  const int problem = descriptor >= 0 ? 0 : errno;
+  OutputFile file(Fd(descriptor), path, what, problem == 0 ? std::move(temporary) : "");
+  if (problem != 0) return file.NotWritten(problem);
+  if (fchmod(descriptor, mode) != 0) return file.NotWritten(errno);
+  return file;
 }
 
 OutputFile::~OutputFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
-Status OutputFile::WriteAt(uint64_t offset, const void* data, size_t size) {
+void OutputFile::WriteAt(uint64_t offset, const void* data, size_t size) {
   const char* bytes = static_cast<const char*>(data);
-  while (size > 0) {
+  while (size > 0 && problem_ == 0) {
     const ssize_t written = pwrite(fd_.get(), bytes, size, static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return NotWritten(path_, written < 0 ? errno : ENOSPC);
+    if (written <= 0) {
+      problem_ = written < 0 ? errno : ENOSPC;
+      return;
+    }
     bytes += written;
     size -= written;
     offset += written;
   }
-  return Ok{};
 }
 
 Status OutputFile::Keep() {
+  if (problem_ != 0) return NotWritten(problem_);
   // close() may report what write() could not yet know (NFS, quotas).
   Fd closing = std::exchange(fd_, Fd());
-  if (close(closing.Release()) != 0 && errno != EINTR) return NotWritten(path_, errno);
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) return NotWritten(path_, errno);
+  if (close(closing.Release()) != 0 && errno != EINTR) return NotWritten(errno);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) return NotWritten(errno);
   temporary_.clear();
   return Ok{};
 }

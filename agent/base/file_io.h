@@ -2,6 +2,8 @@
 #ifndef RECRASH_AGENT_BASE_FILE_IO_H_
 #define RECRASH_AGENT_BASE_FILE_IO_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,22 +13,28 @@
 
 namespace recrash {
 
-// A new file beside `path`, mode 0600. Keep() gives it that name; a file that is not kept is removed.
+// A new file beside `path`. Keep() gives it that name; a file that is not kept is removed.
 class OutputFile {
  public:
-  static Result<OutputFile> Create(const std::string& path);
+  // `what` is for messages; `mode` does not depend on the umask.
+  static Result<OutputFile> Create(const std::string& path, const std::string& what = "report", mode_t mode = 0600);
   OutputFile(OutputFile&&) = default;
   ~OutputFile();
 
-  Status WriteAt(uint64_t offset, const void* data, size_t size);
+  // Does nothing after a write that failed.
+  void WriteAt(uint64_t offset, const void* data, size_t size);
+  // The error of the first write that failed, too.
   Status Keep();
 
  private:
-  OutputFile(Fd fd, std::string path, std::string temporary)
-      : fd_(std::move(fd)), path_(std::move(path)), temporary_(std::move(temporary)) {}
+  OutputFile(Fd fd, std::string path, std::string what, std::string temporary)
+      : fd_(std::move(fd)), path_(std::move(path)), what_(std::move(what)), temporary_(std::move(temporary)) {}
+  Error NotWritten(int problem) const;
 
   Fd fd_;
   std::string path_;
+  std::string what_;
+  int problem_ = 0;        // errno of a write that failed
   std::string temporary_;  // empty after Keep, and in what was moved from
 };
 

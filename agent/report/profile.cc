@@ -1,18 +1,10 @@
 #include "agent/report/profile.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <map>
 #include <tuple>
 
-#include "agent/base/fd.h"
 #include "agent/base/file_io.h"
 #include "agent/base/signal_safe/profile_line.h"
 
@@ -50,20 +42,6 @@ void TakeCounters(const ProfiledFunction& more, ProfiledFunction* into) {
   into->microseconds = more.microseconds;
   into->snapshots = more.snapshots;
   into->inclusive_ns = more.inclusive_ns;
-}
-
-Error NotWritten(const std::string& path) {
-  return Error{Errc::kRefused, path + ": profile not written: " + std::strerror(errno)};
-}
-
-Status WriteWhole(int descriptor, std::string_view text, const std::string& path) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return NotWritten(path);
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return Ok{};
 }
 
 }  // namespace
@@ -121,15 +99,12 @@ Result<Profile> ReadProfile(const std::string& path) {
 }
 
 Status WriteProfile(const Profile& profile, const std::string& path) {
-  std::string temporary = path + ".XXXXXX";
-  Fd file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file) return NotWritten(path);
   // The file holds names of functions and nothing of the process, so others may read it.
-  Status status = WriteWhole(file.get(), ProfileText(profile), path);
-  if (status && (fchmod(file.get(), 0644) != 0 || rename(temporary.c_str(), path.c_str()) != 0))
-    status = NotWritten(path);
-  if (!status) unlink(temporary.c_str());
-  return status;
+  Result<OutputFile> file = OutputFile::Create(path, "profile", 0644);
+  if (!file) return file.error();
+  const std::string text = ProfileText(profile);
+  file->WriteAt(0, text.data(), text.size());
+  return file->Keep();
 }
 
 }  // namespace recrash

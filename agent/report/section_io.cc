@@ -27,27 +27,23 @@ SectionWriter::SectionWriter(OutputFile* file, format::SectionKind kind, uint32_
   packed_.resize(ZSTD_compressBound(kMaxChunk));
 }
 
-Status SectionWriter::Append(const void* data, size_t size) {
+void SectionWriter::Append(const void* data, size_t size) {
   const auto* bytes = static_cast<const uint8_t*>(data);
   while (size > 0) {
     const size_t part = std::min<size_t>(size, kMaxChunk - pending_.size());
     pending_.insert(pending_.end(), bytes, bytes + part);
     bytes += part;
     size -= part;
-    if (pending_.size() < kMaxChunk) break;
-    if (Status status = WriteChunk(); !status) return status;
+    if (pending_.size() == kMaxChunk) WriteChunk();
   }
-  return Ok{};
 }
 
-Result<format::Section> SectionWriter::Finish() {
-  if (!pending_.empty()) {
-    if (Status status = WriteChunk(); !status) return status.error();
-  }
+format::Section SectionWriter::Finish() {
+  if (!pending_.empty()) WriteChunk();
   return section_;
 }
 
-Status SectionWriter::WriteChunk() {
+void SectionWriter::WriteChunk() {
   size_t packed =
       ZSTD_compressCCtx(zstd_.get(), packed_.data(), packed_.size(), pending_.data(), pending_.size(), kLevel);
   const void* stored = packed_.data();
@@ -58,18 +54,16 @@ Status SectionWriter::WriteChunk() {
     stored = pending_.data();
   }
   const Chunk chunk{static_cast<uint32_t>(packed), static_cast<uint32_t>(pending_.size())};
-  if (Status status = WriteStored(&chunk, sizeof chunk); !status) return status;
-  if (Status status = WriteStored(stored, packed); !status) return status;
+  WriteStored(&chunk, sizeof chunk);
+  WriteStored(stored, packed);
   section_.length += pending_.size();
   pending_.clear();
-  return Ok{};
 }
 
-Status SectionWriter::WriteStored(const void* data, size_t size) {
-  Status status = file_->WriteAt(section_.offset + section_.stored_length, data, size);
+void SectionWriter::WriteStored(const void* data, size_t size) {
+  file_->WriteAt(section_.offset + section_.stored_length, data, size);
   section_.stored_length += size;
   section_.crc = ExtendCrc32c(section_.crc, data, size);
-  return status;
 }
 
 SectionReader::SectionReader(const InputFile* file, const format::Section& section, std::string name)

@@ -24,13 +24,13 @@ class SectionWriter {
   SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset,
                 format::Compression compression = format::Compression::kZstdChunks);
 
-  Status Append(const void* data, size_t size);
+  void Append(const void* data, size_t size);
   // Writes what is left; the result is the section's line of the table.
-  Result<format::Section> Finish();
+  format::Section Finish();
 
  private:
-  Status WriteChunk();
-  Status WriteStored(const void* data, size_t size);
+  void WriteChunk();
+  void WriteStored(const void* data, size_t size);
 
   OutputFile* file_;
   format::Section section_;

@@ -52,32 +52,31 @@ Status CheckImages(const std::vector<ModuleImage>& images, const std::string& pa
   return Ok{};
 }
 
-Status AppendPacked(const Region& region, WordPacker* packer, SectionWriter* writer) {
+void AppendPacked(const Region& region, WordPacker* packer, SectionWriter* writer) {
   const std::span<const uint8_t> bytes = region.bytes;
   std::vector<uint8_t> packed;
   for (size_t offset = 0; offset < bytes.size(); offset += format::kPiece) {
     packed.clear();
     packer->Pack({region.address.value, bytes.size()}, offset,
                  bytes.subspan(offset, std::min(format::kPiece, bytes.size() - offset)), &packed);
-    if (Status status = writer->Append(packed.data(), packed.size()); !status) return status;
+    writer->Append(packed.data(), packed.size());
   }
-  return Ok{};
 }
 
 // Through `packer` when there is one.
-Status AppendRuns(SectionWriter* writer, WordPacker* packer, const Regions& regions) {
+void AppendRuns(SectionWriter* writer, WordPacker* packer, const Regions& regions) {
   std::vector<format::Run> runs;
   for (const Region* region : regions)
     if (!region->bytes.empty()) runs.push_back({region->address.value, region->bytes.size()});
   const uint64_t count = runs.size();
-  if (Status status = writer->Append(&count, sizeof count); !status) return status;
-  if (Status status = writer->Append(runs.data(), runs.size() * sizeof(format::Run)); !status) return status;
-  for (const Region* region : regions)
-    if (Status status = packer != nullptr ? AppendPacked(*region, packer, writer)
-                                          : writer->Append(region->bytes.data(), region->bytes.size());
-        !status)
-      return status;
-  return Ok{};
+  writer->Append(&count, sizeof count);
+  writer->Append(runs.data(), runs.size() * sizeof(format::Run));
+  for (const Region* region : regions) {
+    if (packer != nullptr)
+      AppendPacked(*region, packer, writer);
+    else
+      writer->Append(region->bytes.data(), region->bytes.size());
+  }
 }
 
 Regions PointersTo(const std::vector<Region>& regions) {
@@ -98,53 +97,52 @@ Status CheckInputs(const std::vector<Input>& inputs, const std::string& path) {
   return Ok{};
 }
 
-// The sections of one report, written one behind the other.
+// The sections of one report, written one behind the other. The file keeps the error of a write that failed.
 class Container {
  public:
   Container(OutputFile* file, size_t section_count)
       : file_(file), offset_(sizeof(format::Header) + section_count * sizeof(Section)) {}
 
-  Status AddRecords(SectionKind kind, uint32_t flags, const std::vector<uint8_t>& bytes) {
-    return Add({file_, kind, flags, offset_},
-               [&](SectionWriter* writer) { return writer->Append(bytes.data(), bytes.size()); });
+  void AddRecords(SectionKind kind, uint32_t flags, const std::vector<uint8_t>& bytes) {
+    SectionWriter writer(file_, kind, flags, offset_);
+    writer.Append(bytes.data(), bytes.size());
+    Add(&writer);
   }
 
   // Packed words for memory; code and read-only data have few pointers and lose by it.
-  Status AddMemory(const std::vector<Region>& memory) {
+  void AddMemory(const std::vector<Region>& memory) {
+    SectionWriter writer(file_, SectionKind::kMemory, 0, offset_, Compression::kZstdWords);
     WordPacker packer;
-    return Add({file_, SectionKind::kMemory, 0, offset_, Compression::kZstdWords},
-               [&](SectionWriter* writer) { return AppendRuns(writer, &packer, PointersTo(memory)); });
+    AppendRuns(&writer, &packer, PointersTo(memory));
+    Add(&writer);
   }
 
-  Status AddImages(const std::vector<ModuleImage>& images) {
+  void AddImages(const std::vector<ModuleImage>& images) {
+    SectionWriter writer(file_, SectionKind::kImage, format::kOptional, offset_);
     Regions regions;
     for (const ModuleImage& image : images)
       for (const Region& region : image.read_only) regions.push_back(&region);
-    return Add({file_, SectionKind::kImage, format::kOptional, offset_},
-               [&](SectionWriter* writer) { return AppendRuns(writer, nullptr, regions); });
+    AppendRuns(&writer, nullptr, regions);
+    Add(&writer);
   }
 
   // Frames share addresses, so the runs of each entry state, or snapshot, stand by themselves, in the order of the
   // records.
   template <typename State>
-  Status AddRunsOfEach(SectionKind kind, const std::vector<State>& states) {
-    return Add({file_, kind, format::kOptional, offset_}, [&](SectionWriter* writer) -> Status {
-      for (const State& state : states)
-        if (Status status = AppendRuns(writer, nullptr, PointersTo(state.memory)); !status) return status;
-      return Ok{};
-    });
+  void AddRunsOfEach(SectionKind kind, const std::vector<State>& states) {
+    SectionWriter writer(file_, kind, format::kOptional, offset_);
+    for (const State& state : states) AppendRuns(&writer, nullptr, PointersTo(state.memory));
+    Add(&writer);
   }
 
   // The contents of those that are held, one behind the other; their sizes stand in the metadata.
-  Status AddInputs(const std::vector<Input>& inputs) {
-    return Add({file_, SectionKind::kInputs, format::kOptional, offset_}, [&](SectionWriter* writer) -> Status {
-      for (const Input& input : inputs)
-        if (Status status = writer->Append(input.bytes.data(), input.bytes.size()); !status) return status;
-      return Ok{};
-    });
+  void AddInputs(const std::vector<Input>& inputs) {
+    SectionWriter writer(file_, SectionKind::kInputs, format::kOptional, offset_);
+    for (const Input& input : inputs) writer.Append(input.bytes.data(), input.bytes.size());
+    Add(&writer);
   }
 
-  Status WriteHeader() {
+  void WriteHeader() {
     format::Header header{};
     std::memcpy(header.magic, format::kMagic, sizeof header.magic);
     header.version = format::kVersion;
@@ -152,19 +150,14 @@ class Container {
     header.file_size = offset_;
     const size_t table_size = sections_.size() * sizeof(Section);
     header.crc = ExtendCrc32c(ExtendCrc32c(0, &header, sizeof header), sections_.data(), table_size);
-    if (Status status = file_->WriteAt(0, &header, sizeof header); !status) return status;
-    return file_->WriteAt(sizeof header, sections_.data(), table_size);
+    file_->WriteAt(0, &header, sizeof header);
+    file_->WriteAt(sizeof header, sections_.data(), table_size);
   }
 
  private:
-  template <typename Fill>
-  Status Add(SectionWriter writer, Fill fill) {
-    if (Status status = fill(&writer); !status) return status;
-    const Result<Section> section = writer.Finish();
-    if (!section) return section.error();
-    offset_ += section->stored_length;
-    sections_.push_back(*section);
-    return Ok{};
+  void Add(SectionWriter* writer) {
+    sections_.push_back(writer->Finish());
+    offset_ += sections_.back().stored_length;
   }
 
   OutputFile* file_;
@@ -212,21 +205,19 @@ Status Write(const Report& report, const ReplayData* tests, const std::string& p
   const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
   const bool has_states = tests && !tests->entry_states.empty();
   Container container(&*file, 2 + has_inputs + (tests ? 2 : 0) + has_states + (report.snapshots ? 2 : 0));
-  if (Status s = container.AddRecords(SectionKind::kMetadata, 0, records->metadata); !s) return s;
-  if (Status s = container.AddMemory(report.memory); !s) return s;
-  if (has_inputs)
-    if (Status s = container.AddInputs(report.inputs); !s) return s;
+  container.AddRecords(SectionKind::kMetadata, 0, records->metadata);
+  container.AddMemory(report.memory);
+  if (has_inputs) container.AddInputs(report.inputs);
   if (tests) {
-    if (Status s = container.AddRecords(SectionKind::kReplay, format::kOptional, records->replay); !s) return s;
-    if (Status s = container.AddImages(tests->images); !s) return s;
+    container.AddRecords(SectionKind::kReplay, format::kOptional, records->replay);
+    container.AddImages(tests->images);
   }
-  if (has_states)
-    if (Status s = container.AddRunsOfEach(SectionKind::kEntryStates, tests->entry_states); !s) return s;
+  if (has_states) container.AddRunsOfEach(SectionKind::kEntryStates, tests->entry_states);
   if (report.snapshots) {
-    if (Status s = container.AddRecords(SectionKind::kSnapshots, format::kOptional, records->snapshots); !s) return s;
-    if (Status s = container.AddRunsOfEach(SectionKind::kSnapshotPages, report.snapshots->entries); !s) return s;
+    container.AddRecords(SectionKind::kSnapshots, format::kOptional, records->snapshots);
+    container.AddRunsOfEach(SectionKind::kSnapshotPages, report.snapshots->entries);
   }
-  if (Status status = container.WriteHeader(); !status) return status;
+  container.WriteHeader();
   return file->Keep();
 }
 
