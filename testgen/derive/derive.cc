@@ -104,14 +104,9 @@ Status OuterFrame::CountAllEntries() {
     counts.emplace(kOften);
     if (!Count(&*counts)) return counted;
   }
-  const size_t last = entries_.size() - 1;
-  for (size_t i = 0; i < last; ++i) entries_[i].number = counts->Last(entries_[i].entry, entries_[i].sp);
-  if (ChooseGates(*counts, &entries_)) {
-    GateRound gates(&entries_);
-    if (Status gated = Run(gates.round(), true); !gated) return gated;
-    gates.Finish();
-  }
-  for (size_t i = 0; i < last; ++i) {
+  const auto run = [this](const Round& round) { return Run(round, true); };
+  if (Status numbered = NumberEntries(*counts, run, &entries_); !numbered) return numbered;
+  for (size_t i = 0; i + 1 < entries_.size(); ++i) {
     const bool often = counts->IsHot(entries_[i].entry);
     why_not_[i] = often ? "its function is entered too often"
                         : FrameText(outer().index) + " replayed from its entry did not come to it";

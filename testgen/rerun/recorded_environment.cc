@@ -4,6 +4,8 @@
 #include <cctype>
 #include <string_view>
 
+#include "agent/report/crash_record.h"
+
 namespace recrash {
 namespace {
 
@@ -55,15 +57,9 @@ std::vector<std::string> RecordedEnvironment(const Report& report) {
   if (program == std::string::npos || program == 0) return {};
   const size_t start = top.rfind('\0' + arguments, program - 1);
   if (arguments.empty() || start == std::string::npos) return {};
-  std::vector<std::string> environment;
-  size_t at = start + 1 + arguments.size();
-  while (at < top.size()) {
-    const size_t end = std::min(top.find('\0', at), top.size());
-    const std::string_view text = std::string_view(top).substr(at, end - at);
-    if (text.empty()) break;
-    if (IsAssignment(text)) environment.emplace_back(text);
-    at = end + 1;
-  }
+  std::vector<std::string> environment = SplitArguments(std::string_view(top).substr(start + 1 + arguments.size()));
+  environment.erase(std::ranges::find(environment, ""), environment.end());
+  std::erase_if(environment, [](const std::string& text) { return !IsAssignment(text); });
   return environment;
 }
 

@@ -19,16 +19,17 @@
 #include "testgen/rerun/recorded_environment.h"
 #include "testgen/rerun/rounds.h"
 #include "testgen/rerun/stopped_state.h"
+#include "testgen/rerun/symbols_of_rounds.h"
 #include "testgen/rerun/workspace.h"
 #include "testgen/symbols/handled_fault.h"
 
 namespace recrash {
 namespace {
 
-// Frames of a stack overflow mostly reproduce without their entry state, and are too many.
+// A stack overflow has too many frames, and most of them reproduce without an entry state.
 constexpr size_t kDeep = 1000;
-// Threads that race, or memory that was never written, may take a program another way once and the same way the next
-// time.
+// A program whose threads race, or that reads memory which was never written, may take another way in one run and the
+// same way in the next.
 constexpr int kAttempts = 4;
 constexpr std::chrono::seconds kShort{20};
 // States are compared with the last report, so all of their memory has to be kept until then.
@@ -85,16 +86,14 @@ std::vector<FrameEntry> EntriesOf(const TestReport& report) {
 
 class Runner {
  public:
-  Runner(const TestReport& first, const RerunOptions& options, Workspace workspace)
-      : first_(first), options_(options), workspace_(std::move(workspace)) {}
+  Runner(const TestReport& first, const RerunOptions& options, Workspace workspace, SymbolsOfRounds* symbols)
+      : first_(first), options_(options), workspace_(std::move(workspace)), symbols_(symbols) {}
 
   Result<Rerun> Run();
 
  private:
   Result<LoadedReport> RunOnce(const Round& round);
   Status ReadFrames(LoadedReport* loaded) const;
-  Result<LoadedReport> CountAll(HitCounts* counts);
-  Status CountBehindGates(std::vector<FrameEntry>* frames);
   Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
   std::vector<std::string> Environment() const;
   std::string DroppedText() const;
@@ -103,6 +102,7 @@ class Runner {
   const TestReport& first_;
   const RerunOptions& options_;
   Workspace workspace_;
+  SymbolsOfRounds* symbols_;
   std::vector<EntryState> states_;
   std::vector<EntrySnapshot> arguments_;  // of the frames whose states are taken
   int round_ = 0;
@@ -111,7 +111,8 @@ class Runner {
 std::vector<std::string> Runner::Environment() const {
   std::vector<std::pair<std::string, std::string>> changes = options_.environment;
   changes.emplace_back("RECRASH_DIR", workspace_.reports().string());
-  // Entries as they were compiled, where this run stops the program; and a profile is not to learn from it.
+  // No profile: this run stops the program at entries, so they must be as they were compiled. Nor may a profile learn
+  // from this run.
   changes.emplace_back("RECRASH_PROFILE", "");
   if (!options_.trust_report) {
     for (const char* name : {"PATH", "HOME"})
@@ -178,25 +179,15 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
 
 // The arguments of a frame are those that were seen at its entry.
 Status Runner::ReadFrames(LoadedReport* loaded) const {
-  Result<Symbols> symbols = Symbols::Open(loaded->report, options_.symbols);
-  if (!symbols) return symbols.error();
-  GoBackToFault(*symbols, &loaded->report);
-  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, *symbols, arguments_);
+  const Result<const Symbols*> opened = symbols_->For(loaded->report);
+  if (!opened) return opened.error();
+  const Symbols& symbols = **opened;
+  GoBackToFault(symbols, &loaded->report);
+  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, symbols, arguments_);
   if (!backtrace) return backtrace.error();
   loaded->backtrace = *std::move(backtrace);
-  loaded->report.replay = MakeReplayData(loaded->backtrace, *symbols);
+  loaded->report.replay = MakeReplayData(loaded->backtrace, symbols);
   std::ranges::sort(loaded->report.replay.frames, {}, &ReplayFrame::index);
-  return Ok{};
-}
-
-Result<LoadedReport> Runner::CountAll(HitCounts* counts) {
-  return RunOnce(CountEntries([this](pid_t pid) { return EntriesIn(pid); }, counts));
-}
-
-Status Runner::CountBehindGates(std::vector<FrameEntry>* frames) {
-  GateRound gates(frames);
-  if (const Result<LoadedReport> loaded = RunOnce(gates.round()); !loaded) return loaded.error();
-  gates.Finish();
   return Ok{};
 }
 
@@ -227,14 +218,15 @@ std::string WhyNot(const HitCounts& counts, const FrameEntry& frame) {
 
 Result<Rerun> Runner::Run() {
   HitCounts counts(kOften);
-  Result<LoadedReport> again = CountAll(&counts);
+  Result<LoadedReport> again = RunOnce(CountEntries([this](pid_t pid) { return EntriesIn(pid); }, &counts));
   if (!again) return again.error();
   if (const std::optional<Error> different = Compare(first_, again->report)) return *different;
   std::vector<FrameEntry> frames = EntriesOf(again->report);
-  for (FrameEntry& frame : frames) frame.number = counts.Last(frame.entry, frame.sp);
-  if (ChooseGates(counts, &frames)) {
-    if (const Status status = CountBehindGates(&frames); !status) return status.error();
-  }
+  const auto run = [this](const Round& round) -> Status {
+    const Result<LoadedReport> loaded = RunOnce(round);
+    return loaded ? Status(Ok{}) : loaded.error();
+  };
+  if (const Status numbered = NumberEntries(counts, run, &frames); !numbered) return numbered.error();
   Result<LoadedReport> last = TakeStates(frames);
   if (!last) return last.error();
   const std::vector<FrameEntry> now = EntriesOf(last->report);
@@ -259,10 +251,11 @@ Result<Rerun> RunAgain(const TestReport& first, const Backtrace& backtrace, cons
     return Error{Errc::kRefused,
                  "a stack of " + std::to_string(frames) + " frames: the program is not run again for that"};
   const auto start = std::chrono::steady_clock::now();
+  SymbolsOfRounds symbols(options.symbols);
   for (int attempt = 1;; ++attempt) {
     Result<Workspace> workspace = Workspace::Make();
     if (!workspace) return workspace.error();
-    Result<Rerun> rerun = Runner(first, options, *std::move(workspace)).Run();
+    Result<Rerun> rerun = Runner(first, options, *std::move(workspace), &symbols).Run();
     const bool is_short = std::chrono::steady_clock::now() - start < kShort;
     if (rerun || attempt == kAttempts || !is_short) return rerun;
   }

@@ -3,15 +3,23 @@
 #include <algorithm>
 
 namespace recrash {
+namespace {
 
-Round CountEntries(std::function<std::vector<uint64_t>(pid_t)> entries, HitCounts* counts) {
-  return {[entries = std::move(entries)](TracedProgram& program) {
-            for (const uint64_t entry : entries(program.pid())) program.Arm(entry);
-          },
-          [counts](TracedProgram&, uint64_t entry, uint64_t sp) {
-            return counts->Count(entry, sp) ? AtEntry::kGoOn : AtEntry::kDisarm;
-          }};
-}
+// Counts the frames that have a gate.
+class GateRound {
+ public:
+  explicit GateRound(std::vector<FrameEntry>* frames) : frames_(frames) {}
+  Round round();
+  // Gives the frames their numbers; when the round is over.
+  void Finish();
+
+ private:
+  AtEntry Entered(TracedProgram& program, uint64_t entry, uint64_t sp);
+
+  std::vector<FrameEntry>* frames_;
+  HitCounts gates_{UINT64_MAX};
+  HitCounts counts_{kTooOften};
+};
 
 Round GateRound::round() {
   const auto on_loaded = [this](TracedProgram& program) {
@@ -36,6 +44,28 @@ AtEntry GateRound::Entered(TracedProgram& program, uint64_t entry, uint64_t sp) 
 void GateRound::Finish() {
   for (FrameEntry& frame : *frames_)
     if (frame.gate) frame.number = counts_.Last(frame.entry, frame.sp);
+}
+
+}  // namespace
+
+Round CountEntries(std::function<std::vector<uint64_t>(pid_t)> entries, HitCounts* counts) {
+  return {[entries = std::move(entries)](TracedProgram& program) {
+            for (const uint64_t entry : entries(program.pid())) program.Arm(entry);
+          },
+          [counts](TracedProgram&, uint64_t entry, uint64_t sp) {
+            return counts->Count(entry, sp) ? AtEntry::kGoOn : AtEntry::kDisarm;
+          }};
+}
+
+Status NumberEntries(const HitCounts& counts, const std::function<Status(const Round&)>& run,
+                     std::vector<FrameEntry>* frames) {
+  for (FrameEntry& frame : *frames)
+    if (frame.number == 0) frame.number = counts.Last(frame.entry, frame.sp);
+  if (!ChooseGates(counts, frames)) return Ok{};
+  GateRound gates(frames);
+  if (Status status = run(gates.round()); !status) return status;
+  gates.Finish();
+  return Ok{};
 }
 
 VisitRound::VisitRound(const std::vector<FrameEntry>& frames, AtFrame at_frame)

@@ -26,21 +26,10 @@ struct Round {
 // Counts the entries of the functions that `entries` gives for the program as it is loaded.
 Round CountEntries(std::function<std::vector<uint64_t>(pid_t)> entries, HitCounts* counts);
 
-// Counts those of frames that have a gate.
-class GateRound {
- public:
-  explicit GateRound(std::vector<FrameEntry>* frames) : frames_(frames) {}
-  Round round();
-  // Gives the frames their numbers; when the round is over.
-  void Finish();
-
- private:
-  AtEntry Entered(TracedProgram& program, uint64_t entry, uint64_t sp);
-
-  std::vector<FrameEntry>* frames_;
-  HitCounts gates_{UINT64_MAX};
-  HitCounts counts_{kTooOften};
-};
+// Gives frames without a number theirs, by the `counts` of a round before. Frames of hot functions are counted after
+// their gates, in one more round that `run` makes.
+Status NumberEntries(const HitCounts& counts, const std::function<Status(const Round&)>& run,
+                     std::vector<FrameEntry>* frames);
 
 // Meets the entry of each frame that has a number.
 class VisitRound {
