@@ -6,6 +6,7 @@
 
 #include "agent/collector/log_tables.h"
 #include "agent/report/maps.h"
+#include "agent/report/pages.h"
 
 namespace recrash {
 namespace {
@@ -77,7 +78,7 @@ bool CopiedStates::IsOfLibc(uint64_t address) const {
   return module && module->path.ends_with("/libc.so.6");
 }
 
-Result<CopiedStates::OwnPages> CopiedStates::StateOf(const LogFrame& frame,
+Result<CopiedStates::OwnPages> CopiedStates::PagesOf(const LogFrame& frame,
                                                      const std::vector<Mapping>& mappings) const {
   const Result<std::vector<uint8_t>> stream = Stream(frame);
   if (!stream) return stream.error();
@@ -102,38 +103,36 @@ Result<CopiedStates::OwnPages> CopiedStates::StateOf(const LogFrame& frame,
   return state;
 }
 
-// Pages of `state` and of the one before, as they are in `state`, where they are other there.
+// The pages in which `state` differs from the state after it, as they are in `state`.
 std::vector<Region> CopiedStates::DifferenceTo(const OwnPages& state) const {
   std::map<uint64_t, std::vector<uint8_t>> pages = state;
   for (const auto& [page, bytes] : later_) {
     if (!state.contains(page)) pages[page] = AtCrash(page);
   }
-  std::vector<Region> regions;
+  Pages changed;
   for (const auto& [page, bytes] : pages) {
     const auto later = later_.find(page);
-    if (bytes == (later != later_.end() ? later->second : AtCrash(page))) continue;
-    if (regions.empty() || regions.back().address.value + regions.back().bytes.size() != page)
-      regions.push_back({{page}, {}});
-    regions.back().bytes.insert(regions.back().bytes.end(), bytes.begin(), bytes.end());
+    if (bytes != (later != later_.end() ? later->second : AtCrash(page))) changed[page] = bytes.data();
   }
-  return regions;
+  return JoinPages(changed);
 }
 
-Status CopiedStates::Describe(const LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry) {
-  Result<OwnPages> state = StateOf(frame, mappings);
-  if (!state) return state.error();
-  entry->copied_depth = static_cast<uint8_t>(log_.copy_depth);
-  entry->copies_cut = frame.copies_cut != 0;
-  entry->memory = DifferenceTo(*state);
+Status CopiedStates::Describe(const LogFrame& frame, const std::vector<Mapping>& mappings, EntryState* state,
+                              EntryMemory::Layer* layer) {
+  Result<OwnPages> pages = PagesOf(frame, mappings);
+  if (!pages) return pages.error();
+  state->copied_depth = static_cast<uint8_t>(log_.copy_depth);
+  state->copies_cut = frame.copies_cut != 0;
+  *layer = DifferenceTo(*pages);
   // The allocator's own state, and the loader's, are those of the crash: so are the break, what is loaded, and what has
   // been unmapped, but for the mappings that were copied from.
-  entry->brk_end = report_.process.brk_end;
-  entry->not_loaded.clear();
-  std::erase_if(entry->mappings, [&](const Mapping& mapping) {
-    const auto page = state->lower_bound(mapping.start.value);
-    return page == state->end() || page->first >= mapping.end.value;
+  state->brk_end = report_.process.brk_end;
+  state->not_loaded.clear();
+  std::erase_if(state->mappings, [&](const Mapping& mapping) {
+    const auto page = pages->lower_bound(mapping.start.value);
+    return page == pages->end() || page->first >= mapping.end.value;
   });
-  later_ = *std::move(state);
+  later_ = *std::move(pages);
   return Ok{};
 }
 

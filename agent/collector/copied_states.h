@@ -15,19 +15,21 @@
 
 namespace recrash {
 
-// Call Describe for each frame, youngest first: an EntrySnapshot holds its difference to the one after it.
+// Call Describe for each frame, youngest first.
 class CopiedStates {
  public:
   CopiedStates(const PageSource& memory, const record::LogHeader& log, const Report& report);
 
-  // Fills the memory of `entry`. `mappings` are those at the entry. The error says how the log is damaged.
-  Status Describe(const record::LogFrame& frame, const std::vector<Mapping>& mappings, EntrySnapshot* entry);
+  // Makes `state` one of copies, and fills `layer` with its difference to the state after it. `mappings` are those at
+  // the entry. The error says how the log is damaged.
+  Status Describe(const record::LogFrame& frame, const std::vector<Mapping>& mappings, EntryState* state,
+                  EntryMemory::Layer* layer);
 
  private:
   using OwnPages = std::map<uint64_t, std::vector<uint8_t>>;
 
   Result<std::vector<uint8_t>> Stream(const record::LogFrame& frame) const;
-  Result<OwnPages> StateOf(const record::LogFrame& frame, const std::vector<Mapping>& mappings) const;
+  Result<OwnPages> PagesOf(const record::LogFrame& frame, const std::vector<Mapping>& mappings) const;
   void Lay(uint64_t address, std::span<const uint8_t> bytes, OwnPages* state) const;
   bool IsOfLibc(uint64_t address) const;
   std::vector<uint8_t> AtCrash(uint64_t page) const;

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "agent/collector/testing_log.h"
+#include "agent/report/pages.h"
 #include "agent/report/recorded_states.h"
 
 namespace recrash {
@@ -70,16 +71,14 @@ class CrashedProgram : public LoggedProgram {
 
 // The byte in the state of a snapshot; -1 where that is the crash's.
 int ByteAt(const Report& report, uint64_t number, uint64_t address) {
-  ReplayFrame frame;
-  for (const EntrySnapshot& entry : report.snapshots->entries)
-    if (entry.number == number) frame.entry = entry.entry, frame.entry_sp = entry.sp;
-  for (const EntryState& state : EntryStatesFromSnapshots(report, {frame})) {
-    EXPECT_EQ(state.copied_depth, 3);
-    for (const Region& region : state.memory)
-      if (region.address.value <= address && address < region.address.value + region.bytes.size())
-        return region.bytes[address - region.address.value];
-  }
-  return -1;
+  const EntryState* state = nullptr;
+  for (const EntryState& one : report.snapshots->states)
+    if (one.number == number) state = FindRecorded(report, {one.registers.entry}, {one.registers.sp});
+  if (state == nullptr) return -1;
+  EXPECT_EQ(state->copied_depth, 3);
+  const Pages pages = PagesOf(report, *state);
+  const auto found = pages.find(address & ~(kPageSize - 1));
+  return found == pages.end() ? -1 : found->second[address % kPageSize];
 }
 
 std::vector<uint8_t> Of(uint8_t byte, size_t size = 64) { return std::vector<uint8_t>(size, byte); }
@@ -89,7 +88,7 @@ TEST(CopiedStates, AreTheCrashWithCopiesOverIt) {
   program.Add(1, kSp + 64, {{kHeap + 64, Of(1)}, {kHeap + kPageSize - 32, Of(2)}});
   program.Add(2, kSp, {{kHeap + 64, Of(3)}}).copies_cut = 1;
   const Report report = program.Collected();
-  ASSERT_EQ(report.snapshots->entries.size(), 2u);
+  ASSERT_EQ(report.snapshots->states.size(), 2u);
   EXPECT_EQ(ByteAt(report, 1, kHeap + 63), 0xcc);
   EXPECT_EQ(ByteAt(report, 1, kHeap + 64), 1);
   EXPECT_EQ(ByteAt(report, 1, kHeap + 128), 0xcc);
@@ -97,8 +96,8 @@ TEST(CopiedStates, AreTheCrashWithCopiesOverIt) {
   EXPECT_EQ(ByteAt(report, 1, kHeap + kPageSize + 32), 0xcc);
   EXPECT_EQ(ByteAt(report, 2, kHeap + 64), 3);
   EXPECT_EQ(ByteAt(report, 2, kHeap + kPageSize), -1) << "what only the older one has";
-  EXPECT_FALSE(report.snapshots->entries[0].copies_cut);
-  EXPECT_TRUE(report.snapshots->entries[1].copies_cut);
+  EXPECT_FALSE(report.snapshots->states[0].copies_cut);
+  EXPECT_TRUE(report.snapshots->states[1].copies_cut);
 }
 
 // The inner frame's copies are not the outer one's.
@@ -119,20 +118,20 @@ TEST(CopiedStates, AreMadeOfMemoryThatTheReportLeftOut) {
   EXPECT_EQ(ByteAt(report, 1, kHeap + 2 * kPageSize + 8), 1);
   EXPECT_EQ(ByteAt(report, 1, kGone), 0);
   EXPECT_EQ(ByteAt(report, 1, kGone + 8), 2);
-  ASSERT_EQ(report.snapshots->entries[0].mappings.size(), 1u) << "what is gone is there for the copy";
-  EXPECT_EQ(report.snapshots->entries[0].brk_end.value, kHeap + 4 * kPageSize);
+  ASSERT_EQ(report.snapshots->states[0].mappings.size(), 1u) << "what is gone is there for the copy";
+  EXPECT_EQ(report.snapshots->states[0].brk_end.value, kHeap + 4 * kPageSize);
 }
 
 TEST(CopiedStates, NeedNoMappingThatNothingWasCopiedFrom) {
   CrashedProgram program;
   program.Add(1, kSp, {{kHeap, Of(1)}});
-  EXPECT_THAT(program.Collected().snapshots->entries.at(0).mappings, IsEmpty());
+  EXPECT_THAT(program.Collected().snapshots->states.at(0).mappings, IsEmpty());
 }
 
 // One sentence, and nothing of such a log is believed.
 void ExpectRefused(const CrashedProgram& program, const std::string& why) {
   const Report report = program.Collected();
-  EXPECT_THAT(report.snapshots->entries, IsEmpty());
+  EXPECT_THAT(report.snapshots->states, IsEmpty());
   ASSERT_EQ(report.losses.size(), 2u) << "the other one says why there are copies";
   EXPECT_THAT(report.losses[1],
               testing::ContainsRegex("^no entry states: the log of copies is damaged: those of entry [12] " + why));
@@ -148,7 +147,7 @@ TEST(CopiedStates, AreRefusedWhenTheLogIsForged) {
     return program;
   };
   const auto expect = [&](const std::string& why, const auto& forge) { ExpectRefused(*forged(forge), why); };
-  EXPECT_EQ(forged([](auto&, auto&, auto*) {})->Collected().snapshots->entries.size(), 2u) << "as it was";
+  EXPECT_EQ(forged([](auto&, auto&, auto*) {})->Collected().snapshots->states.size(), 2u) << "as it was";
   expect("have 4294967288 bytes, at most 1048576", [](auto&, auto& frame, auto*) { frame.copy_bytes = ~7u; });
   expect("end after 16384 of 1000000", [](auto&, auto& frame, auto*) { frame.copy_bytes = 1000000; });
   expect("end after 0 of", [](auto&, auto& frame, auto*) { frame.copies = 0xffffffff; });
@@ -176,9 +175,9 @@ TEST(CopiedStates, SurviveADamagedLog) {
     DamageLog(random, {0, header.frames, header.versions, header.map_lists, header.contents + kPageSize}, 6,
               round % 2 == 0, &program.log_bytes());
     const Report report = program.Collected();
-    if (!report.snapshots || report.snapshots->entries.empty()) continue;
+    if (!report.snapshots || report.snapshots->states.empty()) continue;
     ++with_entries;
-    EXPECT_LE(report.snapshots->entries.size(), 4u);
+    EXPECT_LE(report.snapshots->states.size(), 4u);
   }
   EXPECT_GT(with_entries, 0);
   EXPECT_LT(with_entries, rounds);

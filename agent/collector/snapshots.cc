@@ -10,6 +10,7 @@
 #include "agent/collector/copied_states.h"
 #include "agent/collector/log_tables.h"
 #include "agent/report/maps.h"
+#include "agent/report/pages.h"
 
 namespace recrash {
 namespace {
@@ -52,8 +53,8 @@ class Log {
   bool is_whole() const { return !versions_.empty(); }
   const std::map<uint64_t, uint32_t>& pages() const { return pages_; }
 
-  // From `version` on, the newest one that is not younger than the snapshot; 0 where there is none. A chain that does
-  // not end is none that we wrote.
+  // Follows the chain from `version` on, to the newest version that is not younger than the snapshot; 0 where there is
+  // none. A damaged chain may not end: it is followed for no more steps than there are versions.
   uint32_t NotAfter(uint32_t version, uint64_t number) const {
     for (size_t steps = 0; version != 0 && version < versions_.size() && steps < versions_.size(); ++steps) {
       if (versions_[version].number <= number) return version;
@@ -100,10 +101,7 @@ bool IsLive(const PageSource& memory, const Report& report, const LogFrame& fram
   const Thread* thread = ThreadOn(report, {frame.registers.sp});
   if (thread && frame.registers.sp < thread->registers.sp()) return false;
   uint64_t word = 0;
-  uint8_t bytes[sizeof word];
-  if (memory.Read({frame.registers.sp}, bytes) != sizeof bytes) return false;
-  std::memcpy(&word, bytes, sizeof word);
-  return word == frame.return_address;
+  return memory.ReadObject({frame.registers.sp}, &word) && word == frame.return_address;
 }
 
 // The functions that were entered. A function's stub counts entries down without calling the recorder: they are added.
@@ -114,9 +112,7 @@ std::vector<LogFunction> ReadFunctions(const PageSource& memory, const LogHeader
   std::vector<LogFunction> functions = ReadTable<LogFunction>(memory, log, log.functions, count);
   for (LogFunction& function : functions) {
     int32_t left = 0;
-    uint8_t bytes[sizeof left];
-    if (function.counter == 0 || memory.Read({function.counter}, bytes) != sizeof bytes) continue;
-    std::memcpy(&left, bytes, sizeof left);
+    if (function.counter == 0 || !memory.ReadObject({function.counter}, &left)) continue;
     if (left < function.skip) function.entries += static_cast<uint64_t>(int64_t{function.skip} - left);
   }
   return functions;
@@ -192,7 +188,7 @@ class Differences {
   }
 
   std::vector<Region> To(uint64_t number, const std::vector<Mapping>& mappings) {
-    std::vector<Region> regions;
+    Pages changed;
     auto mapping = mappings.begin();
     for (Page& page : pages_) {
       while (mapping != mappings.end() && mapping->end.value <= page.address) ++mapping;
@@ -204,9 +200,9 @@ class Differences {
       const uint8_t* bytes = BytesOf(then, page);
       const uint8_t* later = BytesOf(page.later, page);
       page.later = then;
-      if (!later || std::memcmp(bytes, later, kPageSize) != 0) Append(page.address, bytes, &regions);
+      if (!later || std::memcmp(bytes, later, kPageSize) != 0) changed.emplace_hint(changed.end(), page.address, bytes);
     }
-    return regions;
+    return JoinPages(changed);
   }
 
  private:
@@ -217,7 +213,7 @@ class Differences {
     Content later = {Content::Kind::kCrash};
   };
 
-  // A page without a version, in memory that was there, had not been touched. What a file's page held is the file's.
+  // A page of the program's memory without a version had not been touched: it was zeros, or as in its file.
   Content At(const Page& page, const Mapping& mapping) const {
     if (page.version != 0 && log_.IsAbsent(page.version)) return {Content::Kind::kZeros};
     if (page.version != 0) return {Content::Kind::kVersion, page.version};
@@ -235,34 +231,24 @@ class Differences {
     }
   }
 
-  static void Append(uint64_t page, const uint8_t* bytes, std::vector<Region>* regions) {
-    if (regions->empty() || regions->back().address.value + regions->back().bytes.size() != page)
-      regions->push_back({{page}, {}});
-    regions->back().bytes.insert(regions->back().bytes.end(), bytes, bytes + kPageSize);
-  }
-
   const Log& log_;
   std::vector<Page> pages_;  // ascending
 };
 
 // All but the memory.
-EntrySnapshot Describe(const LogFrame& frame, const std::vector<Mapping>& mappings, std::vector<OpenFile> files,
-                       const Report& report) {
-  EntrySnapshot entry;
-  entry.number = frame.number;
-  entry.entry = {frame.registers.entry};
-  entry.sp = {frame.registers.sp};
-  if (const Thread* thread = ThreadOn(report, entry.sp)) entry.thread = thread->id;
-  entry.others_ran = frame.others_ran != 0;
-  entry.brk_end = {frame.brk_end};
-  entry.mappings = GoneMappings(mappings, report.mappings);
-  for (Mapping& mapping : entry.mappings) mapping.path.clear();  // its name is not known
-  entry.files = std::move(files);
-  entry.not_loaded = NotLoaded(mappings, report);
-  std::ranges::copy(frame.registers.integer, entry.integers.begin());
-  for (size_t i = 0; i < entry.vectors.size(); ++i)
-    std::ranges::copy(frame.registers.vector[i], entry.vectors[i].begin());
-  return entry;
+EntryState Describe(const LogFrame& frame, const std::vector<Mapping>& mappings, std::vector<OpenFile> files,
+                    const Report& report) {
+  EntryState state;
+  state.number = frame.number;
+  state.registers = frame.registers;
+  if (const Thread* thread = ThreadOn(report, {frame.registers.sp})) state.thread = thread->id;
+  state.others_ran = frame.others_ran != 0;
+  state.brk_end = {frame.brk_end};
+  state.mappings = GoneMappings(mappings, report.mappings);
+  for (Mapping& mapping : state.mappings) mapping.path.clear();  // its name is not known
+  state.files = std::move(files);
+  state.not_loaded = NotLoaded(mappings, report);
+  return state;
 }
 
 // ---- What it cost, and why there is nothing ------------------------------------------------------------------------
@@ -332,8 +318,7 @@ void SayWhatIsMissing(const LogHeader& log, std::vector<std::string>* losses) {
 
 std::optional<LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid) {
   LogHeader log;
-  if (address.value == 0 || memory.Read(address, {reinterpret_cast<uint8_t*>(&log), sizeof log}) != sizeof log)
-    return std::nullopt;
+  if (address.value == 0 || !memory.ReadObject(address, &log)) return std::nullopt;
   const bool is_ours = log.magic == record::kLogMagic && log.version == record::kLogVersion &&
                        log.header_size == sizeof log && log.start == address.value && log.pid == pid;
   if (!is_ours || log.size > UINT64_MAX - log.start || log.frame_count > record::kMostFrames ||
@@ -380,6 +365,7 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   std::optional<Differences> differences;
   if (log.copy_depth == 0) differences.emplace(pages, *report);
   CopiedStates copies(memory, log, *report);
+  std::vector<EntryMemory::Layer> layers;
   uint64_t last = UINT64_MAX;
   for (const LogFrame& frame : frames) {
     const auto maps = ReadOne<LogMapList>(memory, log, log.map_lists, frame.map_list);
@@ -388,17 +374,19 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
     if (HasUnseenEntries(functions, frame)) continue;
     last = frame.number;
     const std::vector<Mapping> mappings = MappingsOf(*maps);
-    EntrySnapshot entry = Describe(frame, mappings, FilesOf(*files, paths), *report);
+    EntryState& state = snapshots.states.emplace_back(Describe(frame, mappings, FilesOf(*files, paths), *report));
     if (differences) {
-      entry.memory = differences->To(frame.number, mappings);
-    } else if (const Status copied = copies.Describe(frame, mappings, &entry); !copied) {
+      layers.push_back(differences->To(frame.number, mappings));
+    } else if (const Status copied = copies.Describe(frame, mappings, &state, &layers.emplace_back()); !copied) {
       report->losses.push_back("no entry states: " + copied.error().message);
-      snapshots.entries.clear();
+      snapshots.states.clear();
       return;
     }
-    snapshots.entries.push_back(std::move(entry));
   }
-  std::ranges::reverse(snapshots.entries);
+  std::ranges::reverse(snapshots.states);
+  std::ranges::reverse(layers);
+  std::vector<EntryMemory> memories = EntryMemory::Of(std::move(layers));
+  for (size_t i = 0; i < memories.size(); ++i) snapshots.states[i].memory = std::move(memories[i]);
 }
 
 }  // namespace recrash

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "agent/collector/testing_log.h"
+#include "agent/report/pages.h"
 #include "agent/report/recorded_states.h"
 
 namespace recrash {
@@ -50,24 +51,18 @@ class CrashedProgram : public LoggedProgram {
 
 std::vector<uint64_t> Numbers(const Report& report) {
   std::vector<uint64_t> numbers;
-  for (const EntrySnapshot& entry : report.snapshots->entries) numbers.push_back(entry.number);
+  for (const EntryState& state : report.snapshots->states) numbers.push_back(state.number);
   return numbers;
 }
 
 // The first byte of a page of the heap in the entry state of a snapshot, -1 when the state is that of the crash.
 int First(const Report& report, uint64_t number, uint64_t page) {
-  ReplayFrame frame;
-  for (const EntrySnapshot& entry : report.snapshots->entries) {
-    if (entry.number == number) frame.entry = entry.entry, frame.entry_sp = entry.sp;
-  }
-  for (const EntryState& state : EntryStatesFromSnapshots(report, {frame})) {
-    for (const Region& region : state.memory) {
-      const uint64_t address = kHeap + page * kPageSize;
-      if (region.address.value <= address && address < region.address.value + region.bytes.size())
-        return region.bytes[address - region.address.value];
-    }
-  }
-  return -1;
+  const EntryState* state = nullptr;
+  for (const EntryState& one : report.snapshots->states)
+    if (one.number == number) state = FindRecorded(report, {one.registers.entry}, {one.registers.sp});
+  const Pages pages = state ? PagesOf(report, *state) : Pages();
+  const auto found = pages.find(kHeap + page * kPageSize);
+  return found == pages.end() ? -1 : *found->second;
 }
 
 TEST(Snapshots, AreDifferencesOfWhatWasThenAndLater) {
@@ -88,7 +83,7 @@ TEST(Snapshots, AreDifferencesOfWhatWasThenAndLater) {
   EXPECT_EQ(First(report, 2, 2), 7);
   EXPECT_EQ(First(report, 1, 3), 0) << "touched after both";
   EXPECT_EQ(First(report, 2, 3), 0);
-  EXPECT_EQ(report.snapshots->entries[1].memory.size(), 2u) << "one page, and two side by side";
+  EXPECT_EQ(report.snapshots->states[1].memory.own().size(), 2u) << "one page, and two side by side";
 }
 
 TEST(Snapshots, AreThoseOfLiveFrames) {
@@ -130,10 +125,10 @@ TEST(Snapshots, KnowWhatIsNotMappedAnyMore) {
   program.Add(1, kSp);
   const Report report = program.Collected();
   ASSERT_THAT(Numbers(report), testing::ElementsAre(1));
-  const EntrySnapshot& entry = report.snapshots->entries[0];
-  ASSERT_EQ(entry.mappings.size(), 1u);
-  EXPECT_EQ(entry.mappings[0].start.value, kStack + 0x100000);
-  EXPECT_EQ(entry.memory.back().address.value, kStack + 0x101000);
+  const EntryState& state = report.snapshots->states[0];
+  ASSERT_EQ(state.mappings.size(), 1u);
+  EXPECT_EQ(state.mappings[0].start.value, kStack + 0x100000);
+  EXPECT_EQ(state.memory.own().back().address.value, kStack + 0x101000);
 }
 
 TEST(Snapshots, SayWhyThereAreNone) {
@@ -142,7 +137,7 @@ TEST(Snapshots, SayWhyThereAreNone) {
   program.log().header().stop_error = EPERM;
   const Report report = program.Collected();
   EXPECT_THAT(report.losses, Contains(HasSubstr("refuses userfaultfd (Operation not permitted)")));
-  EXPECT_THAT(report.snapshots->entries, IsEmpty());
+  EXPECT_THAT(report.snapshots->states, IsEmpty());
 }
 
 TEST(Snapshots, AreNotReadFromAnotherProcess) {
@@ -168,9 +163,9 @@ TEST(Snapshots, SurviveADamagedLog) {
     DamageLog(random, {0, header.frames, header.pages, header.versions, header.map_lists, header.file_lists}, 8,
               round % 2 == 0, &program.log_bytes());
     const Report report = program.Collected();
-    if (!report.snapshots || report.snapshots->entries.empty()) continue;
+    if (!report.snapshots || report.snapshots->states.empty()) continue;
     ++with_entries;
-    EXPECT_LE(report.snapshots->entries.size(), 1024u);
+    EXPECT_LE(report.snapshots->states.size(), 1024u);
   }
   EXPECT_GT(with_entries, 0);
   EXPECT_LT(with_entries, rounds);

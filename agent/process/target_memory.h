@@ -32,6 +32,11 @@ class PageSource {
   virtual size_t Read(TargetAddress address, std::span<uint8_t> out) const = 0;
   // Pages that have content of their own, ascending; none when nobody can tell within reasonable time.
   virtual std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const = 0;
+
+  template <typename T>
+  bool ReadObject(TargetAddress address, T* out) const {
+    return Read(address, {reinterpret_cast<uint8_t*>(out), sizeof *out}) == sizeof *out;
+  }
 };
 
 class TargetMemory final : public PageSource {
@@ -43,11 +48,6 @@ class TargetMemory final : public PageSource {
   // Up to a NUL or the limit.
   std::string ReadText(TargetAddress address, size_t limit) const;
   bool Write(TargetAddress address, std::span<const uint8_t> bytes) const;
-
-  template <typename T>
-  bool ReadObject(TargetAddress address, T* out) const {
-    return Read(address, {reinterpret_cast<uint8_t*>(out), sizeof *out}) == sizeof *out;
-  }
 
  private:
   TargetMemory(Fd memory, Fd pagemap, pid_t pid)

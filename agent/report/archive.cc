@@ -57,23 +57,18 @@ class Malformed : public std::exception {
 };
 
 template <typename T>
-constexpr bool kIsVector = false;
+concept IsOptional = requires(T& value) { value.has_value(); };
 template <typename T>
-constexpr bool kIsVector<std::vector<T>> = true;
+concept IsVector = requires(T& value) { value.resize(0); };
 template <typename T>
-constexpr bool kIsOptional = false;
-template <typename T>
-constexpr bool kIsOptional<std::optional<T>> = true;
-template <typename T>
-constexpr bool kIsArray = false;
-template <typename T, size_t N>
-constexpr bool kIsArray<std::array<T, N>> = true;
+concept IsArray = !IsVector<T> && requires(T& value) { std::begin(value); };
 
 class OutArchive : public archive::detail::common_oarchive<OutArchive> {
  public:
   OutArchive(std::vector<uint8_t>* out, uint32_t version) : out_(out), version_(version) {}
 
   uint32_t version() const { return version_; }
+  StateList states = StateList::kOfTests;
 
   template <typename T>
   void save_override(const T& value) {
@@ -89,12 +84,12 @@ class OutArchive : public archive::detail::common_oarchive<OutArchive> {
     } else if constexpr (std::is_same_v<T, std::vector<uint8_t>>) {
       Count(value.size(), format::kMaxBytes, "byte array");
       save_binary(value.data(), value.size());
-    } else if constexpr (kIsVector<T>) {
+    } else if constexpr (IsVector<T>) {
       Count(value.size(), format::kMaxCount, "list");
       for (const auto& element : value) *this << element;
-    } else if constexpr (kIsArray<T>) {
+    } else if constexpr (IsArray<T>) {
       for (const auto& element : value) *this << element;
-    } else if constexpr (kIsOptional<T>) {
+    } else if constexpr (IsOptional<T>) {
       *this << value.has_value();
       if (value) *this << *value;
     } else {
@@ -131,11 +126,12 @@ class OutArchive : public archive::detail::common_oarchive<OutArchive> {
 
 // The fewest bytes that a T can take: a default-constructed one has no text and empty lists, and of the first version
 // the fewest fields.
-template <typename T>
+template <typename T, StateList kStates>
 size_t SmallestEncoding() {
   static const size_t size = [] {
     std::vector<uint8_t> bytes;
     OutArchive out(&bytes, 1);
+    out.states = kStates;
     const T value{};
     out << value;
     return bytes.size();
@@ -148,6 +144,7 @@ class InArchive : public archive::detail::common_iarchive<InArchive> {
   InArchive(std::span<const uint8_t> bytes, uint32_t version) : bytes_(bytes), version_(version) {}
 
   uint32_t version() const { return version_; }
+  StateList states = StateList::kOfTests;
   size_t left() const { return bytes_.size() - position_; }
 
   template <typename T>
@@ -166,12 +163,15 @@ class InArchive : public archive::detail::common_iarchive<InArchive> {
     } else if constexpr (std::is_same_v<T, std::vector<uint8_t>>) {
       value.resize(Count(1, format::kMaxBytes, "byte array"));
       load_binary(value.data(), value.size());
-    } else if constexpr (kIsVector<T>) {
-      value.resize(Count(SmallestEncoding<typename T::value_type>(), format::kMaxCount, "list"));
+    } else if constexpr (IsVector<T>) {
+      using Element = typename T::value_type;
+      const size_t smallest = states == StateList::kRecorded ? SmallestEncoding<Element, StateList::kRecorded>()
+                                                             : SmallestEncoding<Element, StateList::kOfTests>();
+      value.resize(Count(smallest, format::kMaxCount, "list"));
       for (auto& element : value) *this >> element;
-    } else if constexpr (kIsArray<T>) {
+    } else if constexpr (IsArray<T>) {
       for (auto& element : value) *this >> element;
-    } else if constexpr (kIsOptional<T>) {
+    } else if constexpr (IsOptional<T>) {
       bool present = false;
       *this >> present;
       if (present) *this >> value.emplace();
@@ -255,10 +255,30 @@ void Visit(Archive& ar, auto& field) {
 }
 template <typename Archive, typename T>
 void Visit(Archive& ar, Since<T>& field) {
-  if (ar.version() >= field.version) ar & field.field;
+  if (ar.version() >= field.version) Visit(ar, field.field);
 }
 template <typename Archive, typename T>
 void Visit(Archive&, Elsewhere<T>&) {}
+template <typename Archive, typename T>
+void Visit(Archive& ar, StatesOfLog<T>& states) {
+  ar.states = StateList::kRecorded;
+  ar & states.field;
+  ar.states = StateList::kOfTests;
+}
+template <typename Archive, typename T>
+void Visit(Archive& ar, In<T>& field) {
+  if (ar.states == field.list) Visit(ar, field.field);
+}
+template <typename Archive, typename T>
+void Visit(Archive& ar, DerivedFrom<T>& derived) {
+  std::optional<uint32_t> outer;
+  if (derived.state.origin == Origin::kDerived) outer = derived.state.outer;
+  ar & outer;
+  if constexpr (Archive::is_loading::value) {
+    derived.state.origin = outer ? Origin::kDerived : Origin::kRecorded;
+    derived.state.outer = outer.value_or(0);
+  }
+}
 template <typename Archive, typename T>
 void Visit(Archive& ar, Rewound<T>& rewound) {
   bool all = rewound.frame.start.rewind != 0;
@@ -353,10 +373,10 @@ Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots, uint3
 Status DecodeSnapshots(std::span<const uint8_t> bytes, uint32_t version, SnapshotLog* snapshots) {
   return Decode(bytes, version, [&](InArchive& in) {
     in >> *snapshots;
-    const std::vector<EntrySnapshot>& entries = snapshots->entries;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      Check(i == 0 || entries[i - 1].number < entries[i].number, "the snapshots of entries are out of order");
-      CheckMappings(entries[i].mappings);
+    const std::vector<EntryState>& states = snapshots->states;
+    for (size_t i = 0; i < states.size(); ++i) {
+      Check(i == 0 || states[i - 1].number < states[i].number, "the snapshots of entries are out of order");
+      CheckMappings(states[i].mappings);
     }
   });
 }

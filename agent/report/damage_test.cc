@@ -126,47 +126,51 @@ TEST_F(Damage, IsAnEntryStateOutOfPlace) {
     return Container(all);
   };
   const Bytes run = Runs({{0x1000, 2}}, 2);
-  ExpectDamaged(file({{2, {}, {}, {}, {}, {}}, {1, {}, {}, {}, {}, {}}}, {run, run}),
-                "the entry states of frames are out of order");
-  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}, {1, {}, {}, {}, {}, {}}}, {run, run}),
-                "the entry states of frames are out of order");
-  ExpectDamaged(file({{1, {}, {{{0x2000}, {0x2000}, 0, 0, ""}}, {}, {}, {}}}, {run}), "a mapping ends");
-  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}, {2, {}, {}, {}, {}, {}}}, {run}),
-                "entry states: needs 8 bytes, 0 are left");
-  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}}, {run, run}), "entry states: ");
+  const auto of = [](uint32_t frame) {
+    EntryState state;
+    state.frame = frame;
+    return state;
+  };
+  ExpectDamaged(file({of(2), of(1)}, {run, run}), "the entry states of frames are out of order");
+  ExpectDamaged(file({of(1), of(1)}, {run, run}), "the entry states of frames are out of order");
+  EntryState mapped = of(1);
+  mapped.mappings = {{{0x2000}, {0x2000}, 0, 0, ""}};
+  ExpectDamaged(file({mapped}, {run}), "a mapping ends");
+  ExpectDamaged(file({of(1), of(2)}, {run}), "entry states: needs 8 bytes, 0 are left");
+  ExpectDamaged(file({of(1)}, {run, run}), "entry states: ");
   ExpectDamaged(file({}, {run}), "entry states: ");
-  ExpectDamaged(file({{1, {}, {}, {}, {}, {}}}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "entry states: run 1");
-  ExpectDamaged(Container(parts({{1, {}, {}, {}, {}, {}}})), "has entry states, and not their memory");
-  const Result<TestReport> report = Read(file({{1, {}, {}, {}, {}, {}}, {2, {}, {}, {}, {}, {}}}, {run, run}));
+  ExpectDamaged(file({of(1)}, {Runs({{0x2000, 2}, {0x1000, 2}}, 4)}), "entry states: run 1");
+  ExpectDamaged(Container(parts({of(1)})), "has entry states, and not their memory");
+  const Result<TestReport> report = Read(file({of(1), of(2)}, {run, run}));
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->replay.FindEntryState(2)->memory.size(), 1u);
+  EXPECT_EQ(report->replay.FindEntryState(2)->memory.own().size(), 1u);
   EXPECT_EQ(report->replay.FindEntryState(3), nullptr);
 }
 
 // The same of what the program recorded itself.
 TEST_F(Damage, IsASnapshotOutOfPlace) {
-  const auto parts = [](const std::vector<EntrySnapshot>& entries) {
+  const auto parts = [](const std::vector<EntryState>& states) {
     SnapshotLog log;
-    log.entries = entries;
+    log.states = states;
     return std::vector<Part>{Plain(SectionKind::kMetadata, Metadata()), Plain(SectionKind::kMemory, NoMemory()),
                              Plain(SectionKind::kSnapshots, *EncodeSnapshots(log), format::kOptional)};
   };
-  const auto file = [&](const std::vector<EntrySnapshot>& entries, const std::vector<Bytes>& runs) {
-    std::vector<Part> all = parts(entries);
+  const auto file = [&](const std::vector<EntryState>& states, const std::vector<Bytes>& runs) {
+    std::vector<Part> all = parts(states);
     Bytes joined;
     for (const Bytes& piece : runs) joined.insert(joined.end(), piece.begin(), piece.end());
     all.push_back(Plain(SectionKind::kSnapshotPages, joined, format::kOptional));
     return Container(all);
   };
   const auto numbered = [](uint64_t number) {
-    EntrySnapshot entry;
-    entry.number = number;
-    return entry;
+    EntryState state;
+    state.number = number;
+    return state;
   };
   const Bytes run = Runs({{0x1000, 2}}, 2);
   ExpectDamaged(file({numbered(2), numbered(1)}, {run, run}), "the snapshots of entries are out of order");
   ExpectDamaged(file({numbered(1), numbered(1)}, {run, run}), "the snapshots of entries are out of order");
-  EntrySnapshot mapped = numbered(1);
+  EntryState mapped = numbered(1);
   mapped.mappings = {{{0x2000}, {0x2000}, 0, 0, ""}};
   ExpectDamaged(file({mapped}, {run}), "a mapping ends");
   ExpectDamaged(file({numbered(1), numbered(2)}, {run}), "snapshot pages: needs 8 bytes, 0 are left");
@@ -175,7 +179,8 @@ TEST_F(Damage, IsASnapshotOutOfPlace) {
   ExpectDamaged(Container(parts({numbered(1)})), "has snapshots, and not their pages");
   const Result<TestReport> report = Read(file({numbered(1), numbered(2)}, {run, run}));
   ASSERT_TRUE(report) << report.error().message;
-  EXPECT_EQ(report->snapshots->entries[1].memory.size(), 1u);
+  EXPECT_EQ(report->snapshots->states[0].memory.layers().size(), 2u);
+  EXPECT_EQ(report->snapshots->states[1].memory.own().size(), 1u);
 }
 
 // How long each is stands in the metadata, what they hold in the section: the two have to agree before it is cut.

@@ -19,26 +19,42 @@ namespace recrash {
 template <typename T>
 struct Since {
   uint32_t version;
-  T& field;
+  T field;
 };
 template <typename T>
-Since(uint32_t, T&) -> Since<T>;
+Since(uint32_t, T&&) -> Since<T>;
 
 // A field that is not in the archive: it lies in a section of its own, or goes into the profile.
 template <typename T>
 struct Elsewhere {
   T& field;
 };
+
+// Entry states have other fields among those that the program recorded than among those that tests start from.
+enum class StateList : uint8_t { kOfTests, kRecorded };
 template <typename T>
-Elsewhere(T&) -> Elsewhere<T>;
+struct In {
+  StateList list;
+  T field;
+};
+template <typename T>
+In(StateList, T&&) -> In<T>;
+template <typename T>
+struct StatesOfLog {
+  T& field;
+};
+
+// EntryState::origin: in the archive an optional number, of the frame that was replayed for a derived state.
+template <typename T>
+struct DerivedFrom {
+  T& state;
+};
 
 // Start::rewind of a frame: in the archive one byte says whether all of its streams are rewound.
 template <typename T>
 struct Rewound {
   T& frame;
 };
-template <typename T>
-Rewound(T&) -> Rewound<T>;
 
 template <typename T, typename Struct>
 concept Is = std::same_as<std::remove_const_t<T>, Struct>;
@@ -93,15 +109,9 @@ void Fields(Is<RecordedFunction> auto& record, auto&& visit) {
   auto& [entry, entries, snapshots, cpu_ns, inclusive_ns] = record;
   visit(entry, entries, snapshots, cpu_ns, inclusive_ns);
 }
-void Fields(Is<EntrySnapshot> auto& record, auto&& visit) {
-  auto& [number, entry, sp, thread, others_ran, copied_depth, copies_cut, brk_end, mappings, files, not_loaded,
-         integers, vectors, memory] = record;
-  visit(number, entry, sp, thread, others_ran, Since{2, copied_depth}, Since{2, copies_cut}, brk_end, mappings, files,
-        not_loaded, integers, vectors, Elsewhere{memory});
-}
 void Fields(Is<SnapshotLog> auto& record, auto&& visit) {
-  auto& [figures, entries, functions] = record;
-  visit(figures, entries, Elsewhere{functions});
+  auto& [figures, states, functions] = record;
+  visit(figures, StatesOfLog{states}, Elsewhere{functions});
 }
 void Fields(Is<Process> auto& record, auto&& visit) {
   auto& [pid, program, working_directory, arguments, version, mode, options, brk_start, brk_end, stack_limit,
@@ -140,9 +150,14 @@ void Fields(Is<Place> auto& record, auto&& visit) {
   visit(function, file, line, pc, function_start, function_size);
 }
 void Fields(Is<EntryState> auto& record, auto&& visit) {
-  auto& [frame, brk_end, mappings, files, not_loaded, memory, derived_from, copied_depth, words] = record;
-  visit(frame, brk_end, mappings, files, not_loaded, Elsewhere{memory}, Since{2, derived_from}, Since{2, copied_depth},
-        Elsewhere{words});
+  auto& [origin, outer, frame, number, thread, others_ran, copied_depth, copies_cut, registers, arguments, brk_end,
+         mappings, files, not_loaded, memory] = record;
+  auto& [integer, vector, entry, sp] = registers;
+  constexpr StateList kOfTests = StateList::kOfTests, kRecorded = StateList::kRecorded;
+  visit(In{kOfTests, frame}, In{kRecorded, number}, In{kRecorded, entry}, In{kRecorded, sp}, In{kRecorded, thread},
+        In{kRecorded, others_ran}, In{kRecorded, Since{2, copied_depth}}, In{kRecorded, Since{2, copies_cut}}, brk_end,
+        mappings, files, not_loaded, In{kOfTests, Since{2, DerivedFrom{record}}}, In{kOfTests, Since{2, copied_depth}},
+        In{kRecorded, integer}, In{kRecorded, vector}, Elsewhere{arguments}, Elsewhere{memory});
 }
 void Fields(Is<ReplayData> auto& record, auto&& visit) {
   auto& [frames, place, images, entry_states] = record;

@@ -72,6 +72,12 @@ const Mapping* FindMapping(std::span<const Mapping> mappings, TargetAddress addr
   return next != mappings.begin() && address < std::prev(next)->end ? &*std::prev(next) : nullptr;
 }
 
+bool IsWritable(std::span<const Mapping> mappings, TargetAddress address) {
+  return std::ranges::any_of(mappings, [address](const Mapping& mapping) {
+    return IsPrivateWritable(mapping) && address >= mapping.start && address < mapping.end;
+  });
+}
+
 std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::vector<Mapping>& now) {
   std::vector<Mapping> gone;
   for (const Mapping& mapping : then) {

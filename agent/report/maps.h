@@ -21,6 +21,9 @@ inline bool IsPrivateWritable(const Mapping& mapping) {
   return (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
 }
 
+// A private writable mapping holds the address.
+bool IsWritable(std::span<const Mapping> mappings, TargetAddress address);
+
 // The parts of the private writable mappings of `then` where `now`, which ascends, has no mapping.
 std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::vector<Mapping>& now);
 

@@ -5,17 +5,17 @@
 #include <string_view>
 #include <tuple>
 
+#include "agent/base/signal_safe/pages.h"
 #include "agent/elf/symbol_key.h"
 #include "agent/report/maps.h"
 
 namespace recrash {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-constexpr std::string_view kDeleted = " (deleted)";
+using signal_safe::PageDown;
+using signal_safe::PageUp;
 
-uint64_t PageDown(uint64_t value) { return value & ~(kPage - 1); }
-uint64_t PageUp(uint64_t value) { return PageDown(value + kPage - 1); }
+constexpr std::string_view kDeleted = " (deleted)";
 
 // A program that is not PIE is linked below 4 GiB (0x400000 by default); everything else the kernel and ld.so put far
 // above, with address randomisation off as well.

@@ -97,12 +97,12 @@ TEST_F(Mutants, OfPlainSections) {
   };
   Bytes states;
   for (const EntryState& state : full.replay.entry_states) {
-    const Bytes pages = runs(state.memory);
+    const Bytes pages = runs(state.memory.own());
     states.insert(states.end(), pages.begin(), pages.end());
   }
   Bytes snapshots;
-  for (const EntrySnapshot& entry : full.snapshots->entries) {
-    const Bytes pages = runs(entry.memory);
+  for (const EntryState& state : full.snapshots->states) {
+    const Bytes pages = runs(state.memory.own());
     snapshots.insert(snapshots.end(), pages.begin(), pages.end());
   }
   Mutate({Plain(SectionKind::kMetadata, *EncodeMetadata(full)), Plain(SectionKind::kMemory, runs(full.memory)),

@@ -1,11 +1,12 @@
 #include "agent/report/pages.h"
 
+#include <memory>
+
+#include "agent/base/signal_safe/pages.h"
+#include "agent/report/maps.h"
+
 namespace recrash {
-namespace {
-
-constexpr uint64_t kPage = 4096;
-
-}  // namespace
+using signal_safe::kPage;
 
 void LayPages(const std::vector<Region>& regions, Pages* pages) {
   for (const Region& region : regions) {
@@ -22,6 +23,32 @@ std::vector<Region> JoinPages(const Pages& pages) {
     regions.back().bytes.insert(regions.back().bytes.end(), bytes, bytes + kPage);
   }
   return regions;
+}
+
+Pages PagesOf(const Report& report, const EntryState& state) {
+  Pages pages;
+  const std::span layers = state.memory.layers();
+  for (size_t i = layers.size(); i > 1; --i) LayPages(layers[i - 1], &pages);
+  // What was not mapped at this entry is of a later one alone.
+  std::erase_if(pages, [&](const auto& page) {
+    return !IsWritable(state.mappings, {page.first}) && !IsWritable(report.mappings, {page.first});
+  });
+  LayPages(state.memory.own(), &pages);
+  return pages;
+}
+
+std::vector<PageSpan> SpansOf(const Pages& pages) {
+  std::vector<PageSpan> spans;
+  for (const auto& [address, bytes] : pages) {
+    const bool goes_on = !spans.empty() && spans.back().address.value + spans.back().bytes.size() == address &&
+                         std::to_address(spans.back().bytes.end()) == bytes;
+    if (goes_on) {
+      spans.back().bytes = {spans.back().bytes.data(), spans.back().bytes.size() + kPage};
+    } else {
+      spans.push_back({{address}, {bytes, kPage}});
+    }
+  }
+  return spans;
 }
 
 }  // namespace recrash

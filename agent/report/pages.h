@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <vector>
 
 #include "agent/report/report.h"
@@ -18,6 +19,16 @@ void LayPages(const std::vector<Region>& regions, Pages* pages);
 
 // The pages as regions, ascending; neighbours become one region.
 std::vector<Region> JoinPages(const Pages& pages);
+
+// The pages of the state's memory, where they differ from the crash. They belong to the state.
+Pages PagesOf(const Report& report, const EntryState& state);
+
+// The pages as they lie in memory, ascending: neighbours there become one span. Nothing is copied.
+struct PageSpan {
+  TargetAddress address;
+  std::span<const uint8_t> bytes;
+};
+std::vector<PageSpan> SpansOf(const Pages& pages);
 
 }  // namespace recrash
 

@@ -21,30 +21,27 @@ using format::Compression;
 using format::Section;
 using format::SectionKind;
 
-const char* Name(uint32_t kind) {
-  switch (static_cast<SectionKind>(kind)) {
-    case SectionKind::kMetadata:
-      return "metadata";
-    case SectionKind::kMemory:
-      return "memory";
-    case SectionKind::kReplay:
-      return "replay";
-    case SectionKind::kImage:
-      return "image";
-    case SectionKind::kEntryStates:
-      return "entry states";
-    case SectionKind::kInputs:
-      return "inputs";
-    case SectionKind::kSnapshots:
-      return "snapshots";
-    case SectionKind::kSnapshotPages:
-      return "snapshot pages";
-  }
-  return nullptr;
+struct KindOfSection {
+  const char* name;
+  uint64_t limit = 0;  // to what it may unpack; 0: ReadLimits::memory
+};
+constexpr KindOfSection kKinds[] = {{"metadata", format::kMaxMetadata},  // by SectionKind, from 1
+                                    {"memory"},
+                                    {"replay", format::kMaxReplay},
+                                    {"image"},
+                                    {"entry states"},
+                                    {"inputs", format::kMaxInputs},
+                                    {"snapshots", format::kMaxSnapshots},
+                                    {"snapshot pages"}};
+static_assert(std::size(kKinds) == static_cast<size_t>(SectionKind::kSnapshotPages));
+
+// Null for a kind that is newer than this reader.
+const KindOfSection* KindOf(const Section& section) {
+  return section.kind >= 1 && section.kind <= std::size(kKinds) ? &kKinds[section.kind - 1] : nullptr;
 }
 
 std::string Describe(const Section& section) {
-  if (const char* name = Name(section.kind)) return name;
+  if (const KindOfSection* kind = KindOf(section)) return kind->name;
   return "section of kind " + std::to_string(section.kind);
 }
 
@@ -80,23 +77,9 @@ Result<Table> ReadTable(const InputFile& file) {
   return Table{header.version, std::move(sections)};
 }
 
-uint64_t LimitOf(SectionKind kind, const ReadLimits& limits) {
-  switch (kind) {
-    case SectionKind::kMetadata:
-      return format::kMaxMetadata;
-    case SectionKind::kReplay:
-      return format::kMaxReplay;
-    case SectionKind::kInputs:
-      return format::kMaxInputs;
-    case SectionKind::kSnapshots:
-      return format::kMaxSnapshots;
-    default:
-      return limits.memory;
-  }
-}
-
-Status CheckSection(const InputFile& file, const Section& section, const ReadLimits& limits) {
-  const std::string name = Describe(section);
+Status CheckSection(const InputFile& file, const Section& section, const KindOfSection& kind,
+                    const ReadLimits& limits) {
+  const std::string name = kind.name;
   const bool memory = section.kind == static_cast<uint32_t>(SectionKind::kMemory);
   const auto newest = memory ? Compression::kZstdWords : Compression::kZstdChunks;
   if (section.compression > static_cast<uint32_t>(newest))
@@ -105,7 +88,7 @@ Status CheckSection(const InputFile& file, const Section& section, const ReadLim
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes stored of " +
                         std::to_string(section.length) + ", yet not compressed");
   const auto compression = static_cast<Compression>(section.compression);
-  if (section.length > LimitOf(static_cast<SectionKind>(section.kind), limits) ||
+  if (section.length > (kind.limit ? kind.limit : limits.memory) ||
       !format::PlausibleLength(compression, section.stored_length, section.length))
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes that would unpack to " +
                         std::to_string(section.length));
@@ -120,14 +103,15 @@ Status CheckLayout(const InputFile& file, const std::vector<Section>& sections, 
       return file.Damaged(Describe(section) + ": lies at byte " + std::to_string(section.offset) + " with " +
                           std::to_string(section.stored_length) + " bytes, expected at " + std::to_string(offset));
     offset += section.stored_length;
-    if (!Name(section.kind)) {
+    const KindOfSection* kind = KindOf(section);
+    if (!kind) {
       if (!(section.flags & format::kOptional))
         return NewerVersion(file, "has a " + Describe(section) + ", which this version does not know");
       continue;
     }
     for (const Section* other = sections.data(); other != &section; ++other)
       if (other->kind == section.kind) return file.Damaged("a second " + Describe(section) + " section");
-    if (Status status = CheckSection(file, section, limits); !status) return status;
+    if (Status status = CheckSection(file, section, *kind, limits); !status) return status;
   }
   if (offset != file.size())
     return file.Damaged(std::to_string(file.size() - offset) + " bytes after the last section");
@@ -232,13 +216,14 @@ Status ReadImages(const InputFile& file, const Section& section, std::vector<Mod
   return Ok{};
 }
 
-// The section holds the runs of each entry state, or snapshot, one state after the other.
-template <typename State>
-Status ReadRunsOfEach(const InputFile& file, const Section& section, std::vector<State>* states) {
+// The section holds the runs of each of `count` entry states, one state after the other.
+Result<std::vector<EntryMemory::Layer>> ReadLayers(const InputFile& file, const Section& section, size_t count) {
   SectionReader reader(&file, section, Describe(section));
-  for (State& state : *states)
-    if (Status status = ReadRuns(reader, {}, nullptr, &state.memory); !status) return status;
-  return reader.ExpectEnd();
+  std::vector<EntryMemory::Layer> layers(count);
+  for (EntryMemory::Layer& layer : layers)
+    if (Status status = ReadRuns(reader, {}, nullptr, &layer); !status) return status.error();
+  if (Status status = reader.ExpectEnd(); !status) return status.error();
+  return layers;
 }
 
 Status ReadReplay(const InputFile& file, const Table& table, const Section& section, ReplayData* replay) {
@@ -247,18 +232,25 @@ Status ReadReplay(const InputFile& file, const Table& table, const Section& sect
   if (Status status = ReadRecords(file, section, decode); !status) return status;
   if (const Section* image = Find(sections, SectionKind::kImage))
     if (Status status = ReadImages(file, *image, &replay->images); !status) return status;
-  const Section* states = Find(sections, SectionKind::kEntryStates);
-  if (states) return ReadRunsOfEach(file, *states, &replay->entry_states);
-  if (!replay->entry_states.empty()) return file.Damaged("has entry states, and not their memory");
+  std::vector<EntryState>& states = replay->entry_states;
+  const Section* pages = Find(sections, SectionKind::kEntryStates);
+  if (!pages) return states.empty() ? Status(Ok{}) : file.Damaged("has entry states, and not their memory");
+  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size());
+  if (!layers) return layers.error();
+  for (size_t i = 0; i < states.size(); ++i) states[i].memory = std::move((*layers)[i]);
   return Ok{};
 }
 
 Status ReadSnapshots(const InputFile& file, const Table& table, const Section& section, SnapshotLog* snapshots) {
   const auto decode = [&](const auto& bytes) { return DecodeSnapshots(bytes, table.version, snapshots); };
   if (Status status = ReadRecords(file, section, decode); !status) return status;
+  std::vector<EntryState>& states = snapshots->states;
   const Section* pages = Find(table.sections, SectionKind::kSnapshotPages);
-  if (pages) return ReadRunsOfEach(file, *pages, &snapshots->entries);
-  if (!snapshots->entries.empty()) return file.Damaged("has snapshots, and not their pages");
+  if (!pages) return states.empty() ? Status(Ok{}) : file.Damaged("has snapshots, and not their pages");
+  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size());
+  if (!layers) return layers.error();
+  std::vector<EntryMemory> memories = EntryMemory::Of(*std::move(layers));
+  for (size_t i = 0; i < states.size(); ++i) states[i].memory = std::move(memories[i]);
   return Ok{};
 }
 

@@ -1,4 +1,4 @@
-// What the program recorded at its entries (EntrySnapshot), as the entry states of frames.
+// The entry states that a program recorded, by frame.
 #ifndef RECRASH_AGENT_REPORT_RECORDED_STATES_H_
 #define RECRASH_AGENT_REPORT_RECORDED_STATES_H_
 
@@ -9,13 +9,12 @@
 
 namespace recrash {
 
-// The snapshot of the frame that began there; null: none was kept.
-const EntrySnapshot* FindSnapshot(std::span<const EntrySnapshot> snapshots, TargetAddress entry, TargetAddress sp);
-const EntrySnapshot* FindSnapshot(const Report& report, TargetAddress entry, TargetAddress sp);
+// The state of the frame that began at `entry` with this stack pointer; null: none was kept.
+const EntryState* FindState(std::span<const EntryState> states, TargetAddress entry, TargetAddress sp);
+const EntryState* FindRecorded(const Report& report, TargetAddress entry, TargetAddress sp);
 
-// The entry state of each frame that has a snapshot, in the order of the frames. A snapshot holds its difference to the
-// next snapshot, so that a page that several share is stored once. An entry state holds its difference to the crash.
-std::vector<EntryState> EntryStatesFromSnapshots(const Report& report, const std::vector<ReplayFrame>& frames);
+// The states of those frames that have one, in the order of the frames. They share the pages of the report's.
+std::vector<EntryState> RecordedStates(const Report& report, const std::vector<ReplayFrame>& frames);
 
 }  // namespace recrash
 

@@ -80,6 +80,31 @@ uint64_t SizeOf(const std::vector<Region>& regions) {
   return bytes;
 }
 
+EntryMemory::EntryMemory(Layer pages) {
+  std::vector<Layer> layers;
+  layers.push_back(std::move(pages));
+  layers_ = std::make_shared<const std::vector<Layer>>(std::move(layers));
+}
+
+std::vector<EntryMemory> EntryMemory::Of(std::vector<Layer> differences) {
+  std::vector<EntryMemory> memories(differences.size());
+  const auto layers = std::make_shared<const std::vector<Layer>>(std::move(differences));
+  for (size_t i = 0; i < memories.size(); ++i) {
+    memories[i].layers_ = layers;
+    memories[i].first_ = i;
+  }
+  return memories;
+}
+
+std::span<const EntryMemory::Layer> EntryMemory::layers() const {
+  return layers_ ? std::span(*layers_).subspan(first_) : std::span<const Layer>();
+}
+
+const EntryMemory::Layer& EntryMemory::own() const {
+  static const Layer kNone;
+  return layers_ ? (*layers_)[first_] : kNone;
+}
+
 const EntryState* ReplayData::FindEntryState(uint32_t frame) const {
   const auto found = std::ranges::find(entry_states, frame, &EntryState::frame);
   return found == entry_states.end() ? nullptr : &*found;

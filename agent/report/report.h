@@ -10,6 +10,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
+#include "shadowstack/entry_hook.h"
 
 namespace recrash {
 
@@ -143,6 +145,72 @@ struct ThrownStack {
   std::vector<uint8_t> bytes;
 };
 
+enum class ValueSource : uint8_t { kUnknown = 0, kRecord = 1, kDwarf = 2, kRegister = 3 };
+
+// One word of the call that a replay makes: put where the callee expects it.
+struct ReplayWord {
+  abi::Location location = abi::Location::kUnknown;
+  uint16_t stack_offset = 0;  // for kStack
+  uint16_t size = 0;          // 1..16
+  std::array<uint8_t, 16> bytes{};
+  uint8_t parameter = 0;       // DWARF number from 1; 0 when not known
+  uint16_t source_offset = 0;  // where this piece lies in the parameter
+  ValueSource source = ValueSource::kUnknown;
+};
+
+// The pages of an entry state, as layers over the memory of the crash: a page is as in the first layer that has it.
+//
+// A state that was taken alone has one layer. States that one program recorded share their layers: each has a layer of
+// its own, over that of the state after it. So a page that many of them have is kept once, in memory and in the file.
+class EntryMemory {
+ public:
+  using Layer = std::vector<Region>;  // whole pages
+
+  EntryMemory() = default;
+  // Of a state that was taken alone: the pages that differ from Report::memory, or that it does not have.
+  EntryMemory(Layer pages);  // NOLINT(google-explicit-constructor)
+  // Of successive states, the oldest first: the pages that differ from the next state's, of the last one from the
+  // crash.
+  static std::vector<EntryMemory> Of(std::vector<Layer> differences);
+
+  // The state's own layer first.
+  std::span<const Layer> layers() const;
+  const Layer& own() const;
+
+ private:
+  std::shared_ptr<const std::vector<Layer>> layers_;
+  size_t first_ = 0;
+};
+
+enum class Origin : uint8_t {
+  kRecorded,  // by the program itself; a file of tests says so of kRerun too
+  kRerun,     // in a run at the desk
+  kDerived,   // in a replay of a frame outside
+};
+
+// A frame's arguments, memory, mappings and open files as at its entry.
+struct EntryState {
+  Origin origin = Origin::kRecorded;
+  uint32_t outer = 0;       // kDerived: the frame that was replayed
+  uint32_t frame = 0;       // ReplayFrame::index, once the frames are known
+  uint64_t number = 0;      // of a recorded state: orders it among the others
+  int32_t thread = 0;       // that entered the function; 0: not known
+  bool others_ran = false;  // other threads may have written while the state was taken
+  // Not 0: the state is approximate. The kernel tracked no writes; only memory that the arguments reached was copied,
+  // to this depth. Other memory is that of the crash.
+  uint8_t copied_depth = 0;
+  bool copies_cut = false;  // a limit cut the copy short
+  EntryRegisters registers{};
+  // For a call from this state; empty: the frame's own. Some addresses may be others than at the crash. Not in the
+  // file, where the frame that starts from the state has them.
+  std::vector<ReplayWord> arguments;
+  TargetAddress brk_end;          // the break at entry
+  std::vector<Mapping> mappings;  // private writable ones that the report's do not cover: unmapped before the crash
+  std::vector<OpenFile> files;    // all that were open at entry, with their offsets
+  std::vector<TargetAddress> not_loaded;  // bases of the report's modules that were loaded after it
+  EntryMemory memory;
+};
+
 // What the recorder of entry states did and what it cost.
 struct SnapshotFigures {
   uint64_t taken = 0;
@@ -171,29 +239,9 @@ struct RecordedFunction {
   uint64_t inclusive_ns = 0;  // from entry to return, a recent mean; 0: not known
 };
 
-// Memory at the entry of a frame that was live at the crash, recorded by the program itself.
-struct EntrySnapshot {
-  uint64_t number = 0;      // orders them in time
-  TargetAddress entry;      // the function's first instruction
-  TargetAddress sp;         // the stack pointer there
-  int32_t thread = 0;       // 0: not known
-  bool others_ran = false;  // other threads may have written while it was taken
-  // Not 0: the state is approximate. The kernel tracked no writes; only memory that the arguments reached was copied,
-  // to this depth. Other memory is that of the crash.
-  uint8_t copied_depth = 0;
-  bool copies_cut = false;        // true if a limit cut the copy short
-  TargetAddress brk_end;          // the break at entry
-  std::vector<Mapping> mappings;  // these as in EntryState
-  std::vector<OpenFile> files;
-  std::vector<TargetAddress> not_loaded;
-  std::array<uint64_t, 6> integers{};  // rdi rsi rdx rcx r8 r9
-  std::array<std::array<uint8_t, 16>, 8> vectors{};
-  std::vector<Region> memory;  // pages that differ from the next snapshot's, or after the last one from Report::memory
-};
-
 struct SnapshotLog {
   SnapshotFigures figures;
-  std::vector<EntrySnapshot> entries;       // ascending by number
+  std::vector<EntryState> states;           // of live frames, ascending by number; their memory is EntryMemory::Of
   std::vector<RecordedFunction> functions;  // of the process that was read; not in the file: they go into the profile
 };
 
@@ -213,19 +261,6 @@ struct Process {
 };
 
 // ---- Added at the desk by `recrash generate` ---------------------------------------------------------------------
-
-enum class ValueSource : uint8_t { kUnknown = 0, kRecord = 1, kDwarf = 2, kRegister = 3 };
-
-// One word of the call that a replay makes: put where the callee expects it.
-struct ReplayWord {
-  abi::Location location = abi::Location::kUnknown;
-  uint16_t stack_offset = 0;  // for kStack
-  uint16_t size = 0;          // 1..16
-  std::array<uint8_t, 16> bytes{};
-  uint8_t parameter = 0;       // DWARF number from 1; 0 when not known
-  uint16_t source_offset = 0;  // where this piece lies in the parameter
-  ValueSource source = ValueSource::kUnknown;
-};
 
 // Entry-time bytes that are written back before the call, at this depth and deeper ones.
 struct ReplayField {
@@ -283,22 +318,6 @@ struct Place {
   TargetAddress pc;              // in it: the failing instruction, or the return address of its call
   TargetAddress function_start;  // of the function that pc lies in (out of line)
   uint64_t function_size = 0;
-};
-
-// Memory as it was when a frame was entered, where it differs from the report's: recorded by the program, or in another
-// run of it that failed in the same way, or taken where a replay of a frame outside of it came there.
-struct EntryState {
-  uint32_t frame = 0;             // ReplayFrame::index
-  TargetAddress brk_end;          // the break at entry
-  std::vector<Mapping> mappings;  // private writable ones that the report's do not cover: unmapped before the crash
-  std::vector<OpenFile> files;    // all that were open at entry, with their offsets
-  std::vector<TargetAddress> not_loaded;  // bases of the report's modules that were loaded after it
-  std::vector<Region> memory;             // pages that differ from Report::memory, or that it does not have; ascending
-  std::optional<uint32_t> derived_from = {};  // frame that was replayed for it; none: recorded
-  uint8_t copied_depth = 0;                   // as in EntrySnapshot
-  // Arguments for a call from this state; empty: the frame's own. Some addresses may be others than at the crash. Not
-  // in the file, where the frame that starts from the state has them.
-  std::vector<ReplayWord> words = {};
 };
 
 struct ReplayData {

@@ -70,7 +70,7 @@ class OlderVersions : public Damage {
     report.files.clear();
     for (ModuleImage& image : report.replay.images) image.read_only.clear();
     report.replay.entry_states.clear();
-    report.snapshots->entries.clear();
+    report.snapshots->states.clear();
     return report;
   }
   static Bytes Written(const TestReport& report, uint32_t version) {
@@ -106,14 +106,15 @@ TEST(FirstVersion, HasItsFields) {
   for (ReplayFrame& frame : report.replay.frames)
     for (ReplayField& field : frame.fields) field.depth = 1;
   for (EntryState& state : report.replay.entry_states) {
-    state.derived_from.reset();
+    state.origin = Origin::kRecorded;
+    state.outer = 0;
     state.copied_depth = 0;
-    state.memory.clear();
+    state.memory = {};
   }
-  for (EntrySnapshot& entry : report.snapshots->entries) {
-    entry.copied_depth = 0;
-    entry.copies_cut = false;
-    entry.memory.clear();
+  for (EntryState& state : report.snapshots->states) {
+    state.copied_depth = 0;
+    state.copies_cut = false;
+    state.memory = {};
   }
   SnapshotFigures& figures = report.snapshots->figures;
   figures.entries = figures.entries_ns = figures.faults_ns = 0;

@@ -25,10 +25,9 @@ Registers SomeRegisters(uint64_t seed) {
 }
 
 SnapshotLog SomeSnapshots() {
-  EntrySnapshot outer;
+  EntryState outer;
   outer.number = 3;
-  outer.entry = {0x401130};
-  outer.sp = {0x7ffe00001000};
+  outer.registers = {{1, 2, 3, 4, 5, 6}, {{}, {}, {}, {}, {}, {}, {}, {9, 8, 7}}, 0x401130, 0x7ffe00001000};
   outer.thread = 4712;
   outer.others_ran = true;
   outer.copied_depth = 3;
@@ -37,13 +36,20 @@ SnapshotLog SomeSnapshots() {
   outer.mappings = {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}};
   outer.files = {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}};
   outer.not_loaded = {{0x7f2000000000}};
-  outer.integers = {1, 2, 3, 4, 5, 6};
-  outer.vectors[7] = {9, 8, 7};
-  outer.memory = {{{0x1000000}, Pattern(4096, 11)}, {{0x7f1000000000}, Pattern(8192, 12)}};
-  EntrySnapshot inner;
+  EntryState inner;
   inner.number = 7;
-  inner.memory = {{{0x1000000}, Pattern(4096, 13)}};
+  const std::vector<EntryMemory> memories = EntryMemory::Of(
+      {{{{0x1000000}, Pattern(4096, 11)}, {{0x7f1000000000}, Pattern(8192, 12)}}, {{{0x1000000}, Pattern(4096, 13)}}});
+  outer.memory = memories[0];
+  inner.memory = memories[1];
   return {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, {outer, inner}, {}};
+}
+
+EntryState StateOf(uint32_t frame, EntryMemory::Layer pages) {
+  EntryState state;
+  state.frame = frame;
+  state.memory = std::move(pages);
+  return state;
 }
 
 ReplayData SomeReplay() {
@@ -75,14 +81,18 @@ ReplayData SomeReplay() {
                     {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},
                    {{0x500000}, {}, {}},
                    {{0x600000}, {{{0x600800}, Pattern(50, 7)}}, {{0x20, 4, true, "leaf"}}}};
-  replay.entry_states = {{1,
-                          {0x1020000},
-                          {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}},
-                          {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}},
-                          {{0x7f2000000000}},
-                          {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}},
-                         {2, {}, {}, {}, {}, {}},
-                         {3, {0x1021000}, {}, {}, {}, {{{0x1000000}, Pattern(4096, 10)}}, 4}};
+  replay.entry_states = {StateOf(1, {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}),
+                         StateOf(2, {}), StateOf(3, {{{0x1000000}, Pattern(4096, 10)}})};
+  EntryState& outer = replay.entry_states[0];
+  outer.brk_end = {0x1020000};
+  outer.mappings = {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}};
+  outer.files = {{3, 0, 12, 0100644, 5678, "/var/lib/app/input"}};
+  outer.not_loaded = {{0x7f2000000000}};
+  outer.copied_depth = 2;
+  EntryState& derived = replay.entry_states[2];
+  derived.brk_end = {0x1021000};
+  derived.origin = Origin::kDerived;
+  derived.outer = 4;
   return replay;
 }
 
@@ -100,9 +110,13 @@ class Dumper {
     } else if constexpr (requires { value.has_value(); }) {
       text_ << "present " << value.has_value() << '\n';
       if (value) *this << *value;
-    } else if constexpr (requires { value.begin(); }) {
-      text_ << "list of " << value.size() << '\n';
+    } else if constexpr (requires { std::begin(value); }) {
+      text_ << "list of " << std::size(value) << '\n';
       for (const auto& element : value) *this << element;
+    } else if constexpr (requires { value.state.origin; }) {
+      *this << value.state.origin << value.state.outer;
+    } else if constexpr (requires { value.layers(); }) {
+      *this << value.layers();
     } else if constexpr (requires { value.frame.start; }) {
       *this << value.frame.start.rewind;
     } else if constexpr (requires { value.field; }) {
@@ -181,8 +195,8 @@ TestReport SmallReport() {
   report.inputs = {{{"in"}, "/in", 10, "", InputContent::kHeld, Pattern(10, 4)}};
   report.replay.images = {{{0x400000}, {{{0x400000}, Pattern(20, 3)}}, {}}};
   report.replay.place.function = "main";
-  report.replay.entry_states = {{1, {}, {}, {}, {}, {{{0x1000}, Pattern(40, 2)}}}};
-  report.snapshots.emplace().entries.emplace_back().memory = {{{0x1000}, Pattern(40, 5)}};
+  report.replay.entry_states = {StateOf(1, {{{0x1000}, Pattern(40, 2)}})};
+  report.snapshots.emplace().states.emplace_back().memory = EntryMemory({{{0x1000}, Pattern(40, 5)}});
   return report;
 }
 

@@ -9,6 +9,7 @@
 #include "agent/base/file_io.h"
 #include "agent/report/archive.h"
 #include "agent/report/format.h"
+#include "agent/report/pages.h"
 #include "agent/report/section_io.h"
 #include "agent/report/word_packing.h"
 
@@ -85,6 +86,17 @@ Regions PointersTo(const std::vector<Region>& regions) {
   return pointers;
 }
 
+// The file has of each state its own layer alone: the reader lays it over those of the states after it.
+Status CheckLog(const std::vector<EntryState>& states, const std::string& path) {
+  for (size_t i = 0; i < states.size(); ++i) {
+    const std::span<const EntryMemory::Layer> layers = states[i].memory.layers();
+    if (layers.size() != states.size() - i || &layers.back() != &states.back().memory.own())
+      return NotWritten(path, "recorded entry states do not share their pages");
+    if (Status status = CheckOrder(layers.front(), path); !status) return status;
+  }
+  return Ok{};
+}
+
 // Content and what the metadata says of it agree; the reader cuts the section by that.
 Status CheckInputs(const std::vector<Input>& inputs, const std::string& path) {
   uint64_t all = 0;
@@ -126,12 +138,20 @@ class Container {
     Add(&writer);
   }
 
-  // Frames share addresses, so the runs of each entry state, or snapshot, stand by themselves, in the order of the
-  // records.
-  template <typename State>
-  void AddRunsOfEach(SectionKind kind, const std::vector<State>& states) {
-    SectionWriter writer(file_, kind, format::kOptional, offset_);
-    for (const State& state : states) AppendRuns(&writer, nullptr, PointersTo(state.memory));
+  // Frames share addresses, so the runs of each entry state stand by themselves, in the order of the records. A state
+  // that tests start from has all of its pages; those of a recording have a layer each.
+  void AddEntryStates(const Report& report, const std::vector<EntryState>& states) {
+    SectionWriter writer(file_, SectionKind::kEntryStates, format::kOptional, offset_);
+    for (const EntryState& state : states) {
+      const bool alone = state.memory.layers().size() <= 1;
+      const EntryMemory::Layer joined = alone ? EntryMemory::Layer() : JoinPages(PagesOf(report, state));
+      AppendRuns(&writer, nullptr, PointersTo(alone ? state.memory.own() : joined));
+    }
+    Add(&writer);
+  }
+  void AddSnapshotPages(const std::vector<EntryState>& states) {
+    SectionWriter writer(file_, SectionKind::kSnapshotPages, format::kOptional, offset_);
+    for (const EntryState& state : states) AppendRuns(&writer, nullptr, PointersTo(state.memory.own()));
     Add(&writer);
   }
 
@@ -177,22 +197,18 @@ Result<Records> EncodeRecords(const Report& report, const ReplayData* tests, con
     *out = *std::move(bytes);
     return Ok{};
   };
-  const auto check_each = [&](const auto& states) -> Status {
-    for (const auto& state : states)
-      if (Status status = CheckOrder(state.memory, path); !status) return status;
-    return Ok{};
-  };
   if (Status s = CheckOrder(report.memory, path); !s) return s.error();
   if (Status s = CheckInputs(report.inputs, path); !s) return s.error();
   if (Status s = take(EncodeMetadata(report), &records.metadata); !s) return s.error();
   if (tests) {
     if (Status s = CheckImages(tests->images, path); !s) return s.error();
     if (Status s = take(EncodeReplay(*tests), &records.replay); !s) return s.error();
-    if (Status s = check_each(tests->entry_states); !s) return s.error();
+    for (const EntryState& state : tests->entry_states)
+      if (Status s = CheckOrder(state.memory.own(), path); !s) return s.error();
   }
   if (report.snapshots) {
     if (Status s = take(EncodeSnapshots(*report.snapshots), &records.snapshots); !s) return s.error();
-    if (Status s = check_each(report.snapshots->entries); !s) return s.error();
+    if (Status s = CheckLog(report.snapshots->states, path); !s) return s.error();
   }
   return records;
 }
@@ -212,10 +228,10 @@ Status Write(const Report& report, const ReplayData* tests, const std::string& p
     container.AddRecords(SectionKind::kReplay, format::kOptional, records->replay);
     container.AddImages(tests->images);
   }
-  if (has_states) container.AddRunsOfEach(SectionKind::kEntryStates, tests->entry_states);
+  if (has_states) container.AddEntryStates(report, tests->entry_states);
   if (report.snapshots) {
     container.AddRecords(SectionKind::kSnapshots, format::kOptional, records->snapshots);
-    container.AddRunsOfEach(SectionKind::kSnapshotPages, report.snapshots->entries);
+    container.AddSnapshotPages(report.snapshots->states);
   }
   container.WriteHeader();
   return file->Keep();

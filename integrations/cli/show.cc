@@ -26,21 +26,21 @@ std::string SizeText(uint64_t bytes) {
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
 }
 
-const EntrySnapshot* SnapshotOf(const Report& report, const Frame& frame) {
-  return frame.inlined ? nullptr : FindSnapshot(report, frame.entry, frame.entry_sp);
+const EntryState* StateOf(const Report& report, const Frame& frame) {
+  return frame.inlined ? nullptr : FindRecorded(report, frame.entry, frame.entry_sp);
 }
 
-std::string StateText(const EntrySnapshot& snapshot) {
+std::string StateText(const EntryState& state) {
   std::string how;
-  if (snapshot.copied_depth != 0)
-    how = fmt::format("copies to depth {}{}", snapshot.copied_depth, snapshot.copies_cut ? ", not all" : "");
-  if (snapshot.others_ran) how += how.empty() ? "other threads ran" : "; other threads ran";
+  if (state.copied_depth != 0)
+    how = fmt::format("copies to depth {}{}", state.copied_depth, state.copies_cut ? ", not all" : "");
+  if (state.others_ran) how += how.empty() ? "other threads ran" : "; other threads ran";
   return how.empty() ? ", entry state" : fmt::format(", entry state ({})", how);
 }
 
 std::string FrameMark(const Report& report, const Frame& frame) {
-  const EntrySnapshot* snapshot = SnapshotOf(report, frame);
-  const std::string state = snapshot ? StateText(*snapshot) : "";
+  const EntryState* recorded = StateOf(report, frame);
+  const std::string state = recorded ? StateText(*recorded) : "";
   if (frame.is_signal_frame) return "signal";
   if (frame.inlined) return "inlined";
   if (frame.monitored) return "monitored" + state;
@@ -93,7 +93,7 @@ void PrintSnapshots(const Report& report) {
   const SnapshotFigures& figures = report.snapshots->figures;
   const uint64_t skipped = figures.skipped_rate + figures.skipped_budget + figures.skipped_memory +
                            figures.skipped_pause + figures.skipped_busy;
-  fmt::print("entry states of {} frames; {} snapshots taken, {} skipped", report.snapshots->entries.size(),
+  fmt::print("entry states of {} frames; {} snapshots taken, {} skipped", report.snapshots->states.size(),
              figures.taken, skipped);
   if (skipped > 0) {
     fmt::print(" (rate {}, snapshot_cpu {}, snapshot_memory {}, pause {}, busy {})", figures.skipped_rate,
@@ -123,7 +123,7 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
 nlohmann::ordered_json SnapshotsJson(const Report& report) {
   if (!report.snapshots) return nullptr;
   const SnapshotFigures& figures = report.snapshots->figures;
-  return {{"frames", report.snapshots->entries.size()},
+  return {{"frames", report.snapshots->states.size()},
           {"taken", figures.taken},
           {"skipped_rate", figures.skipped_rate},
           {"skipped_budget", figures.skipped_budget},
@@ -189,9 +189,9 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
   for (const Frame& frame : crash.backtrace.frames) {
     nlohmann::ordered_json entry = FrameJson(frame);
     entry["candidate"] = frame.candidate;
-    const EntrySnapshot* snapshot = SnapshotOf(report, frame);
-    entry["entry_state"] = snapshot != nullptr;
-    entry["copied_depth"] = snapshot ? snapshot->copied_depth : 0;
+    const EntryState* state = StateOf(report, frame);
+    entry["entry_state"] = state != nullptr;
+    entry["copied_depth"] = state ? state->copied_depth : 0;
     if (!frame.why_not.empty()) entry["why_not"] = frame.why_not;
     entry["parameters"] = nlohmann::ordered_json::array();
     for (const Parameter& parameter : frame.parameters)

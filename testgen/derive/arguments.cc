@@ -17,7 +17,8 @@ namespace {
 
 using Bytes = std::array<uint8_t, 16>;
 
-// A block that was given back before the crash lay beside others, as the kernel maps them.
+// How far a block that was unmapped before the crash may lie from what is still mapped: the kernel maps blocks side by
+// side.
 constexpr uint64_t kUnmapped = 1ull << 30;
 
 std::optional<Bytes> ArgumentAt(const ReplayWord& word, const user_regs_struct& registers, const TargetMemory& memory) {
@@ -34,7 +35,7 @@ std::optional<Bytes> ArgumentAt(const ReplayWord& word, const user_regs_struct& 
   return bytes;
 }
 
-// No farther from something that is mapped than `distance`.
+// The word is an address in a mapping, or at most `distance` away from one.
 bool IsNear(const std::vector<Mapping>& mappings, const Bytes& word, uint64_t distance) {
   uint64_t address = 0;
   memcpy(&address, word.data(), sizeof address);

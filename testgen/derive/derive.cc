@@ -15,12 +15,12 @@
 namespace recrash {
 namespace {
 
-// Outer frames whose replays may give no inner frame its state, before the others are not tried.
+// After so many outer frames whose replays gave no inner frame its state, the others are not tried.
 constexpr int kMostAstray = 4;
-// As of recorded ones (agent/report/recorded_states.cc).
+// The same bound as for recorded states (agent/report/recorded_states.cc).
 constexpr uint64_t kMostBytes = 2ull << 30;
 
-// The subject itself ends a replay whose time is over, and says so.
+// In seconds. The subject itself ends a replay whose time is over, and says so: it is waited for.
 constexpr double kGrace = 5;
 
 std::string FrameText(uint32_t index) { return "frame " + std::to_string(index); }
@@ -66,7 +66,7 @@ void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
     if (wanted) entries_.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
   }
   std::ranges::sort(entries_, {}, &FrameEntry::frame);
-  // It is entered first of all, and hot functions can be counted from there on.
+  // The outer frame is entered first, so it can be the gate of every hot function.
   entries_.push_back({outer().index, outer().entry.value, outer().entry_sp.value, 1, std::nullopt});
   why_not_.resize(entries_.size());
 }
@@ -95,7 +95,7 @@ Status OuterFrame::Count(HitCounts* counts) {
   return Run(CountEntries(entries, counts), true);
 }
 
-// Sealed, as verification does it, and where that does not reproduce with the files of today.
+// Sealed, as verification does it; if that does not reproduce, with the files of this machine.
 Status OuterFrame::CountAllEntries() {
   std::optional<HitCounts> counts(kOften);
   Status counted = Count(&*counts);
@@ -123,9 +123,9 @@ void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* b
   if (!arguments) return;
   Result<EntryState> state = begin_->StateAt(program.pid(), entries_[i].frame);
   why_not_[i] = state ? "states of other frames leave no room for its own" : state.error().message;
-  if (!state || SizeOf(state->memory) > *bytes_left) return;
-  *bytes_left -= SizeOf(state->memory);
-  state->words = *std::move(arguments);
+  if (!state || SizeOf(state->memory.own()) > *bytes_left) return;
+  *bytes_left -= SizeOf(state->memory.own());
+  state->arguments = *std::move(arguments);
   derivation->states.push_back(*std::move(state));
   why_not_[i].clear();
 }
@@ -187,7 +187,7 @@ Result<Derivation> DeriveEntryStates(const TestReport& report, const std::vector
     const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
     std::vector<uint32_t> inside = left;
     std::erase_if(inside, [&](uint32_t frame) { return frame >= state.frame; });
-    const bool is_exact = !state.derived_from && state.copied_depth == 0;
+    const bool is_exact = state.origin != Origin::kDerived && state.copied_depth == 0;
     if (!is_exact || outer == all.end() || inside.empty()) continue;
     if (astray == kMostAstray) {
       const std::string why = "the replays of " + std::to_string(astray) + " outer frames went astray";

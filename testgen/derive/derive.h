@@ -20,7 +20,7 @@ struct DeriveOptions {
 };
 
 struct Derivation {
-  std::vector<EntryState> states;           // sorted by frame, with the arguments for a call from there
+  std::vector<EntryState> states;           // sorted by frame, with their arguments
   std::map<uint32_t, std::string> reasons;  // why a frame has none, in one clause
 };
 

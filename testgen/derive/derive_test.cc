@@ -43,7 +43,7 @@ class Recorded : public ReplayedProgram {
                         flags + " -Wl,-z,now -pg -mfentry " RECRASH_TEST_ENTRY_CALLS
                                 " -Wl,-u,__recrash_client_anchor -Xlinker " RECRASH_TEST_RECORDING_CLIENT,
                         {}, "references", options) {
-    states_ = EntryStatesFromSnapshots(report(), report().replay.frames);
+    states_ = RecordedStates(report(), report().replay.frames);
   }
 
   // Of the innermost one.
@@ -109,9 +109,10 @@ std::string Text(const Derivation& derivation) {
 
 // All of the memory that a replay from this state has.
 Pages MemoryOf(const Report& report, const EntryState& state) {
-  Pages pages;
-  LayPages(report.memory, &pages);
-  LayPages(state.memory, &pages);
+  Pages pages = PagesOf(report, state);
+  Pages crash;
+  LayPages(report.memory, &crash);
+  pages.insert(crash.begin(), crash.end());
   return pages;
 }
 
@@ -181,7 +182,8 @@ void ExpectEqual(const Recorded& program, const Derivation& derivation, uint32_t
   }
   EXPECT_LE(zero, kOtherRegisters);
   EXPECT_EQ(derived->brk_end, recorded->brk_end);
-  EXPECT_EQ(derived->derived_from, outer);
+  EXPECT_EQ(derived->origin, Origin::kDerived);
+  EXPECT_EQ(derived->outer, outer);
   EXPECT_THAT(Files(*derived), ElementsAreArray(Files(*recorded)));
 }
 
@@ -353,9 +355,9 @@ int main() { char* block = nullptr; long item = 3; return Outer(&block, &item) =
   Derivation derivation = program.DeriveFrom("Outer");
   const auto inner = std::ranges::find(derivation.states, program.IndexOf("Inner"), &EntryState::frame);
   ASSERT_TRUE(inner != derivation.states.end()) << Text(derivation);
-  std::vector<EntryState> without_words = {*inner};
-  without_words[0].words.clear();
-  program.Add(without_words);
+  std::vector<EntryState> without_arguments = {*inner};
+  without_arguments[0].arguments.clear();
+  program.Add(without_arguments);
   EXPECT_NE(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();
   program.Add({*inner});
   EXPECT_EQ(program.Verify("Inner").verdict, Verdict::kReproduced) << program.text();

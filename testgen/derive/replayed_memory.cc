@@ -19,11 +19,6 @@ constexpr std::array<uint8_t, kPageSize> kZeros{};
 
 bool Overlaps(const Mapping& a, const Mapping& b) { return a.start < b.end && b.start < a.end; }
 
-bool Contains(const std::vector<Mapping>& mappings, uint64_t page) {
-  return std::ranges::any_of(mappings,
-                             [page](const Mapping& m) { return page >= m.start.value && page < m.end.value; });
-}
-
 bool Same(const uint8_t* a, const uint8_t* b) { return memcmp(a, b, kPageSize) == 0; }
 
 const uint8_t* Find(const Pages& pages, uint64_t page) {
@@ -31,7 +26,8 @@ const uint8_t* Find(const Pages& pages, uint64_t page) {
   return found == pages.end() ? nullptr : found->second;
 }
 
-// Known memory that is a file here comes from the plan, or from a module: what was not touched has content too.
+// The program's memory may be mapped from a file here: from the plan, or from a module. Then pages that nobody touched
+// have content too.
 std::optional<std::vector<PageRun>> RunsOf(const TargetMemory& memory, const Mapping& mapping,
                                            const std::vector<Mapping>& known) {
   const bool is_known = std::ranges::any_of(known, [&](const Mapping& other) { return Overlaps(mapping, other); });
@@ -72,8 +68,8 @@ ReplayedMemory::ReplayedMemory(const Report& report, const ReplayFrame& outer, c
     std::ranges::copy_if(*all, std::back_inserter(known_), IsPrivateWritable);
   std::ranges::sort(known_, {}, &Mapping::start);
   LayPages(report.memory, &crash_);
-  recorded_ = crash_;
-  LayPages(state.memory, &recorded_);
+  recorded_ = PagesOf(report, state);
+  recorded_.insert(crash_.begin(), crash_.end());
 }
 
 Result<ReplayedMemory> ReplayedMemory::AtBegin(const Report& report, const ReplayFrame& outer, const EntryState& state,
@@ -97,8 +93,8 @@ bool ReplayedMemory::IsIn(const std::vector<TargetAddress>& modules, uint64_t ad
   return module && std::ranges::find(modules, module->base) != modules.end();
 }
 
-// What the page was when the outer frame was entered. What the report does not have is as the replay found it: data of
-// a module as in its file. So is what came later, modules and heap.
+// What the page was when the outer frame was entered. A page that the report does not have was as the replay found it:
+// data of a module is as in its file. The same holds for modules that were loaded later, and heap that was added later.
 const uint8_t* ReplayedMemory::Recorded(uint64_t page) const {
   const bool is_later_heap = page >= state_->brk_end.value && page < report_->process.brk_end.value;
   const bool is_later = is_later_heap || IsIn(state_->not_loaded, page);
@@ -114,7 +110,7 @@ void ReplayedMemory::Merge(uint64_t page, const uint8_t* now, uint8_t* merged) c
   if (!begin) begin = kZeros.data();
   memcpy(merged, recorded, kPageSize);
   for (size_t at = 0; at < kPageSize; at += kWord) {
-    // Where the outer frame returned to lies an address in the replay.
+    // The return address of the outer frame leads into the replay here.
     if (page + at == outer_->entry_sp.value) continue;
     if (memcmp(now + at, begin + at, kWord) != 0) memcpy(merged + at, now + at, kWord);
   }
@@ -128,7 +124,7 @@ std::vector<Region> ReplayedMemory::Changed(const Pages& now, const std::vector<
     if (IsIn(not_loaded, page)) return;
     merged.emplace_back();
     Merge(page, content, merged.back().data());
-    // What the report does not have either is as at the begin in every replay, but for what the state brought.
+    // A page that neither the report nor the outer state has is in every replay as it was at the begin.
     const uint8_t* crash = Find(crash_, page);
     const uint8_t* otherwise = crash ? crash : Find(recorded_, page) ? nullptr : Recorded(page);
     if (otherwise && Same(otherwise, merged.back().data())) {
@@ -138,14 +134,14 @@ std::vector<Region> ReplayedMemory::Changed(const Pages& now, const std::vector<
     }
   };
   for (const auto& [page, content] : now) add(page, content);
-  // Given back in the meantime, and still mapped.
+  // Pages that the program has given back to the kernel meanwhile, in mappings that are still there.
   for (const auto& [page, content] : begin_) {
-    if (!now.contains(page) && Contains(programs, page)) add(page, kZeros.data());
+    if (!now.contains(page) && IsWritable(programs, {page})) add(page, kZeros.data());
   }
   return JoinPages(changed);
 }
 
-// The heap is whatever lies without a gap from its start on: its end is not told.
+// Nobody tells where the heap ends: it is the mappings that follow its start without a gap.
 TargetAddress ReplayedMemory::BreakOf(const std::vector<Mapping>& mappings) const {
   const auto up = [](uint64_t address) { return (address + kPageSize - 1) & ~(kPageSize - 1); };
   uint64_t end = up(report_->process.brk_start.value);
@@ -155,7 +151,8 @@ TargetAddress ReplayedMemory::BreakOf(const std::vector<Mapping>& mappings) cons
   return end == up(state_->brk_end.value) ? state_->brk_end : TargetAddress{end};
 }
 
-// One that nothing has been written to since is as good as not loaded: it is initialised when the replay opens it.
+// A module whose memory was not written to since the begin counts as not loaded: it is initialised when the replay
+// opens it.
 std::vector<TargetAddress> ReplayedMemory::StillNotLoaded(const Pages& now) const {
   std::vector<TargetAddress> left = state_->not_loaded;
   std::erase_if(left, [&](TargetAddress base) {
@@ -177,13 +174,14 @@ Result<EntryState> ReplayedMemory::StateAt(pid_t process, uint32_t frame) const 
   Pages now;
   LayPages(*read, &now);
   EntryState state;
+  state.origin = Origin::kDerived;
+  state.outer = outer_->index;
   state.frame = frame;
   state.brk_end = BreakOf(mappings);
   state.mappings = GoneMappings(programs, report_->mappings);
   state.files = ProgramsFiles(*report_, state_->files, files_, process);
   state.not_loaded = StillNotLoaded(now);
   state.memory = Changed(now, programs, state.not_loaded);
-  state.derived_from = outer_->index;
   return state;
 }
 

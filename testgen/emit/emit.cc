@@ -115,7 +115,8 @@ std::string TestWriter::NeededFiles() const {
 // By the program that crashed, or in its second run.
 std::string TestWriter::WhereFrom(const Frame& frame) const {
   const EntryState* state = report_.replay.FindEntryState(frame.index);
-  if (state && state->derived_from) return fmt::format(", which a replay of frame {} came to", *state->derived_from);
+  if (state && state->origin == Origin::kDerived)
+    return fmt::format(", which a replay of frame {} came to", state->outer);
   if (!state || state->copied_depth == 0) return ", which was recorded";
   return fmt::format(": that of the crash, with what its arguments reached to depth {} as it was then",
                      state->copied_depth);

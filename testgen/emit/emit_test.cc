@@ -138,7 +138,8 @@ TEST(CrashTest, Frame3_Check) {
 )");
   EntryState& state = report.replay.entry_states.emplace_back();
   state.frame = 3;
-  state.derived_from = 5;
+  state.origin = Origin::kDerived;
+  state.outer = 5;
   EXPECT_THAT(EmitTests(report, backtrace, options),
               HasSubstr("memory of its\n// entry, which a replay of frame 5 came to."));
 }

@@ -1,12 +1,8 @@
 #include "testgen/rerun/rerun.h"
 
-#include <sys/ptrace.h>
-#include <sys/user.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
@@ -61,21 +57,6 @@ std::optional<Error> Compare(const TestReport& first, const TestReport& again) {
   return std::nullopt;
 }
 
-// What a thread that stands at a function's entry hands to it.
-std::optional<EntrySnapshot> HandedOver(pid_t thread, const FrameEntry& frame) {
-  EntrySnapshot snapshot;
-  user_regs_struct registers{};
-  user_fpregs_struct vectors{};
-  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0 ||
-      ptrace(PTRACE_GETFPREGS, thread, nullptr, &vectors) != 0)
-    return std::nullopt;
-  snapshot.entry = {frame.entry};
-  snapshot.sp = {frame.sp};
-  snapshot.integers = {registers.rdi, registers.rsi, registers.rdx, registers.rcx, registers.r8, registers.r9};
-  std::memcpy(snapshot.vectors.data(), vectors.xmm_space, sizeof snapshot.vectors);
-  return snapshot;
-}
-
 std::vector<FrameEntry> EntriesOf(const TestReport& report) {
   std::vector<FrameEntry> entries;
   for (const ReplayFrame& frame : report.replay.frames)
@@ -103,8 +84,8 @@ class Runner {
   const RerunOptions& options_;
   Workspace workspace_;
   SymbolsOfRounds* symbols_;
-  std::vector<EntryState> states_;
-  std::vector<EntrySnapshot> arguments_;  // of the frames whose states are taken
+  std::vector<EntryState> states_;  // of the last round
+  size_t with_memory_ = 0;          // how many of them, from the first on
   int round_ = 0;
 };
 
@@ -177,13 +158,13 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
   return loaded;
 }
 
-// The arguments of a frame are those that were seen at its entry.
+// The arguments of a frame come from the registers at its entry, once its state is taken.
 Status Runner::ReadFrames(LoadedReport* loaded) const {
   const Result<const Symbols*> opened = symbols_->For(loaded->report);
   if (!opened) return opened.error();
   const Symbols& symbols = **opened;
   GoBackToFault(symbols, &loaded->report);
-  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, symbols, arguments_);
+  Result<Backtrace> backtrace = ReadBacktrace(loaded->report, symbols, states_);
   if (!backtrace) return backtrace.error();
   loaded->backtrace = *std::move(backtrace);
   loaded->report.replay = MakeReplayData(loaded->backtrace, symbols);
@@ -196,12 +177,13 @@ Result<LoadedReport> Runner::TakeStates(const std::vector<FrameEntry>& frames) {
   std::optional<Error> problem;
   VisitRound visits(frames, [&](TracedProgram& program, size_t i, uint64_t sp) {
     if (frames[i].sp != sp) problem = Different("it took another way there");
-    Result<EntryState> state = TakeState(program.pid(), frames[i].frame);
+    Result<EntryState> state = TakeState(program, frames[i]);
     if (!state) problem = state.error();
     if (problem) return false;
-    if (const auto arguments = HandedOver(program.stopped(), frames[i])) arguments_.push_back(*arguments);
-    size += SizeOf(state->memory);
-    if (size <= kMostBytes) states_.push_back(*std::move(state));
+    size += SizeOf(state->memory.own());
+    if (size > kMostBytes) state->memory = {};
+    states_.push_back(*std::move(state));
+    if (size <= kMostBytes) with_memory_ = states_.size();
     return true;
   });
   Result<LoadedReport> loaded = RunOnce(visits.round());
@@ -237,6 +219,7 @@ Result<Rerun> Runner::Run() {
   if (const std::string dropped = DroppedText(); !dropped.empty()) rerun.notes.push_back(dropped);
   for (const FrameEntry& frame : frames)
     if (frame.number == 0) rerun.notes.push_back(WhyNot(counts, frame));
+  states_.resize(with_memory_);
   for (EntryState& state : states_)
     rerun.report.replay.entry_states.push_back(DifferenceTo(rerun.report, std::move(state)));
   std::ranges::sort(rerun.report.replay.entry_states, {}, &EntryState::frame);

@@ -1,5 +1,8 @@
 #include "testgen/rerun/stopped_state.h"
 
+#include <sys/ptrace.h>
+#include <sys/user.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,12 +20,12 @@ namespace {
 
 constexpr uint64_t kMostMemory = 1ull << 30;
 
-// Pages that differ, by address. What was not there yet at the entry is zero: memory that nobody had touched.
+// The pages that differ. A page that was mapped at the entry and had no content yet was zeros.
 Pages Changed(const EntryState& state, const Report& report) {
   static constexpr std::array<uint8_t, kPageSize> kZeros{};
   Pages then;
   Pages later;
-  LayPages(state.memory, &then);
+  LayPages(state.memory.own(), &then);
   LayPages(report.memory, &later);
   Pages changed;
   for (const auto& [address, bytes] : then) {
@@ -30,10 +33,7 @@ Pages Changed(const EntryState& state, const Report& report) {
     if (found == later.end() || memcmp(found->second, bytes, kPageSize) != 0) changed[address] = bytes;
   }
   for (const auto& [address, bytes] : later) {
-    const auto inside = [page = address](const Mapping& mapping) {
-      return IsPrivateWritable(mapping) && page >= mapping.start.value && page < mapping.end.value;
-    };
-    if (!then.contains(address) && std::ranges::any_of(state.mappings, inside)) changed[address] = kZeros.data();
+    if (!then.contains(address) && IsWritable(state.mappings, {address})) changed[address] = kZeros.data();
   }
   return changed;
 }
@@ -49,13 +49,31 @@ std::vector<TargetAddress> NotLoaded(const EntryState& state, const Report& repo
   return bases;
 }
 
+// Zero where the thread does not tell them: then they are no frame's.
+EntryRegisters RegistersOf(pid_t thread, const FrameEntry& frame) {
+  user_regs_struct registers{};
+  user_fpregs_struct vectors{};
+  if (ptrace(PTRACE_GETREGS, thread, nullptr, &registers) != 0 ||
+      ptrace(PTRACE_GETFPREGS, thread, nullptr, &vectors) != 0)
+    return {};
+  EntryRegisters at_entry = {{registers.rdi, registers.rsi, registers.rdx, registers.rcx, registers.r8, registers.r9},
+                             {},
+                             frame.entry,
+                             frame.sp};
+  memcpy(at_entry.vector, vectors.xmm_space, sizeof at_entry.vector);
+  return at_entry;
+}
+
 }  // namespace
 
-Result<EntryState> TakeState(pid_t pid, uint32_t frame) {
+Result<EntryState> TakeState(const TracedProgram& program, const FrameEntry& frame) {
+  const pid_t pid = program.pid();
   Result<TargetMemory> memory = TargetMemory::Open(pid);
   if (!memory) return memory.error();
   EntryState state;
-  state.frame = frame;
+  state.origin = Origin::kRerun;
+  state.frame = frame.frame;
+  state.registers = RegistersOf(program.stopped(), frame);
   state.mappings = ParseMaps(ReadProcFile(pid, "maps"));
   state.files = ReadOpenFiles(pid);
   MemoryRequest request;

@@ -2,19 +2,17 @@
 #ifndef RECRASH_TESTGEN_RERUN_STOPPED_STATE_H_
 #define RECRASH_TESTGEN_RERUN_STOPPED_STATE_H_
 
-#include <sys/types.h>
-
-#include <cstdint>
-
 #include "agent/base/result.h"
+#include "agent/process/traced_program.h"
 #include "agent/report/report.h"
+#include "testgen/rerun/hit_counts.h"
 
 namespace recrash {
 
-// The state of a process that stands at the entry of `frame`: all of its memory and mappings.
-Result<EntryState> TakeState(pid_t pid, uint32_t frame);
+// The state of a program one of whose threads stands at the entry of `frame`, with all of its memory and mappings.
+Result<EntryState> TakeState(const TracedProgram& program, const FrameEntry& frame);
 
-// What of the state differs from the report, as an EntryState of that report has it.
+// The same with those pages and mappings alone that differ from the report.
 EntryState DifferenceTo(const Report& report, EntryState state);
 
 }  // namespace recrash

@@ -30,10 +30,10 @@ TEST(EntryState, HoldsThePagesThatDiffer) {
   EntryState then;
   then.frame = 4;
   then.mappings = report.mappings;
-  then.memory = {{{0x10000}, Pages({1, 9, 3})}};
+  then.memory = EntryMemory({{{0x10000}, Pages({1, 9, 3})}});
   const EntryState state = DifferenceTo(report, then);
   EXPECT_EQ(state.frame, 4u);
-  EXPECT_THAT(state.memory, ElementsAre(RegionIs(0x11000, Pages({9}))));
+  EXPECT_THAT(state.memory.own(), ElementsAre(RegionIs(0x11000, Pages({9}))));
 }
 
 // A static array that was filled between entry and crash was zero pages that nobody had touched.
@@ -43,8 +43,8 @@ TEST(EntryState, HasZeroesWhereNothingHadBeenTouched) {
   report.memory = {{{0x10000}, Pages({1, 2})}};
   EntryState then;
   then.mappings = report.mappings;
-  then.memory = {{{0x10000}, Pages({1})}};
-  EXPECT_THAT(DifferenceTo(report, then).memory, ElementsAre(RegionIs(0x11000, Pages({0}))));
+  then.memory = EntryMemory({{{0x10000}, Pages({1})}});
+  EXPECT_THAT(DifferenceTo(report, then).memory.own(), ElementsAre(RegionIs(0x11000, Pages({0}))));
 }
 
 TEST(EntryState, NamesTheModulesThatWereLoadedLater) {
@@ -67,8 +67,8 @@ TEST(EntryState, LeavesOutWhatWasMappedLater) {
   report.memory = {{{0x10000}, Pages({1})}, {{0x20000}, Pages({7})}};
   EntryState then;
   then.mappings = {report.mappings[0]};
-  then.memory = {{{0x10000}, Pages({1})}};
-  EXPECT_TRUE(DifferenceTo(report, then).memory.empty());
+  then.memory = EntryMemory({{{0x10000}, Pages({1})}});
+  EXPECT_TRUE(DifferenceTo(report, then).memory.own().empty());
 }
 
 // A large block that was freed before the crash: unmapped in the report, in part under another mapping.
@@ -77,7 +77,7 @@ TEST(EntryState, NamesWhatIsNotMappedAnyMore) {
   report.mappings = {Writable(0x12000, 0x13000)};
   EntryState then;
   then.mappings = {Writable(0x10000, 0x14000)};
-  then.memory = {{{0x10000}, Pages({1, 1, 1, 1})}};
+  then.memory = EntryMemory({{{0x10000}, Pages({1, 1, 1, 1})}});
   const EntryState state = DifferenceTo(report, then);
   ASSERT_EQ(state.mappings.size(), 2u);
   EXPECT_EQ(state.mappings[0].start.value, 0x10000u);

@@ -49,7 +49,7 @@ Result<Suite> Describe(Crash crash) {
   suite.program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
   suite.symbols.program = suite.program;
   for (std::string& path : suite.symbols.search_paths) path = Absolute(path);
-  replay.entry_states = EntryStatesFromSnapshots(crash.report, replay.frames);
+  replay.entry_states = RecordedStates(crash.report, replay.frames);
   suite.report = {std::move(crash.report), std::move(replay)};
   suite.report.snapshots.reset();  // the folder gets the states of its frames alone
   suite.backtrace = std::move(crash.backtrace);

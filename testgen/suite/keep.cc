@@ -41,7 +41,7 @@ void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
   std::erase_if(replay->entry_states, [&](EntryState& state) {
     const auto frame = std::ranges::find(replay->frames, state.frame, &ReplayFrame::index);
     if (frame == replay->frames.end() || !frame->start.from_entry) return true;
-    if (!state.words.empty()) frame->words = std::move(state.words);
+    if (!state.arguments.empty()) frame->words = std::move(state.arguments);
     return false;
   });
 }

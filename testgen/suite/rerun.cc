@@ -33,7 +33,7 @@ void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
   for (const std::string& note : again->notes) observer->Note(note);
   const std::vector<EntryState>& states = again->report.replay.entry_states;
   uint64_t bytes = 0;
-  for (const EntryState& state : states) bytes += SizeOf(state.memory);
+  for (const EntryState& state : states) bytes += SizeOf(state.memory.own());
   observer->Note(fmt::format("run again, it failed in the same way: {} frame{} as they were entered, {} KiB",
                              states.size(), states.size() == 1 ? "" : "s", bytes >> 10));
   suite->report = std::move(again->report);

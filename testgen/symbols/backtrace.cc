@@ -55,11 +55,11 @@ constexpr size_t kAlwaysDescribed = 50;
 // Describes an unwound stack from both ends, until enough frames are candidates.
 class Describer {
  public:
-  Describer(const UnwoundStack& unwound, std::span<const uint8_t> fxsave, std::span<const EntrySnapshot> entries,
+  Describer(const UnwoundStack& unwound, std::span<const uint8_t> fxsave, std::span<const EntryState> states,
             FrameBuilder& builder, CodeReader& code)
       : unwound_(unwound),
-        inner_{unwound.inner, fxsave, entries},
-        outer_{unwound.outer, {}, entries},
+        inner_{unwound.inner, fxsave, states},
+        outer_{unwound.outer, {}, states},
         builder_(builder),
         code_(code) {}
 
@@ -127,10 +127,10 @@ void Describer::Describe(size_t max_candidates, Backtrace& backtrace) {
 
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols) {
   if (!report.snapshots) return ReadBacktrace(report, symbols, {});
-  return ReadBacktrace(report, symbols, report.snapshots->entries);
+  return ReadBacktrace(report, symbols, report.snapshots->states);
 }
 
-Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntrySnapshot> entries) {
+Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntryState> states) {
   const Thread* thread = report.failing_thread();
   if (thread == nullptr) return Error{Errc::kDamaged, "the report does not say which thread failed"};
 
@@ -145,7 +145,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
 
   FrameBuilder builder(symbols.code(), unwinder, memory, symbols.modules());
   Backtrace backtrace;
-  Describer(unwound, start.fxsave, entries, builder, symbols.code())
+  Describer(unwound, start.fxsave, states, builder, symbols.code())
       .Describe(symbols.options().max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());

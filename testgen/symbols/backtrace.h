@@ -28,12 +28,12 @@ struct Backtrace {
   std::vector<std::string> notes;  // one sentence each: "libfoo.so: no unstripped twin found"
 };
 
-// Reads the frames of the failing thread. REQUIRES: `symbols` were opened for this report. If the report has a snapshot
-// of a frame's entry, the frame's arguments come from the snapshot's registers.
+// Reads the frames of the failing thread. REQUIRES: `symbols` were opened for this report. If the program recorded the
+// entry state of a frame, the frame's arguments come from the state's registers.
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols);
 
-// The same, but takes the registers from `entries` instead of the report's snapshots.
-Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntrySnapshot> entries);
+// The same, but takes the registers from `states` instead of those in the report.
+Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntryState> states);
 
 // Returns what a replay needs beside the report: the candidates among the frames, the failing place, and the images of
 // the program and of its own libraries.

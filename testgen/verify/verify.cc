@@ -107,7 +107,7 @@ FrameVerdict Verification::VerdictOf(size_t i) const {
   verdict.note = outcome.note;
   for (const Try& one : tries_[i]) verdict.seconds += one.seconds;
   const EntryState* state = report_.replay.FindEntryState(verdict.index);
-  if (verdict.start.from_entry && state) verdict.derived_from = state->derived_from;
+  if (verdict.start.from_entry && state && state->origin == Origin::kDerived) verdict.derived_from = state->outer;
   return verdict;
 }
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "agent/client/record/testing_trace.h"
+#include "agent/report/pages.h"
 #include "agent/report/recorded_states.h"
 
 namespace recrash {
@@ -50,17 +51,11 @@ uint64_t WordIn(const std::vector<Region>& memory, uint64_t address) {
 // At the entry that was traced as number `index`, by the report.
 uint64_t WordAt(const TracedRun& run, size_t index, uint64_t address) {
   const Report& report = run.reports.at(0);
-  for (const EntrySnapshot& entry : report.snapshots->entries) {
-    if (entry.sp != run.entries.at(index).sp) continue;
-    ReplayFrame frame;
-    frame.entry = entry.entry;
-    frame.entry_sp = entry.sp;
-    const EntryState state = EntryStatesFromSnapshots(report, {frame}).at(0);
-    for (const Region& region : state.memory) {
-      if (region.address.value <= address && address < region.address.value + region.bytes.size())
-        return WordIn({region}, address);
-    }
-    return WordIn(report.memory, address);
+  for (const EntryState& one : report.snapshots->states) {
+    if (one.registers.sp != run.entries.at(index).sp.value) continue;
+    const EntryState* state = FindRecorded(report, {one.registers.entry}, {one.registers.sp});
+    const Pages pages = PagesOf(report, *state);
+    return WordIn(pages.contains(address & ~uint64_t{4095}) ? JoinPages(pages) : report.memory, address);
   }
   ADD_FAILURE() << "no snapshot of entry " << index;
   return 0;
@@ -84,9 +79,9 @@ TEST(EntryCopies, ReachToTheirDepth) {
       // What a register still holds may lead further than the arguments.
       if (node <= depth) EXPECT_EQ(WordAt(run, 1, address), 199 + node) << "node " << node << ", depth " << depth;
     }
-    for (const EntrySnapshot& entry : run.reports[0].snapshots->entries) {
-      EXPECT_EQ(entry.copied_depth, depth);
-      EXPECT_FALSE(entry.copies_cut);
+    for (const EntryState& state : run.reports[0].snapshots->states) {
+      EXPECT_EQ(state.copied_depth, depth);
+      EXPECT_FALSE(state.copies_cut);
     }
   }
 }
@@ -94,7 +89,7 @@ TEST(EntryCopies, ReachToTheirDepth) {
 TEST(EntryCopies, AreThreeDeepByDefault) {
   const TracedRun run = RunRefused("chain");
   ExpectCrashOfItsOwn(run);
-  EXPECT_EQ(run.reports[0].snapshots->entries.at(0).copied_depth, 3);
+  EXPECT_EQ(run.reports[0].snapshots->states.at(0).copied_depth, 3);
   EXPECT_THAT(
       run.reports[0].losses,
       Contains("entry states are copies of what arguments reached, to depth 3: the kernel, or a filter of system "
@@ -113,7 +108,7 @@ TEST(EntryCopies, AreMadeOnOlderKernels) {
 TEST(EntryCopies, AreNotMadeAtDepthNought) {
   const TracedRun run = RunRefused("chain", "snapshot_depth=0");
   ExpectCrashOfItsOwn(run);
-  EXPECT_THAT(run.reports[0].snapshots->entries, IsEmpty());
+  EXPECT_THAT(run.reports[0].snapshots->states, IsEmpty());
   EXPECT_THAT(run.reports[0].losses, Contains("no entry states: the kernel, or a filter of system calls, refuses "
                                               "userfaultfd (Operation not permitted)"));
 }
@@ -121,14 +116,14 @@ TEST(EntryCopies, AreNotMadeAtDepthNought) {
 TEST(EntryCopies, AreNotMadeWhereMemoryCannotBeRead) {
   const TracedRun run = RunRefused("chain", "", true, "copies");
   ExpectCrashOfItsOwn(run);
-  EXPECT_THAT(run.reports[0].snapshots->entries, IsEmpty());
+  EXPECT_THAT(run.reports[0].snapshots->states, IsEmpty());
   EXPECT_THAT(run.reports[0].losses, Contains(HasSubstr("and process_vm_readv, which would copy")));
 }
 
 TEST(EntryCopies, AreNotMadeWhereWritesAreTracked) {
   const TracedRun run = RunEntries("chain");
   ExpectCrashOfItsOwn(run);
-  EXPECT_EQ(run.reports[0].snapshots->entries.at(0).copied_depth, 0);
+  EXPECT_EQ(run.reports[0].snapshots->states.at(0).copied_depth, 0);
   EXPECT_EQ(WordAt(run, 0, Printed(run, "node5") + 8), 104u);
 }
 
@@ -158,7 +153,7 @@ TEST(EntryCopies, OfLongBlocksAreTheirBeginning) {
     EXPECT_EQ(WordAt(run, 0, block + (64 << 10) - 8), 0x6161616161616161u) << name;
     EXPECT_EQ(WordAt(run, 0, block + (64 << 10) + 8), 0x6262626262626262u) << name;
   }
-  EXPECT_THAT(run.reports[0].snapshots->entries, Contains(testing::Field(&EntrySnapshot::copies_cut, true)));
+  EXPECT_THAT(run.reports[0].snapshots->states, Contains(testing::Field(&EntryState::copies_cut, true)));
   const TracedRun without = RunRefused("block", "", true, "userfaultfd", "chunks");
   EXPECT_EQ(WordAt(without, 0, Printed(without, "small0")), 0x6161616161616161u);
   EXPECT_EQ(WordAt(without, 0, Printed(without, "small0") + 1024), 0x6262626262626262u) << "a bound, and no size";
@@ -201,7 +196,7 @@ TEST(EntryCopies, KeepToTheBudget) {
 TEST(EntryCopies, AreCutByThePause) {
   const TracedRun run = RunRefused("cycle", "snapshot_pause=0,snapshot_depth=20");
   ExpectCrashOfItsOwn(run);
-  EXPECT_THAT(run.reports[0].snapshots->entries, Contains(testing::Field(&EntrySnapshot::copies_cut, true)));
+  EXPECT_THAT(run.reports[0].snapshots->states, Contains(testing::Field(&EntryState::copies_cut, true)));
 }
 
 // One block that leads to 8,000 others: looking for these takes longer than copying them.
@@ -209,7 +204,7 @@ TEST(EntryCopies, KeepToThePauseInALongBlock) {
   const auto longest = [](const TracedRun& run) { return run.reports.at(0).snapshots->figures.longest_pause_ns; };
   const TracedRun run = RunRefused("many", "snapshot_pause=1", false);
   ExpectCrashOfItsOwn(run);
-  EXPECT_THAT(run.reports[0].snapshots->entries, Contains(testing::Field(&EntrySnapshot::copies_cut, true)));
+  EXPECT_THAT(run.reports[0].snapshots->states, Contains(testing::Field(&EntryState::copies_cut, true)));
   const TracedRun without = RunRefused("many", "snapshot_pause=1", false, "userfaultfd", "late");
   EXPECT_GT(longest(without), longest(run) + 1000000);
 }
@@ -220,7 +215,7 @@ TEST(EntryCopies, SurviveForkSignalsAndThreads) {
     const TracedRun run = RunRefused(what, "", false);
     ASSERT_EQ(run.reports.size(), 1u) << what << ": " << run.output;
     EXPECT_THAT(run.output, HasSubstr("SIGSEGV at address 0x0")) << what;
-    EXPECT_THAT(run.reports[0].snapshots->entries, testing::Not(IsEmpty())) << what;
+    EXPECT_THAT(run.reports[0].snapshots->states, testing::Not(IsEmpty())) << what;
     for (const OpenFile& file : run.reports[0].files) EXPECT_THAT(file.path, testing::Not(HasSubstr("/maps"))) << what;
   }
 }

@@ -52,8 +52,8 @@ TEST(Recorder, LeavesReadsIntoTrackedPagesAlone) {
   ExpectExact(run, 3);
   const Report& report = run.reports.at(0);
   for (const TracedEntry& entry : run.entries) {
-    const auto snapshot = std::ranges::find(report.snapshots->entries, entry.sp, &EntrySnapshot::sp);
-    ASSERT_NE(snapshot, report.snapshots->entries.end());
+    const EntryState* snapshot = StateAt(report, entry.sp);
+    ASSERT_NE(snapshot, nullptr);
     ASSERT_EQ(snapshot->files.size() + 3, entry.files.size()) << "and the recorder's own";
     for (size_t i = 0; i < snapshot->files.size(); ++i) {
       EXPECT_EQ(snapshot->files[i].descriptor, entry.files[i].descriptor);
@@ -84,9 +84,9 @@ TEST(Recorder, IsNotLeftByAHandlerThatJumps) { ExpectNeeded("jumps", 2, "hold_si
 TEST(Recorder, SaysThatOtherThreadsRan) {
   const TracedRun run = RunEntries("thread");
   ExpectExact(run, 3);
-  for (const EntrySnapshot& entry : run.reports.at(0).snapshots->entries) {
-    const bool before = entry.sp > run.entries.at(0).sp;
-    EXPECT_EQ(entry.others_ran, !before) << "Threads itself is entered before its thread is there";
+  for (const EntryState& state : run.reports.at(0).snapshots->states) {
+    const bool before = state.registers.sp > run.entries.at(0).sp.value;
+    EXPECT_EQ(state.others_ran, !before) << "Threads itself is entered before its thread is there";
   }
 }
 
@@ -116,9 +116,7 @@ TEST(Recorder, TellsAFrameFromTheNextInItsPlace) {
     const TracedRun run = RunEntries("again", variables);
     if (run.reports.size() != 1 || run.entries.size() != 2) return "not traced: " + run.output;
     if (run.reports[0].snapshots->figures.skipped_rate == 0) return "each had a snapshot";
-    const bool there = std::ranges::find(run.reports[0].snapshots->entries, run.entries[0].sp, &EntrySnapshot::sp) !=
-                       run.reports[0].snapshots->entries.end();
-    return there ? "the first one's" : "none";
+    return StateAt(run.reports[0], run.entries[0].sp) ? "the first one's" : "none";
   };
   EXPECT_EQ(kept({}), "none");
   EXPECT_EQ(kept({{"RECRASH_WITHOUT", "ended_frames"}}), "the first one's");

@@ -29,14 +29,14 @@
 #include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
+#include "agent/report/pages.h"
 #include "agent/report/reader.h"
-#include "agent/report/recorded_states.h"
 #include "agent/report/testing_reports.h"
 
 namespace recrash {
 namespace {
 
-using Pages = std::map<uint64_t, std::vector<uint8_t>>;
+using Contents = std::map<uint64_t, std::vector<uint8_t>>;
 
 void Install(std::span<sock_filter> filter) {
   const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
@@ -122,8 +122,8 @@ void Follow(pid_t child, TracedRun* run) {
   waitpid(child, &run->status, 0);
 }
 
-Pages PagesOf(const std::vector<Region>& memory) {
-  Pages pages;
+Contents ContentsOf(const std::vector<Region>& memory) {
+  Contents pages;
   for (const Region& region : memory) {
     for (size_t at = 0; at + kPageSize <= region.bytes.size(); at += kPageSize)
       pages[region.address.value + at].assign(region.bytes.begin() + at, region.bytes.begin() + at + kPageSize);
@@ -138,9 +138,9 @@ bool Covers(const std::vector<Mapping>& mappings, uint64_t page) {
 }
 
 // The state as a replay has it: the crash's memory, the entry's pages over it.
-Pages Recorded(const Report& report, const EntryState& state) {
-  Pages pages = PagesOf(report.memory);
-  for (auto& [page, bytes] : PagesOf(state.memory)) pages[page] = std::move(bytes);
+Contents MemoryAt(const Report& report, const EntryState& state) {
+  Contents pages = ContentsOf(report.memory);
+  for (auto& [page, bytes] : ContentsOf(JoinPages(PagesOf(report, state)))) pages[page] = std::move(bytes);
   return pages;
 }
 
@@ -202,15 +202,18 @@ TracedRun RunEntries(const std::string& what, std::map<std::string, std::string>
   return run;
 }
 
+const EntryState* StateAt(const Report& report, TargetAddress sp) {
+  const auto is_it = [sp](const EntryState& state) { return state.registers.sp == sp.value; };
+  const auto found = std::ranges::find_if(report.snapshots->states, is_it);
+  return found == report.snapshots->states.end() ? nullptr : &*found;
+}
+
 std::vector<std::string> Compare(const Report& report, const TracedEntry& traced) {
-  const auto snapshot = std::ranges::find(report.snapshots->entries, traced.sp, &EntrySnapshot::sp);
-  if (snapshot == report.snapshots->entries.end()) return {"no snapshot at " + Hex(traced.sp.value)};
-  ReplayFrame frame;
-  frame.entry = snapshot->entry;
-  frame.entry_sp = snapshot->sp;
-  const EntryState state = EntryStatesFromSnapshots(report, {frame}).front();
-  const Pages ours = Recorded(report, state);
-  const Pages theirs = PagesOf(traced.memory);
+  const EntryState* snapshot = StateAt(report, traced.sp);
+  if (!snapshot) return {"no snapshot at " + Hex(traced.sp.value)};
+  const EntryState& state = *snapshot;
+  const Contents ours = MemoryAt(report, state);
+  const Contents theirs = ContentsOf(traced.memory);
   uint64_t stack_start = traced.sp.value;
   for (const Mapping& mapping : traced.mappings)
     if (mapping.start <= traced.sp && traced.sp < mapping.end) stack_start = mapping.start.value;

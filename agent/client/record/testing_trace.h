@@ -30,6 +30,9 @@ struct TracedRun {
 // does, `tracking`, as a kernel before 6.7, or `copies`, userfaultfd and process_vm_readv.
 TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables = {}, bool trace = true);
 
+// The state that the report has of the entry with this stack pointer; null: none was kept.
+const EntryState* StateAt(const Report& report, TargetAddress sp);
+
 // How the report's state of an entry differs from what was traced there: a line a page, none when it is the same. Below
 // the entry's stack pointer nothing counts.
 std::vector<std::string> Compare(const Report& report, const TracedEntry& traced);

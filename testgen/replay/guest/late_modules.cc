@@ -79,7 +79,7 @@ void Initialise(const link_map& library) {
 bool IsLate(const plan::EntryState* state, const plan::Module* module) {
   if (!state || LeftOut("late_modules")) return false;
   const auto modules = TableOf<plan::Module>(world.plan->modules);
-  for (const uint32_t late : TableOf<uint32_t>(state->late)) {
+  for (const uint32_t late : TableOf<uint32_t>(state->not_loaded)) {
     if (&modules[late] == module) return true;
   }
   return false;

@@ -170,7 +170,7 @@ void PutEntryState(const plan::EntryState& state) {
     Raw(SYS_mprotect, range.start, range.end - range.start, PROT_READ | PROT_WRITE);
   }
   if (LeftOut("entry_state")) return;
-  for (const plan::Run& run : TableOf<plan::Run>(state.runs)) {
+  for (const plan::Run& run : TableOf<plan::Run>(state.memory)) {
     if (run.module < 0) {
       Put(run.address, run, 0, run.size);
     } else {
@@ -190,7 +190,7 @@ void TakeEntryStateAway(const plan::EntryState& state) {
   const uint64_t to = PageEnd(world.plan->brk_end);
   if (from < to) MapAnew(from, to, PROT_READ | PROT_WRITE);
   // Pages that the report does not have are zero at the crash. The call may have unmapped them: no access here.
-  for (const plan::Run& run : TableOf<plan::Run>(state.runs)) {
+  for (const plan::Run& run : TableOf<plan::Run>(state.memory)) {
     if (run.module < 0) Raw(SYS_madvise, run.address, run.size, MADV_DONTNEED);
   }
   for (const plan::Range& range : TableOf<plan::Range>(state.mappings)) MapAnew(range.start, range.end, PROT_NONE);

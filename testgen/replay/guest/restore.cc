@@ -264,7 +264,7 @@ void RestoreMemory(const PreparedCall& call) {
   if (world.runtime.abort_message_slot) *world.runtime.abort_message_slot = nullptr;
   // What is kept of a throw came later than the entry; but where only copies are of the entry, what is under them is of
   // the crash.
-  const bool is_of_crash = !call.entry_state || call.entry_state->is_copies;
+  const bool is_of_crash = !call.entry_state || call.entry_state->copied_depth != 0;
   if (is_of_crash) ApplyPatches(world.plan->patches);
   if (is_of_crash && call.entry_state) PutEntryState(*call.entry_state);
   ApplyPatches(world.plan->unlocks);

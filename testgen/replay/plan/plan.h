@@ -100,14 +100,14 @@ struct Range {
   uint64_t end;
 };
 
-// What differed at a frame's entry from the crash.
+// EntryState of report.h, as a row of offsets. Its arguments are in Frame::words.
 struct EntryState {
   uint64_t brk_end;
-  Array mappings;      // of Range, inside mappings of kEntry
-  Array runs;          // of Run, each inside one module or one mapping
-  Array files;         // of OpenFile; instead of Header::files
-  Array late;          // of uint32_t, indexes of modules that were loaded later
-  uint64_t is_copies;  // copies of what arguments reached; the rest is as at the crash
+  Array mappings;    // of Range, inside mappings of kEntry
+  Array files;       // of OpenFile; instead of Header::files
+  Array not_loaded;  // of uint32_t, indexes of modules
+  Array memory;      // of Run, each inside one module or one mapping
+  uint64_t copied_depth;
 };
 
 // Bytes that are written over restored memory; of any size and alignment.

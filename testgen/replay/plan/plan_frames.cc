@@ -76,7 +76,7 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
     planned.problem = AddText("the stack pointer at its entry is not known");
   }
   const EntryState* const state = report_.replay.FindEntryState(frame.index);
-  planned.words = AddWords(state && !state->words.empty() ? state->words : frame.words);
+  planned.words = AddWords(state && !state->arguments.empty() ? state->arguments : frame.words);
   AddFields(frame.fields, &planned);
   std::vector<plan::Stream> streams;
   for (const ReplayStream& stream : frame.streams) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/report/pages.h"
 #include "testgen/replay/plan/plan_parts.h"
 
 namespace recrash {
@@ -143,7 +144,7 @@ void PlanBuilder::AddEntryRun(TargetAddress address, std::span<const uint8_t> by
 plan::EntryState PlanBuilder::AddEntryState(const EntryState& state) {
   plan::EntryState planned{};
   planned.brk_end = state.brk_end.value;
-  planned.is_copies = state.copied_depth != 0;
+  planned.copied_depth = state.copied_depth;
   std::vector<plan::Range> mappings;
   for (const Mapping& mapping : state.mappings) {
     for (const plan::Mapping& placed : mappings_) {
@@ -153,15 +154,15 @@ plan::EntryState PlanBuilder::AddEntryState(const EntryState& state) {
   }
   planned.mappings = AddTable(mappings);
   std::vector<plan::Run> runs;
-  for (const Region& region : state.memory) AddEntryRun(region.address, region.bytes, &runs);
-  planned.runs = AddTable(runs);
+  for (const PageSpan& span : SpansOf(PagesOf(report_, state))) AddEntryRun(span.address, span.bytes, &runs);
+  planned.memory = AddTable(runs);
   planned.files = AddTable(Files(state.files));
-  std::vector<uint32_t> late;
+  std::vector<uint32_t> not_loaded;
   for (size_t i = 0; i < report_.modules.size(); ++i) {
     if (std::ranges::find(state.not_loaded, report_.modules[i].base) != state.not_loaded.end())
-      late.push_back(static_cast<uint32_t>(i));
+      not_loaded.push_back(static_cast<uint32_t>(i));
   }
-  planned.late = AddTable(late);
+  planned.not_loaded = AddTable(not_loaded);
   return planned;
 }
 

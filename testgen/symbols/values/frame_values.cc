@@ -85,12 +85,13 @@ std::optional<Bytes> ValueReader::AtFirstInstructions(abi::Location location, ui
 
 std::optional<Bytes> ValueReader::AtRecordedEntry(abi::Location location, uint64_t size) {
   if (frame_.cfa.value == 0) return std::nullopt;
-  const EntrySnapshot* snapshot = FindSnapshot(stack_.entries, code_.entry, frame_.cfa - 8);
-  if (snapshot == nullptr) return std::nullopt;
+  const EntryState* state = FindState(stack_.states, code_.entry, frame_.cfa - 8);
+  if (state == nullptr) return std::nullopt;
+  const EntryRegisters& registers = state->registers;
   const auto integer = static_cast<size_t>(location);
-  if (integer < snapshot->integers.size()) return FirstBytes(snapshot->integers[integer], size);
+  if (integer < std::size(registers.integer)) return FirstBytes(registers.integer[integer], size);
   const size_t vector = integer - static_cast<size_t>(abi::Location::kXmm0);
-  return vector < snapshot->vectors.size() ? FirstBytes(snapshot->vectors[vector], size) : std::nullopt;
+  return vector < std::size(registers.vector) ? FirstBytes(registers.vector[vector], size) : std::nullopt;
 }
 
 std::optional<Bytes> ValueReader::PieceAtEntry(const PlacedPiece& piece, Callers callers) {
@@ -113,7 +114,7 @@ std::optional<Bytes> ValueReader::Stored(const abi::MapWord& word, std::optional
   return bytes;
 }
 
-// The snapshot of the entry is certain. Without one, a followed argument is alive, or it is dead and stored. A caller
+// The entry state is certain. Without one, a followed argument is alive, or it is dead and stored. A caller
 // is asked before the record only if its call leads here for certain: an indirect call may have come here by a tail
 // call with other arguments.
 std::optional<RecordedWord> ValueReader::ReadWord(const abi::MapWord& word, std::optional<TargetAddress> record,

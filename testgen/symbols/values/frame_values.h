@@ -1,4 +1,4 @@
-// Reads the arguments of a frame: from the snapshot of its entry, from its record, from registers at the function's
+// Reads the arguments of a frame: from its entry state, from its record, from registers at the function's
 // first instructions, or from DWARF's locations and its callers' call sites.
 //
 //   ValueReader values(code, unwinder, memory, stack, 0);  // of the innermost frame
@@ -26,8 +26,8 @@ namespace recrash {
 // The frames, innermost first. A frame's caller is the next one.
 struct Stack {
   std::span<const UnwoundFrame> frames;
-  std::span<const uint8_t> fxsave;         // of frames[0]; empty when it is not the innermost of all
-  std::span<const EntrySnapshot> entries;  // the registers that were seen at entries of frames
+  std::span<const uint8_t> fxsave;     // of frames[0]; empty when it is not the innermost of all
+  std::span<const EntryState> states;  // have the registers at entries of frames
 };
 
 // A word of a record with its bytes; sizes beyond sixteen bytes are kept whole here.
@@ -73,7 +73,7 @@ class ValueReader {
   std::optional<Bytes> AtPc(Dwarf_Die variable, uint64_t size, Callers callers = Callers::kAny);
   // Returns the address at which the parameter lies at the frame's pc, as eight bytes.
   std::optional<Bytes> AddressAtPc(Dwarf_Die variable);
-  // Returns what lay at an argument's place when the function was entered: from the snapshot of the entry, the caller's
+  // Returns what lay at an argument's place when the function was entered: from the entry state, the caller's
   // call site, or the stack.
   std::optional<Bytes> PieceAtEntry(const PlacedPiece& piece, Callers callers);
 
@@ -87,7 +87,7 @@ class ValueReader {
   std::optional<TargetAddress> FrameBase(const ExpressionContext& context);
   std::optional<TargetAddress> RecordAddress(const RecordEntry& entry);
   bool IsBeforeStores(const RecordEntry& entry);
-  // From the snapshot of the frame's entry.
+  // From the registers of the frame's entry state.
   std::optional<Bytes> AtRecordedEntry(abi::Location location, uint64_t size);
   std::optional<Bytes> AtFirstInstructions(abi::Location location, uint64_t stack_offset, uint64_t size);
   // Returns a followed word, from debug information at the frame's pc.

@@ -30,11 +30,11 @@ std::optional<std::vector<uint8_t>> PageAt(const Report& entry, TargetAddress ad
   return std::vector<uint8_t>(kPage);
 }
 
-void AddPage(const Report& entry, const Report& crash, TargetAddress address, EntryState* state) {
+void AddPage(const Report& entry, const Report& crash, TargetAddress address, EntryMemory::Layer* memory) {
   std::optional<std::vector<uint8_t>> then = PageAt(entry, address);
   std::vector<uint8_t> now(kPage);
   if (!then || (crash.Read(address, now) && now == *then)) return;
-  state->memory.push_back({address, std::move(*then)});
+  memory->push_back({address, std::move(*then)});
 }
 
 // What is other in `entry` than in `crash`.
@@ -47,13 +47,15 @@ EntryState Difference(const Report& entry, const Report& crash, uint32_t frame) 
     if (std::ranges::find(entry.modules, module.base, &Module::base) == entry.modules.end())
       state.not_loaded.push_back(module.base);
   }
+  EntryMemory::Layer memory;
   for (const Mapping& mapping : entry.mappings) {
     if (!IsPrivate(mapping)) continue;
     if (!crash.FindMapping(mapping.start) || !crash.FindMapping(mapping.end - 1)) state.mappings.push_back(mapping);
     for (TargetAddress page = mapping.start; page < mapping.end; page = page + kPage) {
-      AddPage(entry, crash, page, &state);
+      AddPage(entry, crash, page, &memory);
     }
   }
+  state.memory = std::move(memory);
   return state;
 }
 
@@ -299,7 +301,7 @@ class Recorded : public ReplayedProgram {
                                     " -Wl,-u,__recrash_client_anchor -Xlinker " RECRASH_TEST_RECORDING_CLIENT) +
                             kInclude,
                         {}, "references", options) {
-    report().replay.entry_states = EntryStatesFromSnapshots(report(), report().replay.frames);
+    report().replay.entry_states = RecordedStates(report(), report().replay.frames);
   }
 };
 
@@ -480,19 +482,23 @@ TEST(EntryStates, ThatAreNoneEndNoReplay) {
     EXPECT_EQ(program.Verify("Use").verdict, Verdict::kReproduced) << what << "\n" << program.text();
     states = good;
   };
-  for (EntryState& state : states) state.memory.clear();
+  for (EntryState& state : states) state.memory = {};
   expect_harmless("no pages");
   for (EntryState& state : states) state.mappings.clear();
   expect_harmless("no mappings");
   for (EntryState& state : states) {
-    state.memory.resize(1);
-    state.memory[0].address = {0x1000};
-    state.memory.push_back({{UINT64_MAX - kPage + 1}, std::vector<uint8_t>(kPage)});
+    EntryMemory::Layer memory = state.memory.own();
+    memory.resize(1);
+    memory[0].address = {0x1000};
+    memory.push_back({{UINT64_MAX - kPage + 1}, std::vector<uint8_t>(kPage)});
+    state.memory = std::move(memory);
     state.brk_end = {1};
   }
   expect_harmless("pages elsewhere");
   for (EntryState& state : states) {
-    for (Region& region : state.memory) std::ranges::fill(region.bytes, 0xff);
+    EntryMemory::Layer memory = state.memory.own();
+    for (Region& region : memory) std::ranges::fill(region.bytes, 0xff);
+    state.memory = std::move(memory);
   }
   expect_harmless("pages of rubbish");
 }
