@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "agent/base/installation.h"
 #include "agent/base/text.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
@@ -15,7 +16,6 @@
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
 #include "testgen/suite/subprocess.h"
-#include "testgen/suite/support.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;
@@ -70,7 +70,7 @@ int DebugCommand(const DebugArguments& arguments) {
   if (!suite) return Fail(suite.error());
   const Result<ReplayFrame> frame = FindFrame(*suite, arguments.frame);
   if (!frame) return Fail(frame.error());
-  const Result<fs::path> script = SupportFile("recrash-gdb.py");
+  const Result<fs::path> script = InstalledFile("recrash-gdb.py");
   if (!script) return Fail(script.error());
   if (FindInPath("gdb").empty())
     return Fail({Errc::kMissing,

@@ -206,7 +206,7 @@ class Installed(unittest.TestCase):
                                       "second-chance, references+second-chance, adaptive\n")
         self.environment["RECRASH_SUPPORT_DIR"] = "/nowhere"
         done = self.run_command(self.cxx, "-c", "program.cpp", status=4)
-        self.assertIn("needs /nowhere/recrash-pass.so, which is not there", done.stderr)
+        self.assertIn("recrash-pass.so is needed, not found at /nowhere/recrash-pass.so", done.stderr)
         self.assertIn("RECRASH_SUPPORT_DIR", done.stderr)
         self.quiet(self.cxx, "-E", "program.cpp")  # which needs neither
         del self.environment["RECRASH_SUPPORT_DIR"]

@@ -20,6 +20,8 @@
 namespace recrash::compiler {
 namespace {
 
+constexpr char kPlugin[] = "recrash-pass.so";
+constexpr char kClient[] = "librecrash_client.a";
 #ifdef RECRASH_DRIVER_CXX
 constexpr char kName[] = "recrash-clang++";
 constexpr char kDriver[] = "clang++";
@@ -59,10 +61,9 @@ Environment:
   RECRASH_SUPPORT_DIR        where recrash-pass.so and librecrash_client.a lie (default ../lib/recrash)
 )";
 
-int Fail(int code, const std::string& message, const std::string& way_out = "") {
-  std::fprintf(stderr, "%s: error: %s\n", kName, message.c_str());
-  if (!way_out.empty()) std::fprintf(stderr, "  %s\n", way_out.c_str());
-  return code;
+int Fail(const Error& error) {
+  std::fprintf(stderr, "%s: error: %s\n", kName, error.message.c_str());
+  return ExitCodeOf(error.code);
 }
 
 Paths FindPaths() {
@@ -70,8 +71,8 @@ Paths FindPaths() {
   const std::filesystem::path support = SupportDirectory();
   const std::filesystem::path include = ExecutableFolder().parent_path() / "include";
   Paths paths;
-  paths.plugin = (support / "recrash-pass.so").string();
-  paths.client = (support / "librecrash_client.a").string();
+  paths.plugin = (support / kPlugin).string();
+  paths.client = (support / kClient).string();
   paths.static_client = (support / "librecrash_client_static.a").string();
   paths.static_options = (support / "static_link_options.rsp").string();
   if (std::filesystem::exists(include / "recrash" / "recrash.h", error)) paths.include = include.string();
@@ -92,26 +93,26 @@ int Execute(const std::vector<std::string>& arguments) {
     std::vector<std::string> words = {compiler};
     words.insert(words.end(), arguments.begin(), arguments.end());
     ::execvp(compiler.c_str(), ArgumentPointers(words).data());
-    if (errno != ENOENT) return Fail(4, "cannot run " + compiler + ": " + std::strerror(errno));
+    if (errno != ENOENT) return Fail({Errc::kRefused, "cannot run " + compiler + ": " + std::strerror(errno)});
   }
-  return Fail(4, "needs " + compilers.front() + ", which is not found",
-              "install it (Debian: apt-get install clang-" + std::to_string(RECRASH_LLVM_VERSION) +
-                  "), or name one in " + kVariable);
+  return Fail({Errc::kMissing, "needs " + compilers.front() +
+                                   ", which is not found\n  install it (Debian: apt-get install clang-" +
+                                   std::to_string(RECRASH_LLVM_VERSION) + "), or name one in " + kVariable});
 }
 
 int Run(const std::vector<std::string>& arguments) {
   const Paths paths = FindPaths();
   const Result<CommandLine> command = Rewrite(arguments, paths);
-  if (!command) return Fail(2, command.error().message);
+  if (!command) return Fail(command.error());
   if (command->help) {
     std::printf(kHelp, kDriver, kVariable, kDriver, RECRASH_LLVM_VERSION, RECRASH_LLVM_VERSION);
     return 0;
   }
-  std::error_code error;
-  for (const auto& [used, path] : {std::pair{command->uses_plugin, paths.plugin}, {command->uses_client, paths.client}})
-    if (used && !std::filesystem::exists(path, error))
-      return Fail(4, "needs " + path + ", which is not there",
-                  "install recrash again, or name its lib/recrash in RECRASH_SUPPORT_DIR, or use -fno-recrash");
+  for (const auto& [used, name] : {std::pair{command->uses_plugin, kPlugin}, {command->uses_client, kClient}}) {
+    if (!used) continue;
+    const Result<std::filesystem::path> part = InstalledFile(name);
+    if (!part) return Fail({part.error().code, part.error().message + "; -fno-recrash compiles without it"});
+  }
   return Execute(command->arguments);
 }
 

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
+#include "agent/base/installation.h"
 #include "agent/elf/elf_notes.h"
-#include "testgen/suite/support.h"
 
 namespace recrash {
 namespace fs = std::filesystem;
@@ -20,7 +20,7 @@ Result<std::string> AgentToPreload(const fs::path& program) {
     return Error{Errc::kRefused, fmt::format("{}: needed a dynamically linked program to load the agent into, found a "
                                              "static one\nlink it with recrash-clang++, which puts the agent in",
                                              program.string())};
-  const Result<fs::path> preload = SupportFile("librecrash_preload.so");
+  const Result<fs::path> preload = InstalledFile("librecrash_preload.so");
   if (!preload) return preload.error();
   const char* before = std::getenv("LD_PRELOAD");
   return preload->string() + (before && *before ? fmt::format(":{}", before) : "");

@@ -5,8 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "agent/base/installation.h"
 #include "testgen/suite/subprocess.h"
-#include "testgen/suite/support.h"
 
 namespace recrash {
 namespace fs = std::filesystem;

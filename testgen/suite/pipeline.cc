@@ -7,7 +7,6 @@
 #include "agent/elf/elf_notes.h"
 #include "testgen/suite/load.h"
 #include "testgen/suite/steps.h"
-#include "testgen/suite/support.h"
 #include "testgen/suite/test_files.h"
 #include "testgen/verify/choose.h"
 
@@ -120,7 +119,6 @@ VerifyOptions Pipeline::Options() const {
   options.runs = request_.runs;
   options.jobs = request_.jobs;
   options.allow_same_bases = request_.same_bases;
-  options.support_directory = SupportDirectory();
   return options;
 }
 

@@ -58,11 +58,6 @@ void WaitForChange(const void* word, uint32_t value) {
   syscall(SYS_futex, word, FUTEX_WAIT, value, &limit, nullptr, 0);
 }
 
-Result<std::string> ReplayLibrary(const VerifyOptions& options) {
-  if (options.support_directory.empty()) return std::string();
-  return FindSupportFile("librecrash_replay.so", options.support_directory);
-}
-
 // Which frames of a Run are where: not begun yet, in a slot of the queue, or done.
 class Dispatch {
  public:
@@ -197,9 +192,7 @@ void SharedQueue::Close() {
 }
 
 Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options) {
-  const Result<std::string> replay_library = ReplayLibrary(options);
-  if (!replay_library) return replay_library.error();
-  Result<Subject> subject = PrepareSubject(report, options.program, options.code, *replay_library);
+  Result<Subject> subject = PrepareSubject(report, options.program, options.code, options.support_directory);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   const uint32_t workers = options.jobs ? options.jobs : Processors();

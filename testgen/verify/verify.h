@@ -26,7 +26,7 @@ struct VerifyOptions {
   bool from_entry = false;        // from their entry states alone, which they have
   uint32_t runs = 3;              // replays that a reproduced frame stands on; 1: none but the first
   uint32_t jobs = 0;              // replays at a time; 0: as many as there are processors for this process
-  std::string support_directory;  // where librecrash_replay.so lies; found beside the tool by default
+  std::string support_directory;  // of librecrash_replay.so; empty: that of the installation
 };
 
 // "timed out": the word for the verdict in tables, JSON and notes.

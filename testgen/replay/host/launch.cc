@@ -43,7 +43,7 @@ void SayWhatIsNotRun(const Subject& subject) {
 }  // namespace
 
 Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
-  Result<Subject> subject = PrepareSubject(report, options.program, options.code, options.replay_library);
+  Result<Subject> subject = PrepareSubject(report, options.program, options.code);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   subject->arguments = options.arguments;

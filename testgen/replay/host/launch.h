@@ -15,10 +15,9 @@ namespace recrash {
 
 struct LaunchOptions {
   std::string program;
-  std::string test_library;    // dlopened by the replay library; empty: built-in verification mode
-  CodeSources code;            // beside the program
-  std::string replay_library;  // librecrash_replay.so; by default beside the tool that launches
-  bool in_process = false;     // run tests in place; under a debugger
+  std::string test_library;  // dlopened by the replay library; empty: built-in verification mode
+  CodeSources code;          // beside the program
+  bool in_process = false;   // run tests in place; under a debugger
   bool allow_same_bases = true;
   std::vector<std::string> arguments;  // for the test program (argv[1..])
   std::string argv0;

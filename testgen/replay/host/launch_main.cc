@@ -49,7 +49,6 @@ int main(int argc, char** argv) {
     if (argument == "--report") value = &report_path;
     if (argument == "--program") value = &options.program;
     if (argument == "--test-library") value = &options.test_library;
-    if (argument == "--replay-library") value = &options.replay_library;
     if (argument == "--argv0") value = &options.argv0;
     if (argument == "--search-path") value = &options.code.search_paths.emplace_back();
     if (argument == "--in-process") {

@@ -40,10 +40,10 @@ std::vector<std::string> RecordedPreload(const TestReport& report) {
   std::vector<std::string> preload;
   for (const Module& module : report.modules) {
     if (!IsOurLibrary(module) || !BaseName(module.path).starts_with("librecrash_preload")) continue;
-    const Result<std::string> ours = FindSupportFile("librecrash_preload.so");
+    const Result<std::filesystem::path> ours = InstalledFile("librecrash_preload.so");
     if (!ours) continue;
     const Result<std::string> build_id = ReadBuildId(*ours);
-    if (preload.empty() && build_id && *build_id == module.build_id) preload.push_back(*ours);
+    if (preload.empty() && build_id && *build_id == module.build_id) preload.push_back(ours->string());
   }
   return preload;
 }
@@ -196,22 +196,8 @@ bool ExitedWith(int status, int code) { return WIFEXITED(status) && WEXITSTATUS(
 
 }  // namespace
 
-Result<std::string> FindSupportFile(const std::string& name, const std::string& directory) {
-  std::vector<std::string> places;
-  if (!directory.empty()) places.push_back(directory);
-  places.push_back(SupportDirectory().string());
-  places.push_back(ExecutableFolder().string());
-  std::error_code error;
-  for (const std::string& place : places) {
-    const std::string path = place + "/" + name;
-    if (access(path.c_str(), R_OK) == 0) return std::filesystem::canonical(path, error).string();
-  }
-  return Error{Errc::kMissing, name + " is not in " + Join(places, ',') +
-                                   "\n  set RECRASH_SUPPORT_DIR to the lib/recrash of the installation"};
-}
-
 Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const CodeSources& sources,
-                               const std::string& replay_library) {
+                               const std::string& support_directory) {
   Result<ProgramFile> elf = ReadSubject(program);
   if (!elf) return elf.error();
   if (report.replay.frames.empty()) {
@@ -221,14 +207,14 @@ Result<Subject> PrepareSubject(const TestReport& report, const std::string& prog
   LoadedCode code = FindCode(report, *elf, sources);
   Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, code.files);
   if (!rebuilt) return rebuilt.error();
-  Result<std::string> library = replay_library.empty() ? FindSupportFile("librecrash_replay.so") : replay_library;
+  const Result<std::filesystem::path> library = InstalledFile("librecrash_replay.so", support_directory);
   if (!library) return library.error();
   Subject subject;
   subject.program = std::move(*elf);
   subject.rebuilt_libraries = std::move(*rebuilt);
   subject.code = std::move(code);
   subject.trust_report = sources.trust_report;
-  subject.replay_library = std::move(*library);
+  subject.replay_library = library->string();
   subject.preload = RecordedPreload(report);
   return subject;
 }

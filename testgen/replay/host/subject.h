@@ -27,9 +27,10 @@ struct Subject {
 };
 
 // Checks that the program can be replayed and that the system's libraries are the recorded ones; finds the program's
-// own libraries that were rebuilt since the crash. `sources` says where else code may come from.
+// own libraries that were rebuilt since the crash. `sources` says where else code may come from. The replay library is
+// that of the installation; tests may give another `support_directory`.
 Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const CodeSources& sources,
-                               const std::string& replay_library);
+                               const std::string& support_directory = "");
 
 // Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and
 // again until it returns false: it does what there is to do for the subject, or waits for that a few hundredths of a
@@ -39,9 +40,6 @@ Result<int> RunSubject(const TestReport& report, const Subject& subject, const P
 
 // Takes the place of this process; comes back only when that fails.
 Error ExecSubject(const Subject& subject, const PlanFile& plan);
-
-// In RECRASH_SUPPORT_DIR, beside this executable, or in ../lib/recrash from it.
-Result<std::string> FindSupportFile(const std::string& name, const std::string& directory = "");
 
 }  // namespace recrash
 
