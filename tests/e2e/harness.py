@@ -39,6 +39,9 @@ class Workspace(unittest.TestCase):
         for name in list(self.environment):
             if name.startswith("RECRASH_") and name not in ("RECRASH_CLANG", "RECRASH_CLANGXX"):
                 del self.environment[name]
+        # A launcher such as ccache gives objects again without running the pass, which then writes no report.
+        for language in ("C", "CXX"):
+            self.environment.pop(f"CMAKE_{language}_COMPILER_LAUNCHER", None)
         self.environment["PATH"] = f"{PREFIX}/bin:{self.environment['PATH']}"
         self.environment["RECRASH_DIR"] = str(self.reports)
         self.environment["HOME"] = str(self.path)
