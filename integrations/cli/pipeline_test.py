@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import signal
 import sys
 
@@ -81,6 +82,28 @@ class Pipeline(harness.Workspace):
         self.assertIn("not reproduced", result.stdout)
         self.assertIn("returned", result.stdout)
         self.assertEqual(self.text(), before)
+
+    # Without the build that crashed only the frames that have tests are known: the table names no others, and counts none.
+    def test_verify_of_another_build_tells_of_the_tests_alone(self):
+        flags = ("-O2", "-g", "-Wl,--build-id")
+        program = self.compile_text(SOURCE, flags=flags)
+        tried = self.reproduce(program, report=self.crash(program, died_of=signal.SIGSEGV))["tests"]
+        self.compile_text(SOURCE + "int unused;\n", flags=flags)  # in its place
+        result = self.recrash("verify", "tests", "--program", program)
+        self.assertNotIn("more frame", result.stdout)
+        self.assertIn(f" of the {tried} tried)", result.stdout)
+
+    # CMake refuses a cache that was made in another folder.
+    def test_verify_of_a_copied_folder_builds_it_anew(self):
+        self.reproduce(self.program, report=self.report, build=True)
+        shutil.copytree(self.path / "tests", self.path / "copy")
+        self.recrash("verify", "copy")
+        self.assertIn(f"CMAKE_HOME_DIRECTORY:INTERNAL={self.path / 'copy'}\n", self.text("copy/build/CMakeCache.txt"))
+        executable = self.path / "copy/build/crash_test"
+        self.assertIn(str(self.path / "copy/crash_test.rcr").encode(), executable.read_bytes())
+        shutil.rmtree(self.path / "tests")
+        red = self.run_command(executable, expect=1)
+        self.assertNotIn("[       OK ]", red.stdout)
 
     def test_json_on_standard_output_is_nothing_but_json(self):
         result = self.recrash("reproduce", "--program", self.program, "-o", "tests", "--no-build", "--json", "-")

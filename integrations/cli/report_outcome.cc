@@ -55,7 +55,7 @@ void PrintTable(const Outcome& outcome) {
   uint32_t next = 0, skipped = 0;
   for (const Frame& frame : outcome.suite.backtrace.frames) {
     const FrameVerdict* verdict = FindVerdict(outcome, frame.index);
-    skipped += frame.index - next;
+    if (outcome.whole_stack) skipped += frame.index - next;
     next = frame.index + 1;
     // Start-up code and the system's libraries: nobody looks for a test of these.
     if (!verdict && (!frame.own || frame.file.empty())) continue;
@@ -81,7 +81,9 @@ void PrintTable(const Outcome& outcome) {
   }
 }
 
-std::string KeptText(const std::vector<uint32_t>& kept, size_t all) {
+std::string KeptText(const Outcome& outcome) {
+  const std::vector<uint32_t>& kept = outcome.kept;
+  const Backtrace& stack = outcome.suite.backtrace;
   std::string numbers;
   for (size_t i = 0; i < kept.size(); ++i) {
     if (kept.size() > kMostNumbers && i == kMostNumbers - 1) {
@@ -90,6 +92,8 @@ std::string KeptText(const std::vector<uint32_t>& kept, size_t all) {
     }
     numbers += fmt::format("{}{}", i ? ", " : "", kept[i]);
   }
+  const std::string all = outcome.whole_stack ? std::to_string(stack.frames.size() + stack.skipped)
+                                              : fmt::format("the {} tried", outcome.verdicts.size());
   return fmt::format("(frame{} {} of {})", kept.size() == 1 ? "" : "s", numbers, all);
 }
 
@@ -141,8 +145,7 @@ void PrintSummary(const Outcome& outcome, bool built) {
     fmt::print("recrash: not reproduced: {}   (none of {} frames tried)\n", failure, outcome.verdicts.size());
     return;
   }
-  fmt::print("recrash: reproduced: {}   {}\n", failure,
-             KeptText(outcome.kept, suite.backtrace.frames.size() + suite.backtrace.skipped));
+  fmt::print("recrash: reproduced: {}   {}\n", failure, KeptText(outcome));
   if (built) {
     fmt::print("  run the tests:  {0}/build/crash_test\n  in a debugger:  recrash debug {0} --frame {1}\n", directory,
                outcome.kept.front());

@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "agent/base/installation.h"
 #include "testgen/suite/subprocess.h"
@@ -22,6 +23,19 @@ std::string Tail(const std::string& text, size_t lines) {
   return text.substr(at);
 }
 
+// CMake refuses a cache that was made in another folder: this one was copied or moved here, with its build.
+void RemoveForeignCache(const fs::path& directory, const fs::path& build) {
+  constexpr std::string_view kHome = "CMAKE_HOME_DIRECTORY:INTERNAL=";
+  std::ifstream cache(build / "CMakeCache.txt");
+  std::error_code error;
+  for (std::string line; std::getline(cache, line);) {
+    if (!line.starts_with(kHome) || fs::equivalent(line.substr(kHome.size()), directory, error)) continue;
+    fs::remove(build / "CMakeCache.txt", error);
+    fs::remove_all(build / "CMakeFiles", error);
+    return;
+  }
+}
+
 }  // namespace
 
 Status BuildTests(const fs::path& directory) {
@@ -33,6 +47,7 @@ Status BuildTests(const fs::path& directory) {
   std::vector<std::string> configure = {
       "cmake", "-S",           directory.string(),
       "-B",    build.string(), fmt::format("-Drecrash_DIR={}", (Prefix() / "lib/cmake/recrash").string())};
+  RemoveForeignCache(directory, build);
   std::error_code error;
   if (!fs::exists(build / "CMakeCache.txt", error) && !FindInPath("ninja").empty()) {
     configure.emplace_back("-G");

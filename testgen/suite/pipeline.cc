@@ -92,6 +92,7 @@ Status Pipeline::LoadTests() {
   const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
   Result<Backtrace> backtrace = symbols ? ReadBacktrace(suite_.report, *symbols) : symbols.error();
   if (!backtrace && same_build_) return backtrace.error();
+  outcome_.whole_stack = static_cast<bool>(backtrace);
   suite_.backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(suite_.report.replay);
   return Ok{};
 }

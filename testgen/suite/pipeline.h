@@ -50,6 +50,7 @@ struct Request {
 
 struct Outcome {
   Suite suite;
+  bool whole_stack = true;             // false: suite.backtrace has only the frames that have tests
   std::vector<FrameVerdict> verdicts;  // ascending by frame
   std::vector<uint32_t> kept;          // frames that have a test now, innermost first
   std::vector<std::string> notes;      // one sentence each, for the user
