@@ -46,6 +46,14 @@ def after_prologue(entry):
         return entry
 
 
+def has_commands():
+    """True if gdb was given commands, which print what they are asked for: the arguments would come twice."""
+    with open("/proc/self/cmdline") as file:
+        words = file.read().split("\0")
+    own = words[:words.index("--args")] if "--args" in words else words
+    return any(word.lstrip("-").split("=")[0] in ("ex", "eval-command") for word in own)
+
+
 def select_called_function():
     """Its first line may be of a function that is inlined there."""
     if gdb.selected_frame().type() != gdb.INLINE_FRAME:
@@ -68,7 +76,8 @@ def main():
     gdb.execute(f"tbreak *{place:#x}", to_string=True)
     gdb.execute("continue", to_string=True)
     select_called_function()
-    print(gdb.execute("info args", to_string=True), end="")
+    if not has_commands():
+        print(gdb.execute("info args", to_string=True), end="")
 
 
 main()

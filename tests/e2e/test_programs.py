@@ -447,7 +447,7 @@ int main(int, char** argv) {
         index = [f["index"] for f in self.result["frames"] if "GetUrl" in f["function"]][0]
         run = self.run_command("recrash", "debug", "tests", "--frame", index, "--", "-batch", "-ex", "info args",
                                "-ex", "continue", "-ex", "bt 3")
-        self.assertIn("index = 2", run.stdout, run.stderr)
+        self.assertEqual(run.stdout.count("index = 2"), 1, run.stdout + run.stderr)
         self.assertIn("SIGABRT", run.stdout)
 
 
