@@ -32,7 +32,7 @@ __attribute__((noinline, used, visibility("default"))) int RecrashTestNest(int d
 namespace recrash {
 namespace {
 
-// Offset of a function from the base of this executable, which is that of its traced twin too.
+// Offset of a function from the base of this executable, which is the same in the traced process.
 uint64_t OffsetOf(const void* function) {
   Dl_info info{};
   dladdr(function, &info);
@@ -59,8 +59,8 @@ TracedStart Self(const std::string& what, double seconds = 30) {
   return start;
 }
 
-// What the traced twin does in the place of tests.
-[[noreturn]] void Twin(const std::string& what) {
+// What the traced process does in the place of tests.
+[[noreturn]] void BeTraced(const std::string& what) {
   if (what == "steps") {
     int value = 0;
     for (int i = 0; i < 5; ++i) value = RecrashTestStep(value);
@@ -82,8 +82,8 @@ TracedStart Self(const std::string& what, double seconds = 30) {
   for (;;) pause();
 }
 
-__attribute__((constructor)) void BecomeTwin() {
-  if (const char* what = getenv("RECRASH_TEST_TRACED")) Twin(what);
+__attribute__((constructor)) void BecomeTraced() {
+  if (const char* what = getenv("RECRASH_TEST_TRACED")) BeTraced(what);
 }
 
 TracedProgram::OnLoaded Arming(const void* function) {

@@ -17,11 +17,11 @@ __attribute__((noinline)) int Read(int* target) { return *target + 1; }
 int main() { return Read(nullptr) + 1; }
 )",
                         Monitored("-O2 -g") + " -Wl,--build-id");
-  fixture.Run("mkdir twins && cp program twins/unstripped && strip program");
+  fixture.Run("mkdir symbols && cp program symbols/unstripped && strip program");
   ASSERT_TRUE(WriteReport(fixture.Crash(), fixture.path("crash.rcr")));
-  Listings listings(fixture.path("twins"));
+  Listings listings(fixture.path("symbols"));
 
-  Result<Crash> crash = Load(fixture.path("crash.rcr"), {fixture.path(), {fixture.path("twins")}});
+  Result<Crash> crash = Load(fixture.path("crash.rcr"), {fixture.path(), {fixture.path("symbols")}});
   ASSERT_TRUE(crash);
   const Result<Suite> suite = Describe(*std::move(crash));
   ASSERT_TRUE(suite);

@@ -25,7 +25,7 @@ struct Backtrace {
   std::vector<Frame> frames;  // of the failing thread, innermost first
   Place place;
   uint32_t skipped = 0;            // frames of a deep stack that were left out between its two ends; inlined ones count
-  std::vector<std::string> notes;  // one sentence each: "libfoo.so: no unstripped twin found"
+  std::vector<std::string> notes;  // one sentence each: "libfoo.so: no unstripped file found"
 };
 
 // Reads the frames of the failing thread. REQUIRES: `symbols` were opened for this report. If the program recorded the

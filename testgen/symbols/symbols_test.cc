@@ -16,14 +16,14 @@ __attribute__((noinline)) int Read(int* target) { return *target + 1; }
 int main() { return Read(nullptr) + 1; }
 )";
 
-// A stripped program's unstripped twin may lie anywhere under the search path.
+// A stripped program's unstripped file may lie anywhere under the search path.
 TEST(Symbols, AreLookedForOnceForAllThatIsReadFromAReport) {
   const Fixture fixture(kProgram, Monitored("-O2 -g") + " -Wl,--build-id");
-  fixture.Run("mkdir twins && cp program twins/unstripped && strip program");
+  fixture.Run("mkdir symbols && cp program symbols/unstripped && strip program");
   Report report = fixture.Crash();
   SymbolOptions options;
-  options.search_paths = {fixture.path("twins")};
-  Listings listings(fixture.path("twins"));
+  options.search_paths = {fixture.path("symbols")};
+  Listings listings(fixture.path("symbols"));
 
   const Result<Symbols> symbols = Symbols::Open(report, options);
   ASSERT_TRUE(symbols);

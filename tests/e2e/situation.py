@@ -12,7 +12,7 @@ PLAIN = f"clang++-{harness.LLVM}"
 
 
 class Build:
-    """One way to compile: the optimisation that the plain twin shares, and what recrash does."""
+    """One way to compile: the optimisation that the plain build shares, and what recrash does."""
 
     def __init__(self, name, level, mode):
         self.name, self.level, self.mode = name, level, mode
@@ -37,7 +37,7 @@ class Situation(harness.Workspace):
     libraries = ()  # for the linker
 
     def build(self, name, *flags, prefix=()):
-        """Every build of a program, and its plain twin, which behaves the same in a run that ends well. `flags` are for
+        """Every build of a program, and its plain build, which behaves the same in a run that ends well. `flags` are for
         both; so is `prefix`, the words before a program on its command line."""
         self.prefix = prefix
         self.programs, self.plain = {}, {}
@@ -61,7 +61,7 @@ class Situation(harness.Workspace):
         self.assertEqual((ours.stdout, ours.stderr), (plain.stdout, plain.stderr))
 
     def fails(self, word, died_of, *frames, reproduced=(), status=None, watched=("",)):
-        """In each build: dies as its plain twin does, and every frame is there with its arguments: `frames`, or for
+        """In each build: dies as its plain build does, and every frame is there with its arguments: `frames`, or for
         several reports a tuple of them each, for none nothing. In a build for second chance once more, with the
         functions of the first failure watched: those of `watched` ("": any) have their entry states then."""
         expected = frames if not frames or isinstance(frames[0], tuple) else (frames,)

@@ -46,7 +46,7 @@ for level, pie, aslr in itertools.product(("-O0", "-O1", "-O2"), (True, False), 
 
 
 class Stripped(harness.Workspace):
-    """The program in the field has no symbols; its twin lies in another folder and is found by build-id."""
+    """The program in the field has no symbols; its unstripped file lies in another folder and is found by build-id."""
 
     def test_each_sample(self):
         (self.path / "symbols").mkdir()
@@ -54,10 +54,10 @@ class Stripped(harness.Workspace):
         for sample, arguments, died_of, functions, flags in CRASHES:
             with self.subTest(sample=sample, arguments=arguments):
                 program = self.compile_sample(sample, ("-O2", "-g", "-Wl,--build-id", *flags))
-                twin = self.path / "symbols" / f"{sample}.unstripped"
+                unstripped = self.path / "symbols" / f"{sample}.unstripped"
                 field = self.path / "field" / sample
-                program.rename(twin)
-                self.run_command("eu-strip", "-o", field, twin)
+                program.rename(unstripped)
+                self.run_command("eu-strip", "-o", field, unstripped)
                 report = self.crash(field, *arguments, died_of=died_of)
                 result = self.reproduce(field, "--search-path", self.path / "symbols", report=report)
                 self.assert_reproduced(result, *functions)

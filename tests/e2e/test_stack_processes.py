@@ -115,7 +115,7 @@ class Initialisers(Situation):
 
     def test_before_and_after_main(self):
         self.build("initialisers")
-        self.fails("early", SEGV, watched=())  # as its plain twin does: there is nobody yet to report it
+        self.fails("early", SEGV, watched=())  # as its plain build does: there is nobody yet to report it
         self.fails("initialiser", SEGV, *failed_work(2002, "before main"),
                    'Around(number = 2001, name = "before main")',
                    'Global(this = Global {number = 2000}, given = 2000, name = "global")',

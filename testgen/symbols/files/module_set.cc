@@ -56,7 +56,7 @@ Result<std::unique_ptr<ModuleSet>> ModuleSet::Open(const Report& report, const S
     message += wanted + " has " + ((*found)->build_id().empty() ? "none" : "build-id " + Short((*found)->build_id()));
   else
     message += wanted + " has no code";
-  message += "\n  give --program a build of that version, or --search-path where its unstripped twin lies";
+  message += "\n  give --program a build of that version, or --search-path where its unstripped file lies";
   return Error{Errc::kMissing, message};
 }
 
@@ -87,7 +87,7 @@ LoadedModule* ModuleSet::Load(const Module& module) {
     loaded->files.push_back(std::move(*file));
     break;
   }
-  AddTwins(*loaded);
+  AddUnstripped(*loaded);
 
   if (loaded->image == nullptr) {
     if (!module.path.starts_with("["))
@@ -96,12 +96,12 @@ LoadedModule* ModuleSet::Load(const Module& module) {
     loaded.reset();
   } else if (loaded->own && loaded->dwarf == nullptr) {
     notes_.push_back(BaseName(module.path) + ": no debug information found; give --search-path where its unstripped " +
-                     "twin lies");
+                     "file lies");
   }
   return (loaded_[&module] = std::move(loaded)).get();
 }
 
-void ModuleSet::AddTwins(LoadedModule& loaded) {
+void ModuleSet::AddUnstripped(LoadedModule& loaded) {
   const Module& module = *loaded.module;
   ElfFile* dwarf = nullptr;
   ElfFile* symtab = nullptr;

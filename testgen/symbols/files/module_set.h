@@ -1,7 +1,7 @@
-// Finds the files behind a report's modules: the image that was loaded, and its unstripped twin.
+// Finds the files behind a report's modules: the image that was loaded, and its unstripped file.
 //
-// A file is taken only if its build-id is the report's. A stripped program and its twin share one build-id. Code, call
-// frame information and the map come from whichever file has them; names and types come from the twin.
+// A file is taken only if its build-id is the report's. A stripped program and its unstripped file share one build-id.
+// Code, call frame information and the map come from whichever file has them, names and types from the unstripped one.
 #ifndef RECRASH_TESTGEN_SYMBOLS_FILES_MODULE_SET_H_
 #define RECRASH_TESTGEN_SYMBOLS_FILES_MODULE_SET_H_
 
@@ -18,7 +18,7 @@ namespace recrash {
 
 struct SymbolOptions {
   std::string program;                    // path; by default the report's own
-  std::vector<std::string> search_paths;  // where unstripped twins and libraries may lie
+  std::vector<std::string> search_paths;  // where unstripped files and libraries may lie
   // Of a deep recursion: half from each end, and what lies outside them. A frame takes 0.3 ms.
   uint32_t max_candidates = 200;
 };
@@ -27,7 +27,7 @@ struct SymbolOptions {
 struct LoadedModule {
   const Module* module = nullptr;
   ElfFile* image = nullptr;  // code, .eh_frame
-  ElfFile* names = nullptr;  // symbols; the twin where there is one
+  ElfFile* names = nullptr;  // symbols; the unstripped file where there is one
   ElfFile* dwarf = nullptr;  // the file with DWARF; null when there is none
   bool own = false;          // the program, or a library outside the system's folders
 
@@ -57,7 +57,7 @@ class ModuleSet {
   // Returns the paths that may be the module, best guess first.
   std::vector<std::string> Candidates(const Module& module) const;
   // Adds files for what is still missing: code, DWARF, symbols.
-  void AddTwins(LoadedModule& loaded);
+  void AddUnstripped(LoadedModule& loaded);
   const std::vector<std::string>& FilesWithBuildId(const std::string& build_id);
 
   const std::vector<Module> modules_;

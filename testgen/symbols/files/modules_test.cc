@@ -24,7 +24,7 @@ int main(int argc, char**) {
 class StrippedProgram : public testing::TestWithParam<const char*> {
  protected:
   StrippedProgram() : fixture_(kProgram, Monitored(GetParam()) + " -Wl,--build-id") {
-    fixture_.Run("mkdir -p twins/deep && cp program twins/deep/unrelated-name && strip program");
+    fixture_.Run("mkdir -p unstripped/deep && cp program unstripped/deep/unrelated-name && strip program");
     report_ = fixture_.Crash();
   }
 
@@ -46,9 +46,9 @@ TEST_P(StrippedProgram, HasTheMapButNoNames) {
   EXPECT_THAT(backtrace.notes, testing::Contains(HasSubstr("no debug information found")));
 }
 
-TEST_P(StrippedProgram, FindsItsTwinByBuildId) {
+TEST_P(StrippedProgram, FindsItsUnstrippedFileByBuildId) {
   SymbolOptions options;
-  options.search_paths = {fixture_.path("twins")};
+  options.search_paths = {fixture_.path("unstripped")};
   const Backtrace backtrace = MustRead(report_, options);
   ASSERT_THAT(FunctionNames(backtrace), ElementsAre("Insert", "Fill", "main"));
   const Frame& insert = backtrace.frames[0];
@@ -58,11 +58,11 @@ TEST_P(StrippedProgram, FindsItsTwinByBuildId) {
   EXPECT_THAT(backtrace.notes, Not(testing::Contains(HasSubstr("no debug information"))));
 }
 
-// eu-strip and llvm-strip take the map as well: it is in the twin.
-TEST_P(StrippedProgram, FindsTheMapInItsTwin) {
+// eu-strip and llvm-strip take the map as well: it is in the unstripped file.
+TEST_P(StrippedProgram, FindsTheMapInItsUnstrippedFile) {
   fixture_.Run("objcopy --remove-section .recrash_map program");
   SymbolOptions options;
-  options.search_paths = {fixture_.path("twins")};
+  options.search_paths = {fixture_.path("unstripped")};
   const Backtrace backtrace = MustRead(report_, options);
   ASSERT_THAT(FunctionNames(backtrace), ElementsAre("Insert", "Fill", "main"));
   EXPECT_TRUE(backtrace.frames[0].monitored);
@@ -77,12 +77,13 @@ TEST_P(StrippedProgram, SaysThatAnOlderRecrashBuiltIt) {
 }
 
 TEST_P(StrippedProgram, FindsTheDebugHalf) {
-  fixture_.Run("objcopy --only-keep-debug twins/deep/unrelated-name half.debug && rm -r twins && mkdir twins");
   fixture_.Run(
-      "id=$(readelf -n program | sed -n 's/.*Build ID: //p') && mkdir -p twins/.build-id/${id%${id#??}} && "
-      "mv half.debug twins/.build-id/${id%${id#??}}/${id#??}.debug");
+      "objcopy --only-keep-debug unstripped/deep/unrelated-name half.debug && rm -r unstripped && mkdir unstripped");
+  fixture_.Run(
+      "id=$(readelf -n program | sed -n 's/.*Build ID: //p') && mkdir -p unstripped/.build-id/${id%${id#??}} && "
+      "mv half.debug unstripped/.build-id/${id%${id#??}}/${id#??}.debug");
   SymbolOptions options;
-  options.search_paths = {fixture_.path("twins")};
+  options.search_paths = {fixture_.path("unstripped")};
   const Backtrace backtrace = MustRead(report_, options);
   ASSERT_THAT(FunctionNames(backtrace), ElementsAre("Insert", "Fill", "main"));
   EXPECT_EQ(ValueOf(ParameterOf(backtrace.frames[0], "key")), 10u);
@@ -90,7 +91,7 @@ TEST_P(StrippedProgram, FindsTheDebugHalf) {
 
 TEST_P(StrippedProgram, TakesAnUnstrippedProgramThatIsNamed) {
   SymbolOptions options;
-  options.program = fixture_.path("twins/deep/unrelated-name");
+  options.program = fixture_.path("unstripped/deep/unrelated-name");
   EXPECT_THAT(FunctionNames(MustRead(report_, options)), ElementsAre("Insert", "Fill", "main"));
 }
 

@@ -116,7 +116,7 @@ const RecordEntry* RecordMap::FindIn(uint64_t start, uint64_t size, std::span<co
   return size == 0 ? nullptr : Find(start, start + size - 1, hashes);
 }
 
-// The section is not loaded, so some tools strip it with the symbols: then the unstripped twin has it.
+// The section is not loaded, so some tools strip it with the symbols: then the unstripped file has it.
 RecordMap ReadRecordMap(const LoadedModule& module, std::vector<std::string>& notes) {
   const std::string name = BaseName(module.module->path);
   for (const auto& file : module.files) {

@@ -89,7 +89,7 @@ std::vector<uint8_t> BytesAt(const Report& report, const PlacedPiece& piece, siz
 }
 
 // The program for a signature: a callee without prologue that stops at its first instruction, called with filled
-// arguments, and a twin of it that has debug information of its parameters.
+// arguments, and another of the same parameters that has debug information of them.
 std::string Program(const Signature& signature) {
   const std::vector<std::string> types = Split(signature.parameters);
   std::string list, values, setup;
@@ -102,11 +102,11 @@ std::string Program(const Signature& signature) {
   }
   const std::string result = signature.result;
   return std::string(kTypes) + "asm(\".globl Callee; Callee: ud2\");\n" + result + " Callee(" + list +
-         ") asm(\"Callee\");\n" + result + " Twin(" + list + ") { __builtin_trap(); }\n" +
+         ") asm(\"Callee\");\n" + result + " Described(" + list + ") { __builtin_trap(); }\n" +
          "void Fill(void* to, int size, int value) {\n"
          "  for (int i = 0; i < size; ++i) static_cast<unsigned char*>(to)[i] = value + i % 15;\n}\n"
          "int main(int argc, char**) {\n" +
-         setup + "  if (argc > 1) Twin(" + values + ");\n  Callee(" + values + ");\n  return 0;\n}\n";
+         setup + "  if (argc > 1) Described(" + values + ");\n  Callee(" + values + ");\n  return 0;\n}\n";
 }
 
 TEST_P(Signatures, ArePlacedAsTheCompilerDoes) {
@@ -116,11 +116,11 @@ TEST_P(Signatures, ArePlacedAsTheCompilerDoes) {
   auto modules = ModuleSet::Open(report, {});
   ASSERT_TRUE(modules);
   LoadedModule& program = *(*modules)->program();
-  uint64_t twin = 0;
+  uint64_t described = 0;
   for (const ElfSymbol& symbol : program.names->symbols())
-    if (symbol.name.starts_with("_Z4Twin")) twin = symbol.address + program.bias();
+    if (symbol.name.starts_with("_Z9Described")) described = symbol.address + program.bias();
   CodeReader reader(**modules);
-  const CodeInfo& code = reader.At({twin});
+  const CodeInfo& code = reader.At({described});
   ASSERT_FALSE(code.live.empty());
   const auto call = PlacesOf(*code.debug, code.live.back());
   ASSERT_TRUE(call);
@@ -148,9 +148,9 @@ TEST_P(Signatures, ArePlacedAsTheCompilerDoes) {
 // What has no place takes none: only the empty class may.
 TEST_P(Signatures, PlaceEveryByte) {
   const Fixture fixture(Program(GetParam()), "-O0 -g -w");
-  const Report report = fixture.Crash({"twin"});
+  const Report report = fixture.Crash({"described"});
   const Backtrace backtrace = MustRead(report);
-  const Frame& frame = FrameOf(backtrace, "Twin(");
+  const Frame& frame = FrameOf(backtrace, "Described(");
   for (const Parameter& parameter : frame.parameters) {
     size_t placed = 0;
     for (const ReplayWord& word : frame.words)
