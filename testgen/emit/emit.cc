@@ -22,11 +22,6 @@ namespace {
 constexpr size_t kColumns = 120;
 constexpr size_t kLongestString = 40;
 
-bool IsAddress(const Type& type) {
-  return type.kind == TypeKind::kPointer || type.kind == TypeKind::kReference ||
-         type.kind == TypeKind::kRvalueReference;
-}
-
 // A comment of several sentences, wrapped.
 std::string Comment(std::string_view text) {
   std::string out, line = "//";
@@ -104,12 +99,12 @@ class TestWriter {
 };
 
 std::string TestWriter::NeededFiles() const {
-  std::string names;
+  std::vector<std::string> names;
   for (const Input& input : report_.inputs)
-    if (!input.held()) names += fmt::format("{}`{}`", names.empty() ? "" : ", ", input.path);
+    if (!input.held()) names.push_back(fmt::format("`{}`", input.path));
   if (names.empty())
     return fmt::format("files in `{}` that the report does not hold", report_.process.working_directory);
-  return names + ", which the report does not hold";
+  return fmt::format("{}, which the report does not hold", fmt::join(names, ", "));
 }
 
 // By the program that crashed, or in its second run.
@@ -130,19 +125,15 @@ std::string TestWriter::Header(const Frame& frame, const Start& start) const {
     what += fmt::format(", {}:{}", BaseName(file), line);
     if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
   }
-  std::string out = Comment(CommentText(what + ".", 400));
-  std::string why;
-  for (const std::string& sentence : WhyUseful(report_, backtrace_, frame)) why += (why.empty() ? "" : " ") + sentence;
-  if (start.from_entry) {
-    why += fmt::format("{}Starts from the memory of its entry{}.", why.empty() ? "" : " ", WhereFrom(frame));
-  }
-  if (start.rewind) {
-    why += fmt::format("{}Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
-                       why.empty() ? "" : " ", StreamNames(frame));
-  }
-  if (options_.verified && !start.sealed)
-    why += fmt::format("{}Needs files as they were: {}.", why.empty() ? "" : " ", NeededFiles());
-  return out + (why.empty() ? "" : Comment(CommentText(why, 800)));
+  std::vector<std::string> why = WhyUseful(report_, backtrace_, frame);
+  if (start.from_entry) why.push_back(fmt::format("Starts from the memory of its entry{}.", WhereFrom(frame)));
+  if (start.rewind)
+    why.push_back(
+        fmt::format("Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
+                    StreamNames(frame)));
+  if (options_.verified && !start.sealed) why.push_back(fmt::format("Needs files as they were: {}.", NeededFiles()));
+  const std::string head = Comment(CommentText(what + ".", 400));
+  return why.empty() ? head : head + Comment(CommentText(fmt::format("{}", fmt::join(why, " ")), 800));
 }
 
 std::string TestWriter::StartText(const Frame& frame, const Start& start) const {
@@ -245,7 +236,7 @@ std::string TestWriter::Argument(const Parameter& parameter) {
   const Type& type = parameter.type;
   const bool reaches_call =
       std::ranges::any_of(frame_->words, [&](const ReplayWord& word) { return word.parameter == parameter.number; });
-  const size_t needed = IsAddress(type) ? sizeof(uint64_t) : type.size;
+  const size_t needed = type.is_address() ? sizeof(uint64_t) : type.size;
   const std::string label = parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name;
   const auto as_recorded = [&](const std::string& why) {
     body_ += Line("// " + CommentText(WithoutUnnamedNamespaces(fmt::format("{}: {}", label, why))), "");
@@ -254,7 +245,7 @@ std::string TestWriter::Argument(const Parameter& parameter) {
   if (!parameter.complete || !reaches_call || needed == 0 || parameter.bytes.size() < needed)
     return as_recorded(parameter.rendered.empty() ? "not used by the function" : parameter.rendered);
   const auto named = [&] { return names_.Next(parameter.name, parameter.number); };
-  if (IsAddress(type)) return Pointer(parameter, named());
+  if (type.is_address()) return Pointer(parameter, named());
   if (type.kind == TypeKind::kEnum) {
     const std::string expression = Enumeration(parameter, named());
     return expression == "recrash::AsRecorded" ? as_recorded(parameter.rendered) : expression;

@@ -1,4 +1,8 @@
-// Frames and their values as a GoogleTest source file that people like to read.
+// Writes frames and their values as a GoogleTest source file.
+//
+//   EmitOptions options;
+//   options.tests = {{.frame = 1}};
+//   std::string source = EmitTests(report, backtrace, options);
 #ifndef RECRASH_TESTGEN_EMIT_EMIT_H_
 #define RECRASH_TESTGEN_EMIT_EMIT_H_
 
@@ -18,17 +22,18 @@ struct EmittedTest {
 };
 
 struct EmitOptions {
-  std::string report_name = {};          // for the head comment
-  std::vector<EmittedTest> tests = {};   // innermost first
-  bool verified = false;                 // the frames reproduced from their Starts; false: they are candidates
-  std::vector<uint32_t> load_only = {};  // frames whose tests take every pointer from the report: no string literals
-  bool opaque_types = false;             // no forward declarations: every class pointer is a recrash::Address
+  std::string report_name = {};         // named in the comment at the top
+  std::vector<EmittedTest> tests = {};  // innermost first
+  bool verified = false;                // the frames reproduced from their Starts; else they are candidates
+  std::vector<uint32_t> load_only =
+      {};                     // frames whose tests have no string literals: every pointer comes from the report
+  bool opaque_types = false;  // declare no classes: every pointer to a class is a recrash::Address
 };
 
-// The whole text of crash_test.cc. Nothing from the report reaches it unescaped.
+// Returns the whole text of crash_test.cc. Text from the report is always escaped in it.
 std::string EmitTests(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options);
 
-// The name of a frame's TEST in the suite CrashTest: "Frame0_Tree_insert".
+// Returns the name of a frame's TEST: "Frame0_Tree_insert". Its suite is CrashTest.
 std::string TestName(const Frame& frame);
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// What failed and where, in one line: the words that the command, the generated file and --json share.
+// Says in one line what failed and where. The command, the generated file and --json use the same words.
 #ifndef RECRASH_TESTGEN_EMIT_FAILURE_TEXT_H_
 #define RECRASH_TESTGEN_EMIT_FAILURE_TEXT_H_
 
@@ -9,21 +9,25 @@
 
 namespace recrash {
 
-// "ns::Tree<int>::insert(int) const" as "ns::Tree::insert": no parameters, no template arguments, no unnamed namespace.
+// "ns::Tree<int>::insert(int) const" becomes "ns::Tree::insert": without parameters, template arguments and unnamed
+// namespaces.
 std::string PlainFunction(const std::string& demangled);
-// "(anonymous namespace)::A {b_ = 1}" as "A {b_ = 1}": for text that people read.
-std::string WithoutUnnamedNamespaces(std::string text);
-// The last part of it: "insert".
+// The last part of that name: "insert".
 std::string ShortFunction(const std::string& demangled);
+// "(anonymous namespace)::A {b_ = 1}" becomes "A {b_ = 1}".
+std::string WithoutUnnamedNamespaces(std::string text);
 
 // "SIGSEGV", "SIGABRT (free(): double free detected in tcache 2)", "uncaught std::bad_cast (std::bad_cast)",
-// "RECRASH_REPORT (queue is full)". Raw text of the report: escape it for where it goes.
+// "RECRASH_REPORT (queue is full)". The text of the report is not escaped: the caller does that for the place where it
+// goes.
 std::string FailureKindText(const Failure& failure);
 
-// In the program's own code, and not the C++ library's that was compiled into it.
+// True if the frame is in the program's own code. False for code of the C++ library, even if it was compiled into the
+// program.
 bool IsUsersCode(const Frame& frame);
 
-// The innermost frame of the user's code; of the program's; of all; null without frames.
+// Returns the innermost frame of the user's code; if there is none, that of the program; else frame 0. Null if there
+// are no frames.
 const Frame* FailingFrame(const Backtrace& backtrace);
 
 // "SIGSEGV in FormatName at greeter.cc:41".

@@ -1,4 +1,4 @@
-// The comment at the head of a generated file: what failed, where, in which build, and what the tests below do.
+// Writes the comment at the top of a generated file: what failed, where, in which build, and what the tests do.
 #ifndef RECRASH_TESTGEN_EMIT_HEAD_H_
 #define RECRASH_TESTGEN_EMIT_HEAD_H_
 

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
+#include <span>
 
+#include "agent/base/printable_text.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/names.h"
 #include "testgen/emit/spelling.h"
@@ -16,16 +19,16 @@ namespace {
 
 constexpr size_t kMostEnumerators = 12;
 
-uint64_t LowWord(const std::vector<uint8_t>& bytes, size_t size) {
+// The first eight bytes as a number, or all if there are fewer.
+uint64_t ToUnsigned(std::span<const uint8_t> bytes) {
   uint64_t value = 0;
-  std::memcpy(&value, bytes.data(), std::min<size_t>(size, sizeof value));
+  std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
   return value;
 }
 
-int64_t SignExtended(uint64_t value, size_t size) {
-  if (size >= 8) return static_cast<int64_t>(value);
-  const unsigned shift = 64 - 8 * static_cast<unsigned>(size);
-  return static_cast<int64_t>(value << shift) >> shift;
+int64_t ToSigned(std::span<const uint8_t> bytes) {
+  const unsigned shift = 64 - 8 * static_cast<unsigned>(std::min<size_t>(bytes.size(), 8));
+  return static_cast<int64_t>(ToUnsigned(bytes) << shift) >> shift;
 }
 
 std::string SignedText(int64_t value) {
@@ -39,49 +42,32 @@ std::string UnsignedText(uint64_t value) {
                                                                             : std::to_string(value);
 }
 
+std::string IntegerText(std::span<const uint8_t> bytes, bool is_signed) {
+  return is_signed ? SignedText(ToSigned(bytes)) : UnsignedText(ToUnsigned(bytes));
+}
+
 std::optional<std::string> WideLiteral(bool is_signed, const std::vector<uint8_t>& bytes) {
-  uint64_t high = 0;
-  std::memcpy(&high, bytes.data() + 8, sizeof high);
-  const uint64_t low = LowWord(bytes, 8);
+  const uint64_t low = ToUnsigned(std::span(bytes).first(8));
+  const uint64_t high = ToUnsigned(std::span(bytes).subspan(8));
   if (!is_signed && high == 0) return UnsignedText(low);
   const bool negative = static_cast<int64_t>(low) < 0;
   if (is_signed && high == (negative ? ~uint64_t{0} : 0)) return SignedText(static_cast<int64_t>(low));
   return std::nullopt;
 }
 
-std::string CharacterLiteral(uint64_t value) {
-  switch (value) {
-    case '\n':
-      return "'\\n'";
-    case '\t':
-      return "'\\t'";
-    case '\0':
-      return "'\\0'";
-    case '\'':
-      return "'\\''";
-    case '\\':
-      return "'\\\\'";
-  }
-  if (value >= 0x20 && value < 0x7f) return fmt::format("'{}'", static_cast<char>(value));
-  return fmt::format("'\\x{:02x}'", value);
+// Of one byte, which need not be a character.
+std::string CharacterLiteral(uint8_t byte) {
+  const char character = static_cast<char>(byte);
+  return "'" + EscapeText({&character, 1}, '\'') + "'";
 }
 
-std::optional<std::string> FloatLiteral(size_t size, const std::vector<uint8_t>& bytes) {
-  const auto text = [](double value, std::string shortest) -> std::optional<std::string> {
-    if (!std::isfinite(value)) return std::nullopt;
-    if (shortest.find_first_of(".e") == std::string::npos) shortest += ".0";
-    return shortest;
-  };
-  if (size == 4) {
-    float value;
-    std::memcpy(&value, bytes.data(), sizeof value);
-    const auto literal = text(value, fmt::format("{}", value));
-    return literal ? std::optional(*literal + "f") : std::nullopt;
-  }
-  if (size != 8) return std::nullopt;
-  double value;
+template <typename Float>
+std::optional<std::string> FloatLiteral(const std::vector<uint8_t>& bytes, const char* suffix) {
+  Float value;
   std::memcpy(&value, bytes.data(), sizeof value);
-  return text(value, fmt::format("{}", value));
+  if (!std::isfinite(value)) return std::nullopt;
+  const std::string shortest = fmt::format("{}", value);
+  return shortest + (shortest.find_first_of(".e") == std::string::npos ? ".0" : "") + suffix;
 }
 
 }  // namespace
@@ -89,24 +75,25 @@ std::optional<std::string> FloatLiteral(size_t size, const std::vector<uint8_t>&
 std::optional<std::string> ScalarLiteral(const Type& type, const std::vector<uint8_t>& bytes) {
   const auto spelling = SpellScalar(type);
   if (!spelling || bytes.size() < type.size || type.size == 0) return std::nullopt;
-  const uint64_t word = LowWord(bytes, type.size);
+  const std::span<const uint8_t> value = std::span(bytes).first(type.size);
   switch (type.kind) {
     case TypeKind::kBool:
       // A bool that is neither can be the very bug.
-      if (type.size != 1 || word > 1) return std::nullopt;
-      return word ? "true" : "false";
+      if (type.size != 1 || value[0] > 1) return std::nullopt;
+      return value[0] ? "true" : "false";
     case TypeKind::kFloat:
-      return FloatLiteral(type.size, bytes);
+      if (type.size == 4) return FloatLiteral<float>(bytes, "f");
+      return type.size == 8 ? FloatLiteral<double>(bytes, "") : std::nullopt;
     case TypeKind::kCharacter:
-      if (*spelling == "char") return CharacterLiteral(word);
-      return *spelling == "signed char" ? SignedText(SignExtended(word, 1)) : UnsignedText(word);
+      if (*spelling == "char") return CharacterLiteral(value[0]);
+      return IntegerText(value, *spelling == "signed char");
     case TypeKind::kSigned:
-      return type.size == 16 ? WideLiteral(true, bytes) : SignedText(SignExtended(word, type.size));
+      return type.size == 16 ? WideLiteral(true, bytes) : IntegerText(value, true);
     case TypeKind::kUnsigned:
-      return type.size == 16 ? WideLiteral(false, bytes) : UnsignedText(word);
+      return type.size == 16 ? WideLiteral(false, bytes) : IntegerText(value, false);
     case TypeKind::kEnum:
       if (type.size > 8) return std::nullopt;
-      return type.is_signed ? SignedText(SignExtended(word, type.size)) : UnsignedText(word);
+      return IntegerText(value, type.is_signed);
     default:
       return std::nullopt;
   }
@@ -124,16 +111,15 @@ std::optional<EnumLiteral> MakeEnumLiteral(const Type& type, const std::vector<u
   };
   if (!usable(literal.name)) return std::nullopt;
 
-  const auto text = [&](uint64_t word) {
-    const uint64_t mask = type.size == 8 ? ~uint64_t{0} : (uint64_t{1} << (8 * type.size)) - 1;
-    return type.is_signed ? SignedText(SignExtended(word & mask, type.size)) : UnsignedText(word & mask);
+  const auto text = [&](const void* value) {
+    return IntegerText({static_cast<const uint8_t*>(value), type.size}, type.is_signed);
   };
-  const std::string value = text(LowWord(bytes, type.size));
+  const std::string value = text(bytes.data());
   std::set<std::string> seen;
   std::string list;
   for (const Enumerator& enumerator : type.enumerators) {
     if (!usable(enumerator.name) || !seen.insert(enumerator.name).second) return std::nullopt;
-    const std::string enumerator_value = text(static_cast<uint64_t>(enumerator.value));
+    const std::string enumerator_value = text(&enumerator.value);
     list += fmt::format("{}{} = {}", list.empty() ? "" : ", ", enumerator.name, enumerator_value);
     if (!literal.named && enumerator_value == value) {
       literal.value = fmt::format("{}::{}", literal.name, enumerator.name);

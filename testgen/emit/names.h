@@ -1,4 +1,4 @@
-// Names in generated source: always identifiers, never keywords, macros, or names that mean something else there.
+// Chooses names for generated source: identifiers that are no keyword, no macro, and mean nothing else there.
 #ifndef RECRASH_TESTGEN_EMIT_NAMES_H_
 #define RECRASH_TESTGEN_EMIT_NAMES_H_
 
@@ -11,19 +11,19 @@ namespace recrash {
 bool IsIdentifier(std::string_view name);
 bool IsKeyword(std::string_view name);
 
-// True for a name that the C library defines: a namespace of that name cannot be declared beside its headers.
+// True for a name that the C library defines. Beside its headers no namespace can have that name.
 bool IsLibraryName(const std::string& name);
 
-// True for the few macros of the C library that are a plain word: no name can be one of them.
+// True for a macro of the C library that looks like a plain word (`linux`, `errno`). No name can be one of them.
 bool IsPlainMacro(std::string_view name);
 
-// Hands out names for local variables, each one once.
+// Hands out names for local variables, each name once.
 class LocalNames {
  public:
-  // `taken`: names of types and namespaces that the same function mentions.
+  // `taken`: names of types and namespaces that the test uses.
   explicit LocalNames(std::set<std::string> taken) : taken_(std::move(taken)) {}
 
-  // The parameter's own name where that can be one ("this" becomes "self"), else "argument<number>".
+  // Returns the parameter's own name if a variable can have it ("this" becomes "self"); else "argument<number>".
   std::string Next(const std::string& wanted, unsigned number);
 
  private:

@@ -1,8 +1,9 @@
-// How a parameter's type is written in a file that includes none of the user's headers.
+// Writes a parameter's type for a file that includes none of the user's headers.
 //
-// Scalars become built-in or <cstdint> types, enumerations a local copy (literal.h), and pointers to classes forward
-// declarations, so that a reader sees `Greeter*` and may add the real header later. What cannot be forward-declared
-// (templates, nested classes, std) is a recrash::Address.
+//   - A scalar becomes a built-in type or one of <cstdint>.
+//   - An enumeration is defined again in the test (literal.h).
+//   - A class is declared, so that a pointer to it is a `Greeter*`. A reader may include the real header later.
+//   - A class that cannot be declared (a template, a nested class, one of std) gives a recrash::Address.
 #ifndef RECRASH_TESTGEN_EMIT_SPELLING_H_
 #define RECRASH_TESTGEN_EMIT_SPELLING_H_
 
@@ -16,31 +17,33 @@
 
 namespace recrash {
 
-// A built-in or standard type of the same size and kind: "int", "std::size_t", "std::uint32_t" for an enumeration.
+// Returns a built-in or standard type of the same size and kind: "int", "std::size_t", "std::uint32_t" for an
+// enumeration.
 std::optional<std::string> SpellScalar(const Type& type);
 
 class TypeSpeller {
  public:
   explicit TypeSpeller(bool opaque) : opaque_(opaque) {}
 
-  // First every type of the file is noted, because one may rule out another: `A` cannot be a class and a namespace.
+  // To be called with every type of the file before a type is spelled: `A` cannot be both a class and a namespace.
   void Note(const Type& type);
 
-  // A pointer or reference as a pointer: "const Greeter*", "int**", "struct node*"; none when it cannot be declared.
+  // Returns a pointer, also for a reference: "const Greeter*", "int**", "struct node*". None if the class cannot be
+  // declared.
   std::optional<std::string> SpellPointer(const Type& type) const;
 
-  // The declarations that the spellings rely on.
+  // Returns the declarations that the spelled types need.
   std::string Declarations() const;
-  // First component of each name declared: variables must not hide them.
+  // Returns the first part of each declared name. Variables must not hide these.
   std::set<std::string> DeclaredNames() const;
 
  private:
-  using Path = std::vector<std::string>;  // namespaces, then the class; "" is an unnamed namespace
+  using Path = std::vector<std::string>;  // namespaces, then the class; "" stands for an unnamed namespace
 
   bool CanDeclare(const Path& path) const;
 
   bool opaque_;
-  std::map<std::string, Path> classes_;  // by the name that source would use; one of each name
+  std::map<std::string, Path> classes_;  // by the name in source, which only one class can have
 };
 
 }  // namespace recrash

@@ -21,11 +21,6 @@ const Frame* CalledFrame(const Backtrace& backtrace, const Frame& frame) {
   return called;
 }
 
-bool IsAddress(const Type& type) {
-  return type.kind == TypeKind::kPointer || type.kind == TypeKind::kReference ||
-         type.kind == TypeKind::kRvalueReference;
-}
-
 std::string NameOf(const Parameter& parameter) {
   return parameter.name.empty() ? fmt::format("argument {}", parameter.number) : fmt::format("`{}`", parameter.name);
 }
@@ -33,9 +28,9 @@ std::string NameOf(const Parameter& parameter) {
 // Only addresses: that two integers are both 1 says nothing.
 std::string HandedOn(const Frame& frame, const Frame& called) {
   for (const Parameter& inner : called.parameters) {
-    if (!inner.complete || inner.is_receiver || !IsAddress(inner.type) || inner.bytes.empty()) continue;
+    if (!inner.complete || inner.is_receiver || !inner.type.is_address() || inner.bytes.empty()) continue;
     for (const Parameter& outer : frame.parameters) {
-      if (!outer.complete || outer.is_receiver || outer.bytes != inner.bytes || !IsAddress(outer.type)) continue;
+      if (!outer.complete || outer.is_receiver || outer.bytes != inner.bytes || !outer.type.is_address()) continue;
       const std::string as = outer.name == inner.name ? "" : fmt::format(" as {}", NameOf(inner));
       return fmt::format("Hands {} on to frame {}{}: a fix here or there shows in this test.", NameOf(outer),
                          called.index, as);
@@ -68,33 +63,27 @@ std::vector<std::string> WhyUseful(const Report& report, const Backtrace& backtr
         *left));
   }
   const Frame* called = CalledFrame(backtrace, frame);
+  const std::string handed_on = called ? HandedOn(frame, *called) : "";
   if (frame.holds_bad_value) {
     why.push_back(
         "An argument is the bad value itself: this test can only pass if the function itself tolerates it; a fix of "
         "its callers shows in their tests.");
+    if (!handed_on.empty()) why.push_back(handed_on);
   } else if (!called) {
     why.push_back("The function that failed: what it was given and what it made of it are both here.");
-  }
-  if (called && !frame.holds_bad_value) {
-    const std::string handed_on = HandedOn(frame, *called);
-    if (called->holds_bad_value) {
-      why.push_back(
-          fmt::format("The bad value of frame {} is made or picked up here: a fix that keeps it away shows "
-                      "in this test first.",
-                      called->index));
-    } else if (!handed_on.empty()) {
-      why.push_back(handed_on);
-    } else if (called->inlined) {
-      why.push_back(
-          fmt::format("Frame {} is inlined here: what failed is in this function's own code.", called->index));
-    } else if (!frame.function.empty() && frame.linkage_name == called->linkage_name) {
-      why.push_back(fmt::format("The same function as frame {}, one recursion further out.", called->index));
-    } else {
-      why.push_back(
-          fmt::format("Calls frame {}: it fails when that one does, and shows what led there.", called->index));
-    }
-  } else if (called) {
-    if (const std::string handed_on = HandedOn(frame, *called); !handed_on.empty()) why.push_back(handed_on);
+  } else if (called->holds_bad_value) {
+    why.push_back(
+        fmt::format("The bad value of frame {} is made or picked up here: a fix that keeps it away shows "
+                    "in this test first.",
+                    called->index));
+  } else if (!handed_on.empty()) {
+    why.push_back(handed_on);
+  } else if (called->inlined) {
+    why.push_back(fmt::format("Frame {} is inlined here: what failed is in this function's own code.", called->index));
+  } else if (!frame.function.empty() && frame.linkage_name == called->linkage_name) {
+    why.push_back(fmt::format("The same function as frame {}, one recursion further out.", called->index));
+  } else {
+    why.push_back(fmt::format("Calls frame {}: it fails when that one does, and shows what led there.", called->index));
   }
   const bool from_dwarf =
       std::ranges::any_of(frame.words, [](const ReplayWord& word) { return word.source == ValueSource::kDwarf; });

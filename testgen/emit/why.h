@@ -1,4 +1,4 @@
-// Why the test of a frame may be the one that helps: sentences for its comment.
+// Says why the test of a frame may be the useful one: sentences for the comment above the test.
 #ifndef RECRASH_TESTGEN_EMIT_WHY_H_
 #define RECRASH_TESTGEN_EMIT_WHY_H_
 

@@ -9,10 +9,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-bool IsAddress(const Parameter& parameter) {
-  return parameter.type.kind == TypeKind::kPointer || parameter.type.kind == TypeKind::kReference ||
-         parameter.type.kind == TypeKind::kRvalueReference || parameter.indirect;
-}
+bool IsAddress(const Parameter& parameter) { return parameter.type.is_address() || parameter.indirect; }
 
 // Bits 47 to 63 of an address are all alike. The processor refuses other addresses, and does not say which one it was.
 bool IsCanonical(uint64_t address) {

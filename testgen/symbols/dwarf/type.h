@@ -40,6 +40,10 @@ struct Type {
   std::vector<Enumerator> enumerators;
   // kPointer, kReference, kRvalueReference: what it points to. A deeper level has only a name and a kind.
   std::vector<Type> pointee;  // empty or one
+
+  bool is_address() const {
+    return kind == TypeKind::kPointer || kind == TypeKind::kReference || kind == TypeKind::kRvalueReference;
+  }
 };
 
 }  // namespace recrash
