@@ -7,39 +7,17 @@
 #include <set>
 #include <string_view>
 
-#include "agent/base/text.h"
+#include "testgen/emit/comments.h"
 #include "testgen/emit/failure_text.h"
-#include "testgen/emit/head.h"
 #include "testgen/emit/literal.h"
 #include "testgen/emit/names.h"
 #include "testgen/emit/spelling.h"
 #include "testgen/emit/text.h"
-#include "testgen/emit/why.h"
 
 namespace recrash {
 namespace {
 
-constexpr size_t kColumns = 120;
 constexpr size_t kLongestString = 40;
-
-// A comment of several sentences, wrapped.
-std::string Comment(std::string_view text) {
-  std::string out, line = "//";
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    const std::string_view word = text.substr(at, end - at);
-    if (line.size() + 1 + word.size() > kColumns && line != "//") {
-      out += line + '\n';
-      line = "//";
-    }
-    line += fmt::format(" {}", word);
-    at = end + 1;
-  }
-  // Wrapping may have put a backslash at a line's end.
-  out += line + '\n';
-  for (size_t at = out.find("\\\n"); at != std::string::npos; at = out.find("\\\n", at)) out.insert(at + 1, ".");
-  return out;
-}
 
 // `statement` with its comment behind it, or above it when the line would be too long.
 std::string Line(const std::string& statement, const std::string& comment) {
@@ -50,22 +28,6 @@ std::string Line(const std::string& statement, const std::string& comment) {
 
 std::string Rendered(const Parameter& parameter) { return CommentText(WithoutUnnamedNamespaces(parameter.rendered)); }
 
-std::string NameOf(const Frame& frame, const ReplayStream& stream) {
-  const auto found = std::ranges::find(frame.parameters, stream.parameter, &Parameter::number);
-  if (found == frame.parameters.end() || found->name.empty()) return fmt::format("argument {}", stream.parameter);
-  return CommentText(fmt::format("`{}`", found->name));
-}
-
-// "`in`", "`in` and `names`"
-std::string StreamNames(const Frame& frame) {
-  std::string out;
-  for (size_t i = 0; i < frame.streams.size(); ++i) {
-    const char* before = i == 0 ? "" : i + 1 < frame.streams.size() ? ", " : " and ";
-    out += before + NameOf(frame, frame.streams[i]);
-  }
-  return out;
-}
-
 class TestWriter {
  public:
   TestWriter(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options,
@@ -75,9 +37,6 @@ class TestWriter {
   std::string Write(const Frame& frame, const Start& start);
 
  private:
-  std::string Header(const Frame& frame, const Start& start) const;
-  std::string NeededFiles() const;
-  std::string WhereFrom(const Frame& frame) const;
   std::string StartText(const Frame& frame, const Start& start) const;
   // Declares a variable for the parameter; returns the expression that the call gets.
   std::string Argument(const Parameter& parameter);
@@ -98,44 +57,6 @@ class TestWriter {
   std::string body_;
 };
 
-std::string TestWriter::NeededFiles() const {
-  std::vector<std::string> names;
-  for (const Input& input : report_.inputs)
-    if (!input.held()) names.push_back(fmt::format("`{}`", input.path));
-  if (names.empty())
-    return fmt::format("files in `{}` that the report does not hold", report_.process.working_directory);
-  return fmt::format("{}, which the report does not hold", fmt::join(names, ", "));
-}
-
-// By the program that crashed, or in its second run.
-std::string TestWriter::WhereFrom(const Frame& frame) const {
-  const EntryState* state = report_.replay.FindEntryState(frame.index);
-  if (state && state->origin == Origin::kDerived)
-    return fmt::format(", which a replay of frame {} came to", state->outer);
-  if (!state || state->copied_depth == 0) return ", which was recorded";
-  return fmt::format(": that of the crash, with what its arguments reached to depth {} as it was then",
-                     state->copied_depth);
-}
-
-std::string TestWriter::Header(const Frame& frame, const Start& start) const {
-  std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
-  const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
-  if (!file.empty()) {
-    const uint32_t line = frame.declared_file.empty() ? frame.line : frame.declared_line;
-    what += fmt::format(", {}:{}", BaseName(file), line);
-    if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
-  }
-  std::vector<std::string> why = WhyUseful(report_, backtrace_, frame);
-  if (start.from_entry) why.push_back(fmt::format("Starts from the memory of its entry{}.", WhereFrom(frame)));
-  if (start.rewind)
-    why.push_back(
-        fmt::format("Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
-                    StreamNames(frame)));
-  if (options_.verified && !start.sealed) why.push_back(fmt::format("Needs files as they were: {}.", NeededFiles()));
-  const std::string head = Comment(CommentText(what + ".", 400));
-  return why.empty() ? head : head + Comment(CommentText(fmt::format("{}", fmt::join(why, " ")), 800));
-}
-
 std::string TestWriter::StartText(const Frame& frame, const Start& start) const {
   std::string out;
   if (start.depth > 0) {
@@ -149,7 +70,7 @@ std::string TestWriter::StartText(const Frame& frame, const Start& start) const 
     if (!(start.rewind >> stream.parameter & 1)) continue;
     out += Line(fmt::format("frame.Rewind({});", stream.parameter),
                 fmt::format("{} is put back to its beginning: an assumption that it was there on entry",
-                            NameOf(frame, stream)));
+                            StreamName(frame, stream)));
   }
   return out;
 }
@@ -297,7 +218,7 @@ std::string TestWriter::Write(const Frame& frame, const Start& start) {
     while (arguments.size() + 1 < parameter->number) arguments.emplace_back("recrash::AsRecorded");
     arguments.push_back(Argument(*parameter));
   }
-  std::string out = Header(frame, start);
+  std::string out = TestComment(report_, backtrace_, frame, start, options_.verified);
   out += fmt::format("TEST(CrashTest, {}) {{\n  recrash::Frame frame({});\n", TestName(frame), frame.index);
   return out + StartText(frame, start) + body_ + Call(arguments) + "}\n";
 }

@@ -1,5 +1,5 @@
-// Text from a report, made safe for the C++ source that it goes to: names in it may hold line ends, comment ends and
-// characters that turn the reading direction.
+// Makes text of a report safe for C++ source. Names in a report may hold line ends, comment ends, and characters that
+// turn the reading direction.
 #ifndef RECRASH_TESTGEN_EMIT_TEXT_H_
 #define RECRASH_TESTGEN_EMIT_TEXT_H_
 
@@ -9,11 +9,13 @@
 
 namespace recrash {
 
-// For one line of a C++ comment: printable, no comment mark, no trigraph, no backslash at its end; cut to `limit`
-// bytes (0: never) with "..." where something was left out.
+constexpr size_t kColumns = 120;  // of a generated file
+
+// Returns text for one line of a C++ comment: printable, without comment marks and trigraphs, with no backslash at the
+// end. Text longer than `limit` bytes (0: no limit) is cut and ends in "...".
 std::string CommentText(std::string_view text, size_t limit = 200);
 
-// A C++ string literal of exactly these bytes.
+// Returns a C++ string literal of exactly these bytes.
 std::string CppString(std::string_view bytes);
 
 }  // namespace recrash

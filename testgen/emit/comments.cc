@@ -1,0 +1,225 @@
+#include "testgen/emit/comments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "agent/base/text.h"
+#include "testgen/emit/failure_text.h"
+#include "testgen/emit/text.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kMostFrames = 40;  // of the back-trace; more than that is a recursion
+
+std::string ShortArguments(const Frame& frame) {
+  std::string out;
+  if (!frame.own) return "...";
+  for (const Parameter& parameter : frame.parameters) {
+    if (parameter.is_receiver || parameter.artificial) continue;
+    const std::string value = parameter.complete ? CommentText(WithoutUnnamedNamespaces(parameter.rendered), 24) : "?";
+    const std::string name = CommentText(parameter.name, 24);
+    const std::string text = fmt::format("{}{}{}", name, name.empty() ? "" : "=", value);
+    if (out.size() + text.size() > 80) return out + ", ...";
+    out += (out.empty() ? "" : ", ") + text;
+  }
+  return out;
+}
+
+std::string FrameLine(const Frame& frame) {
+  std::string line = fmt::format("//   #{:<3} ", frame.index);
+  if (frame.function.empty()) {
+    line += fmt::format("{:#x} in {}", frame.pc.value, CommentText(BaseName(frame.module), 80));
+  } else {
+    line += fmt::format("{}({})", CommentText(PlainFunction(frame.function), 80), ShortArguments(frame));
+  }
+  if (line.size() > 90) line += "\n//       ";
+  if (!frame.file.empty()) line += fmt::format("  {}:{}", CommentText(BaseName(frame.file), 60), frame.line);
+  if (frame.inlined) line += "  [inlined]";
+  return line + '\n';
+}
+
+// The next frame inwards of the user's code: what `frame` called.
+const Frame* CalledFrame(const Backtrace& backtrace, const Frame& frame) {
+  const Frame* called = nullptr;
+  for (const Frame& other : backtrace.frames) {
+    if (other.index >= frame.index) break;
+    if (IsUsersCode(other)) called = &other;
+  }
+  return called;
+}
+
+std::string Named(const std::string& name, uint32_t number) {
+  return name.empty() ? fmt::format("argument {}", number) : fmt::format("`{}`", name);
+}
+
+// Only addresses: that two integers are both 1 says nothing.
+std::string HandedOn(const Frame& frame, const Frame& called) {
+  for (const Parameter& inner : called.parameters) {
+    if (!inner.complete || inner.is_receiver || !inner.type.is_address() || inner.bytes.empty()) continue;
+    for (const Parameter& outer : frame.parameters) {
+      if (!outer.complete || outer.is_receiver || outer.bytes != inner.bytes || !outer.type.is_address()) continue;
+      const std::string as = outer.name == inner.name ? "" : fmt::format(" as {}", Named(inner.name, inner.number));
+      return fmt::format("Hands {} on to frame {}{}: a fix here or there shows in this test.",
+                         Named(outer.name, outer.number), called.index, as);
+    }
+  }
+  return "";
+}
+
+// After a stack overflow: what was left of the stack when the frame was entered, where that is next to nothing. What a
+// function does in place of going deeper needs stack as well: of swig, which prints an error then, frames that had 1
+// KiB left overflow again after the fix, and those of the recursion's other end do not. printf alone may take 10 KiB.
+std::optional<uint64_t> StackLeft(const Report& report, const Frame& frame) {
+  constexpr uint64_t kGuard = 1ull << 20, kLittle = 32ull << 10;
+  const Mapping* stack = report.FindMapping(frame.entry_sp);
+  if (!stack || report.failure.signal != SIGSEGV) return std::nullopt;
+  const bool overflowed =
+      stack->start.value - report.failure.address.value <= kGuard && report.failure.address < stack->start;
+  const uint64_t left = frame.entry_sp - stack->start;
+  return overflowed && left < kLittle ? std::optional(left) : std::nullopt;
+}
+
+// Why the test of a frame may be the useful one.
+std::vector<std::string> WhyUseful(const Report& report, const Backtrace& backtrace, const Frame& frame) {
+  std::vector<std::string> why;
+  if (const auto left = StackLeft(report, frame)) {
+    why.push_back(fmt::format(
+        "Is called with the {} bytes of stack that were left: this test can only pass if the function needs "
+        "no more; a fix that ends the recursion sooner shows in tests further out.",
+        *left));
+  }
+  const Frame* called = CalledFrame(backtrace, frame);
+  const std::string handed_on = called ? HandedOn(frame, *called) : "";
+  if (frame.holds_bad_value) {
+    why.push_back(
+        "An argument is the bad value itself: this test can only pass if the function itself tolerates it; a fix of "
+        "its callers shows in their tests.");
+    if (!handed_on.empty()) why.push_back(handed_on);
+  } else if (!called) {
+    why.push_back("The function that failed: what it was given and what it made of it are both here.");
+  } else if (called->holds_bad_value) {
+    why.push_back(
+        fmt::format("The bad value of frame {} is made or picked up here: a fix that keeps it away shows "
+                    "in this test first.",
+                    called->index));
+  } else if (!handed_on.empty()) {
+    why.push_back(handed_on);
+  } else if (called->inlined) {
+    why.push_back(fmt::format("Frame {} is inlined here: what failed is in this function's own code.", called->index));
+  } else if (!frame.function.empty() && frame.linkage_name == called->linkage_name) {
+    why.push_back(fmt::format("The same function as frame {}, one recursion further out.", called->index));
+  } else {
+    why.push_back(fmt::format("Calls frame {}: it fails when that one does, and shows what led there.", called->index));
+  }
+  const bool from_dwarf =
+      std::ranges::any_of(frame.words, [](const ReplayWord& word) { return word.source == ValueSource::kDwarf; });
+  if (from_dwarf) why.push_back("Its arguments come from debug information: they may have changed since entry.");
+  return why;
+}
+
+// Several sentences, wrapped.
+std::string Wrapped(std::string_view text) {
+  std::string out, line = "//";
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    if (line.size() + 1 + word.size() > kColumns && line != "//") {
+      out += line + '\n';
+      line = "//";
+    }
+    line += fmt::format(" {}", word);
+    at = end + 1;
+  }
+  // Wrapping may have put a backslash at a line's end.
+  out += line + '\n';
+  for (size_t at = out.find("\\\n"); at != std::string::npos; at = out.find("\\\n", at)) out.insert(at + 1, ".");
+  return out;
+}
+
+// "`in`", "`in` and `names`"
+std::string StreamNames(const Frame& frame) {
+  std::string out;
+  for (size_t i = 0; i < frame.streams.size(); ++i) {
+    const char* before = i == 0 ? "" : i + 1 < frame.streams.size() ? ", " : " and ";
+    out += before + StreamName(frame, frame.streams[i]);
+  }
+  return out;
+}
+
+std::string NeededFiles(const Report& report) {
+  std::vector<std::string> names;
+  for (const Input& input : report.inputs)
+    if (!input.held()) names.push_back(fmt::format("`{}`", input.path));
+  if (names.empty())
+    return fmt::format("files in `{}` that the report does not hold", report.process.working_directory);
+  return fmt::format("{}, which the report does not hold", fmt::join(names, ", "));
+}
+
+// By the program that crashed, or in its second run.
+std::string WhereFrom(const TestReport& report, const Frame& frame) {
+  const EntryState* state = report.replay.FindEntryState(frame.index);
+  if (state && state->origin == Origin::kDerived)
+    return fmt::format(", which a replay of frame {} came to", state->outer);
+  if (!state || state->copied_depth == 0) return ", which was recorded";
+  return fmt::format(": that of the crash, with what its arguments reached to depth {} as it was then",
+                     state->copied_depth);
+}
+
+}  // namespace
+
+std::string HeadComment(const Report& report, const Backtrace& backtrace, const std::string& report_name) {
+  std::string out = fmt::format("// {}\n//\n", CommentText(FailureText(report, backtrace), 300));
+  const Process& process = report.process;
+  std::string program = CommentText(process.program);
+  if (!process.version.empty()) program += fmt::format(", version {}", CommentText(process.version, 80));
+  out += fmt::format("// Program  {}\n", program);
+  out += fmt::format("// Crashed  {}\n", TimeText(process.crashed_at));
+  out += fmt::format("// Report   {}\n//\n", CommentText(report_name));
+
+  const size_t all = backtrace.frames.size();
+  const size_t head = all > kMostFrames ? kMostFrames / 2 : all;
+  for (size_t i = 0; i < head; ++i) out += FrameLine(backtrace.frames[i]);
+  if (head < all) {
+    const size_t tail = kMostFrames - head;
+    out += fmt::format("//   ... {} more frames ...\n", all - head - tail + backtrace.skipped);
+    for (size_t i = all - tail; i < all; ++i) out += FrameLine(backtrace.frames[i]);
+  }
+  out += R"(//
+// Each test calls one of these functions again, with its arguments and the memory of the crash (from the report beside
+// this file), and fails as long as the recorded failure happens again. Made by recrash; yours to edit and keep.
+)";
+  return out;
+}
+
+std::string StreamName(const Frame& frame, const ReplayStream& stream) {
+  const auto found = std::ranges::find(frame.parameters, stream.parameter, &Parameter::number);
+  return CommentText(Named(found == frame.parameters.end() ? "" : found->name, stream.parameter));
+}
+
+std::string TestComment(const TestReport& report, const Backtrace& backtrace, const Frame& frame, const Start& start,
+                        bool verified) {
+  std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
+  const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
+  if (!file.empty()) {
+    const uint32_t line = frame.declared_file.empty() ? frame.line : frame.declared_line;
+    what += fmt::format(", {}:{}", BaseName(file), line);
+    if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
+  }
+  std::vector<std::string> why = WhyUseful(report, backtrace, frame);
+  if (start.from_entry) why.push_back(fmt::format("Starts from the memory of its entry{}.", WhereFrom(report, frame)));
+  if (start.rewind)
+    why.push_back(
+        fmt::format("Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
+                    StreamNames(frame)));
+  if (verified && !start.sealed) why.push_back(fmt::format("Needs files as they were: {}.", NeededFiles(report)));
+  const std::string head = Wrapped(CommentText(what + ".", 400));
+  return why.empty() ? head : head + Wrapped(CommentText(fmt::format("{}", fmt::join(why, " ")), 800));
+}
+
+}  // namespace recrash
