@@ -95,7 +95,7 @@ Choice Instrument(llvm::Function& function, const Options& options, const Wish& 
   choice.record_bytes = recorded.bytes;
   const bool is_patchable = TraitsOf(own.mode).patchable && MakeEntryPatchable(function, recorded.stores_at_entry);
   if (recorded.described || is_patchable) return choice;
-  return {false, TraitsOf(own.mode).patchable ? Reason::kNoPrefix : Reason::kUsesNoArgument, "", 0, 0};
+  return {false, TraitsOf(own.mode).patchable ? kNoPrefix : kUsesNoArgument, "", 0, 0};
 }
 
 }  // namespace

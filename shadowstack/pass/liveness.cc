@@ -15,11 +15,6 @@ bool HasConstantOffset(const llvm::GetElementPtrInst& gep) {
   return gep.accumulateConstantOffset(gep.getModule()->getDataLayout(), offset);
 }
 
-// Of an address that a load or store has: the pointer operand, not a value that is stored.
-bool IsAddressOf(const llvm::Instruction& instruction, const llvm::Value& value) {
-  return llvm::getLoadStorePointerOperand(&instruction) == &value;
-}
-
 // In a loop only what needs the argument as it is: other arithmetic on it may become an induction variable.
 bool Counts(const llvm::Instruction& user, const llvm::LoopInfo& loops) {
   if (llvm::isa<llvm::LoadInst>(user) || llvm::isa<llvm::StoreInst>(user)) return true;
@@ -55,10 +50,9 @@ void Liveness::Visit(const llvm::Value& value, const llvm::LoopInfo& loops) {
     }
     const auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(user);
     if (gep && use.getOperandNo() == 0 && HasConstantOffset(*gep)) {
-      // Folded into the loads and stores that use it, wherever they are.
+      // Folded into the loads and stores at this address, wherever they are.
       for (const llvm::User* memory : gep->users())
-        if (IsAddressOf(*llvm::cast<llvm::Instruction>(memory), *gep))
-          uses_.insert(llvm::cast<llvm::Instruction>(memory));
+        if (llvm::getLoadStorePointerOperand(memory) == gep) uses_.insert(llvm::cast<llvm::Instruction>(memory));
     }
     if (Counts(*user, loops)) uses_.insert(user);
   }

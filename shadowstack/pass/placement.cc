@@ -21,7 +21,6 @@
 #include "llvm/Analysis/BranchProbabilityInfo.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/BinaryFormat/Dwarf.h"
-#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/DebugProgramInstruction.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
@@ -120,27 +119,18 @@ bool IsInlineMemoryOperation(const llvm::CallBase& call) {
 
 enum class Point { kNone, kFault, kCall };
 
-class PointFinder {
- public:
-  explicit PointFinder(const llvm::DataLayout& layout) : layout_(layout) {}
-
-  Point Classify(const llvm::Instruction& instruction) const {
-    if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-      if (intrinsic->isAssumeLikeIntrinsic()) return Point::kNone;
-    if (!CanFail(instruction, layout_)) return Point::kNone;
-    // Behind a call that does not return.
-    if (llvm::isa<llvm::UnreachableInst>(instruction) &&
-        llvm::isa_and_nonnull<llvm::CallBase>(instruction.getPrevNode()))
-      return Point::kNone;
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-    if (!call || IsInlineMemoryOperation(*call)) return Point::kFault;
-    const auto* plain = llvm::dyn_cast<llvm::CallInst>(call);
-    return plain && BecomesTailCall(*plain) ? Point::kNone : Point::kCall;
-  }
-
- private:
-  const llvm::DataLayout& layout_;
-};
+Point Classify(const llvm::Instruction& instruction) {
+  if (const auto* intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+    if (intrinsic->isAssumeLikeIntrinsic()) return Point::kNone;
+  if (!CanFail(instruction)) return Point::kNone;
+  // Behind a call that does not return.
+  if (llvm::isa<llvm::UnreachableInst>(instruction) && llvm::isa_and_nonnull<llvm::CallBase>(instruction.getPrevNode()))
+    return Point::kNone;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  if (!call || IsInlineMemoryOperation(*call)) return Point::kFault;
+  const auto* plain = llvm::dyn_cast<llvm::CallInst>(call);
+  return plain && BecomesTailCall(*plain) ? Point::kNone : Point::kCall;
+}
 
 // ---- The blocks --------------------------------------------------------------------------------------------------
 
@@ -148,16 +138,15 @@ class PointFinder {
 using Needs = llvm::SmallPtrSet<const llvm::BasicBlock*, 16>;
 
 // Blocks with points at which the argument is not at hand.
-Needs BlocksWithout(const llvm::Function& function, const llvm::Argument& argument, const PointFinder& points,
-                    const llvm::LoopInfo& loops) {
+Needs BlocksWithout(const llvm::Argument& argument, const llvm::LoopInfo& loops) {
   const Liveness liveness(argument, loops);
   Needs without;
-  for (const llvm::BasicBlock& block : function) {
+  for (const llvm::BasicBlock& block : *argument.getParent()) {
     const bool in_loop = loops.getLoopFor(&block) != nullptr;
     bool live = liveness.IsLiveOut(block);
     for (const llvm::Instruction& instruction : llvm::reverse(block)) {
       const bool used = liveness.IsUsedBy(instruction);
-      const Point point = points.Classify(instruction);
+      const Point point = Classify(instruction);
       if (!live && (point == Point::kCall || (point == Point::kFault && in_loop && !used))) without.insert(&block);
       live |= used;
     }
@@ -230,7 +219,6 @@ class Placer {
       : function_(function),
         copied_(copied),
         effects_(effects),
-        points_(function.getParent()->getDataLayout()),
         followed_(FindFollowed(function, sources)),
         tree_(function),
         loops_(tree_) {}
@@ -256,9 +244,8 @@ class Placer {
 
  private:
   Needs NeedsOf(const llvm::Argument& argument) {
-    if (followed_[argument.getArgNo()]) return BlocksWithout(function_, argument, points_, loops_);
-    return BlocksWith(
-        [&](const llvm::Instruction& instruction) { return points_.Classify(instruction) != Point::kNone; });
+    if (followed_[argument.getArgNo()]) return BlocksWithout(argument, loops_);
+    return BlocksWith([](const llvm::Instruction& instruction) { return Classify(instruction) != Point::kNone; });
   }
 
   // And those in which a pointer to fields has to be in the record: both are put at one place.
@@ -316,7 +303,6 @@ class Placer {
   llvm::Function& function_;
   const std::vector<CopiedFields>& copied_;
   WriteEffects* const effects_;
-  PointFinder points_;
   std::vector<bool> followed_;
   llvm::DominatorTree tree_;
   llvm::LoopInfo loops_;

@@ -33,12 +33,8 @@ constexpr uint32_t kMaxRecord = 4096;    // a page: the stack probe of the funct
 struct Store {
   llvm::Argument* argument = nullptr;
   uint32_t record_offset = 0;
-  uint32_t source_offset = 0;  // in what the argument points to, when `loaded`
-  uint32_t size = 0;
-  bool loaded = false;                         // a copy of memory, not the argument itself
-  const llvm::Instruction* access = nullptr;   // whose source line a field's copy takes
-  llvm::LoadInst* load = nullptr;              // the function's own of the same bytes (Field::load)
-  std::optional<uint32_t> via = std::nullopt;  // where in what the argument points to the pointer to the field lies
+  bool loaded = false;  // a copy of memory: `field` of what the argument points to; else the argument itself
+  Field field = {};
 };
 
 struct Layout {
@@ -146,7 +142,7 @@ class LayoutBuilder {
       return;
     }
     const uint32_t offset = Allocate(size);
-    layout_.arguments.push_back({&argument, offset, 0, size, false, nullptr});
+    layout_.arguments.push_back({&argument, offset});
     for (const Piece& piece : pieces) AddWord(ArgumentWord(argument, piece, offset + piece.offset));
   }
 
@@ -156,7 +152,7 @@ class LayoutBuilder {
     if (size > kMaxByValBytes || !HasRoomFor(pieces.size(), size)) return;
     for (const Piece& piece : pieces) {
       const uint32_t offset = Allocate(piece.size);
-      layout_.arguments.push_back({&argument, offset, piece.offset, piece.size, true, nullptr});
+      layout_.arguments.push_back({&argument, offset, true, {piece.offset, piece.size}});
       AddWord(ArgumentWord(argument, piece, offset));
     }
   }
@@ -167,8 +163,7 @@ class LayoutBuilder {
     for (const Field& field : fields_[argument.getArgNo()]) {
       if (!HasRoomFor(1, field.size)) return;
       const uint32_t offset = Allocate(field.size);
-      layout_.fields.push_back(
-          {&argument, offset, field.offset, field.size, true, field.access, field.load, field.via});
+      layout_.fields.push_back({&argument, offset, true, field});
       abi::MapWord word{};
       word.kind = static_cast<uint8_t>(field.via ? abi::WordKind::kDeepField : abi::WordKind::kField);
       word.stack_offset = static_cast<uint16_t>(field.via.value_or(0));
@@ -194,12 +189,8 @@ class LayoutBuilder {
 // record's. Asked before the record exists: a function that had no need of a canary goes on without one.
 void KeepStackProtectorAsItWas(llvm::Function& function) {
   if (!function.hasFnAttribute(llvm::Attribute::StackProtectStrong)) return;
-#if LLVM_VERSION_MAJOR >= 19
-  const bool needed = llvm::SSPLayoutAnalysis::requiresStackProtector(&function);
-#else
-  const bool needed = llvm::StackProtector::requiresStackProtector(&function);
-#endif
-  if (!needed) function.removeFnAttr(llvm::Attribute::StackProtectStrong);
+  if (!llvm::SSPLayoutAnalysis::requiresStackProtector(&function))
+    function.removeFnAttr(llvm::Attribute::StackProtectStrong);
 }
 
 class Emitter {
@@ -254,7 +245,8 @@ class Emitter {
     if (stores.fields.empty()) return true;
     for (const Store* store : stores.fields) {
       llvm::Value* value = Load(*store);
-      if (!store->via && value->getType()->isPointerTy()) pointers_[{store->argument, store->source_offset}] = value;
+      if (!store->field.via && value->getType()->isPointerTy())
+        pointers_[{store->argument, store->field.offset}] = value;
       Emit(*store, value);
     }
     Describe(layout_.words_with_fields);
@@ -279,33 +271,30 @@ class Emitter {
 
   // One load for the function and for us, wherever that is possible; without optimisation each line loads for itself.
   llvm::Value* Load(const Store& store) {
-    const bool shared = store.load && !function_.hasOptNone();
-    if (shared && tree_->dominates(store.load, &*builder_.GetInsertPoint())) return store.load;
-    builder_.SetCurrentDebugLocation(store.access ? store.access->getDebugLoc() : llvm::DebugLoc());
-    llvm::Value* address = At(store.via ? PointerAt(store) : store.argument, store.source_offset);
-    if (!shared) return builder_.CreateAlignedLoad(TypeOfSize(store.size), address, llvm::Align(1));
-    auto* load = builder_.CreateAlignedLoad(store.load->getType(), address, store.load->getAlign());
-    load->setAAMetadata(store.load->getAAMetadata());
-    store.load->replaceAllUsesWith(load);
-    replaced_.push_back(store.load);
+    const Field& field = store.field;
+    const bool shared = field.load && !function_.hasOptNone();
+    if (shared && tree_->dominates(field.load, &*builder_.GetInsertPoint())) return field.load;
+    builder_.SetCurrentDebugLocation(field.access ? field.access->getDebugLoc() : llvm::DebugLoc());
+    llvm::Value* address = At(field.via ? PointerAt(store) : store.argument, field.offset);
+    if (!shared) return builder_.CreateAlignedLoad(TypeOfSize(field.size), address, llvm::Align(1));
+    auto* load = builder_.CreateAlignedLoad(field.load->getType(), address, field.load->getAlign());
+    load->setAAMetadata(field.load->getAAMetadata());
+    field.load->replaceAllUsesWith(load);
+    replaced_.push_back(field.load);
     return load;
   }
 
   llvm::Value* PointerAt(const Store& store) {
-    const auto copied = pointers_.find({store.argument, *store.via});
+    const auto copied = pointers_.find({store.argument, *store.field.via});
     if (copied != pointers_.end()) return copied->second;
-    return builder_.CreateAlignedLoad(builder_.getPtrTy(), At(store.argument, *store.via), llvm::Align(1));
+    return builder_.CreateAlignedLoad(builder_.getPtrTy(), At(store.argument, *store.field.via), llvm::Align(1));
   }
 
   void Describe(llvm::ArrayRef<abi::MapWord> words) {
     const llvm::StringRef name = llvm::GlobalValue::dropLLVMManglingEscape(function_.getName());
     const bool has_record = record_ != nullptr;
-    std::vector<llvm::Type*> types;
-    std::vector<llvm::Value*> operands;
-    if (has_record) {
-      types.push_back(builder_.getPtrTy());
-      operands.push_back(record_);
-    }
+    const llvm::SmallVector<llvm::Value*, 1> operands(has_record ? 1 : 0, record_);
+    const llvm::SmallVector<llvm::Type*, 1> types(operands.size(), builder_.getPtrTy());
     auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, /*isVarArg=*/false);
     auto* assembly = llvm::InlineAsm::get(type, DescriptorAssembly(name, words, has_record), has_record ? "*m" : "",
                                           /*hasSideEffects=*/true);

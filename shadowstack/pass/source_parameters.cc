@@ -27,21 +27,19 @@
 namespace recrash::pass {
 namespace {
 
-const llvm::DIType* StripTypedefs(const llvm::DIType* type) {
-  while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type)) {
-    switch (derived->getTag()) {
-      case llvm::dwarf::DW_TAG_typedef:
-      case llvm::dwarf::DW_TAG_const_type:
-      case llvm::dwarf::DW_TAG_volatile_type:
-      case llvm::dwarf::DW_TAG_restrict_type:
-      case llvm::dwarf::DW_TAG_atomic_type:
-        type = derived->getBaseType();
-        continue;
-      default:
-        return type;
-    }
-  }
+// Without typedefs and qualifiers; `stops` keeps the first of that tag.
+const llvm::DIType* StripTypedefs(const llvm::DIType* type, llvm::dwarf::Tag stops = llvm::dwarf::DW_TAG_null) {
+  using namespace llvm::dwarf;
+  constexpr Tag kStripped[] = {DW_TAG_typedef, DW_TAG_const_type, DW_TAG_volatile_type, DW_TAG_restrict_type,
+                               DW_TAG_atomic_type};
+  while (type && type->getTag() != stops && llvm::is_contained(kStripped, type->getTag()))
+    type = llvm::cast<llvm::DIDerivedType>(type)->getBaseType();
   return type;
+}
+
+bool IsAddress(const llvm::DIType& type) {
+  return type.getTag() == llvm::dwarf::DW_TAG_pointer_type || type.getTag() == llvm::dwarf::DW_TAG_reference_type ||
+         type.getTag() == llvm::dwarf::DW_TAG_rvalue_reference_type;
 }
 
 bool IsScalar(const llvm::DIType* type) {
@@ -51,8 +49,7 @@ bool IsScalar(const llvm::DIType* type) {
     return composite->getTag() == llvm::dwarf::DW_TAG_enumeration_type;
   if (const auto* basic = llvm::dyn_cast<llvm::DIBasicType>(type))
     return basic->getEncoding() != llvm::dwarf::DW_ATE_complex_float;
-  return type->getTag() == llvm::dwarf::DW_TAG_pointer_type || type->getTag() == llvm::dwarf::DW_TAG_reference_type ||
-         type->getTag() == llvm::dwarf::DW_TAG_rvalue_reference_type;
+  return IsAddress(*type);
 }
 
 // An argument whose lowest bit is bit `position` of some value; negative where its lowest bits were shifted out.
@@ -90,21 +87,9 @@ void Decompose(const llvm::Value* value, int64_t position, int depth, llvm::Smal
     Decompose(second, position, depth - 1, out);
   } else if (match(value, m_Shuffle(m_Value(first), m_Value(), m_Mask(mask)))) {
     if (!mask.empty() && mask[0] == 0) Decompose(first, position, depth - 1, out);  // widened or narrowed at the end
-  } else if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(value)) {
-    switch (cast->getOpcode()) {
-      case llvm::Instruction::Trunc:
-      case llvm::Instruction::ZExt:
-      case llvm::Instruction::SExt:
-      case llvm::Instruction::BitCast:
-      case llvm::Instruction::PtrToInt:
-      case llvm::Instruction::IntToPtr:
-        Decompose(cast->getOperand(0), position, depth - 1, out);
-        break;
-      default:
-        break;
-    }
-  } else if (const auto* freeze = llvm::dyn_cast<llvm::FreezeInst>(value)) {
-    Decompose(freeze->getOperand(0), position, depth - 1, out);
+  } else if (llvm::isa<llvm::TruncInst, llvm::ZExtInst, llvm::SExtInst, llvm::BitCastInst, llvm::PtrToIntInst,
+                       llvm::IntToPtrInst, llvm::FreezeInst>(value)) {
+    Decompose(llvm::cast<llvm::Instruction>(value)->getOperand(0), position, depth - 1, out);
   } else if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(value)) {
     // What found no registers comes in memory, also what is no class in the source: a pointer to member function.
     llvm::APInt offset(64, 0);
@@ -427,32 +412,10 @@ class Mapper {
 std::vector<SourceParameter> MapToSource(const llvm::Function& function) { return Mapper(function).Run(); }
 
 bool PointsToConst(const SourceParameter& parameter) {
-  if (parameter.indirect) return false;
   const auto* pointer = llvm::dyn_cast_or_null<llvm::DIDerivedType>(StripTypedefs(parameter.type));
-  if (!pointer) return false;
-  const llvm::DIType* pointee = pointer->getBaseType();
-  switch (pointer->getTag()) {
-    case llvm::dwarf::DW_TAG_pointer_type:
-    case llvm::dwarf::DW_TAG_reference_type:
-    case llvm::dwarf::DW_TAG_rvalue_reference_type:
-      break;
-    default:
-      return false;
-  }
-  while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(pointee)) {
-    switch (derived->getTag()) {
-      case llvm::dwarf::DW_TAG_const_type:
-        return true;
-      case llvm::dwarf::DW_TAG_typedef:
-      case llvm::dwarf::DW_TAG_volatile_type:
-      case llvm::dwarf::DW_TAG_restrict_type:
-        pointee = derived->getBaseType();
-        continue;
-      default:
-        return false;
-    }
-  }
-  return false;
+  if (parameter.indirect || !pointer || !IsAddress(*pointer)) return false;
+  const llvm::DIType* pointee = StripTypedefs(pointer->getBaseType(), llvm::dwarf::DW_TAG_const_type);
+  return pointee && pointee->getTag() == llvm::dwarf::DW_TAG_const_type;
 }
 
 }  // namespace recrash::pass

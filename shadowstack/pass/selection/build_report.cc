@@ -34,7 +34,7 @@ llvm::Error Failure(llvm::StringRef path, std::error_code code) {
 void BuildReport::Add(const llvm::Function& function, const Choice& choice) {
   llvm::raw_string_ostream out(lines_);
   out << (choice.monitored ? "monitored" : "left out") << '\t' << choice.record_bytes << '\t' << choice.depth << '\t'
-      << Place(function) << '\t' << ReasonText(choice.reason);
+      << Place(function) << '\t' << choice.reason;
   if (!choice.by.empty()) out << " (" << choice.by << ')';
   out << '\t' << llvm::demangle(llvm::GlobalValue::dropLLVMManglingEscape(function.getName()).str()) << '\n';
   monitored_ += choice.monitored;

@@ -1,5 +1,6 @@
 #include "shadowstack/pass/selection/can_fail.h"
 
+#include "llvm/IR/DataLayout.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -9,9 +10,12 @@
 namespace recrash::pass {
 namespace {
 
-// Inside a variable of known size at a constant place. A reference parameter is not enough, though LLVM calls it
-// dereferenceable: in a program with a bug it may be null.
-bool IsCertainlyMapped(const llvm::Value* pointer, llvm::TypeSize size, const llvm::DataLayout& layout) {
+// True for a load or store inside a variable of known size at a constant place. A reference parameter is not enough,
+// though LLVM calls it dereferenceable: in a program with a bug it may be null.
+bool IsCertainlyMapped(const llvm::Instruction& access) {
+  const llvm::DataLayout& layout = access.getModule()->getDataLayout();
+  const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&access);
+  const llvm::TypeSize size = layout.getTypeStoreSize(access.getAccessType());
   llvm::APInt offset(layout.getIndexTypeSizeInBits(pointer->getType()), 0);
   const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
   llvm::Type* type = nullptr;
@@ -29,14 +33,12 @@ bool IsCertainlyMapped(const llvm::Value* pointer, llvm::TypeSize size, const ll
 
 }  // namespace
 
-bool CanFail(const llvm::Instruction& instruction, const llvm::DataLayout& layout) {
+bool CanFail(const llvm::Instruction& instruction) {
   if (instruction.isLifetimeStartOrEnd() || instruction.isDebugOrPseudoInst()) return false;
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-    return !IsCertainlyMapped(load->getPointerOperand(), layout.getTypeStoreSize(load->getType()), layout);
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
-    return !IsCertainlyMapped(store->getPointerOperand(), layout.getTypeStoreSize(store->getValueOperand()->getType()),
-                              layout);
   switch (instruction.getOpcode()) {
+    case llvm::Instruction::Load:
+    case llvm::Instruction::Store:
+      return !IsCertainlyMapped(instruction);
     case llvm::Instruction::UDiv:
     case llvm::Instruction::SDiv:
     case llvm::Instruction::URem:
@@ -54,10 +56,8 @@ bool CanFail(const llvm::Instruction& instruction, const llvm::DataLayout& layou
 }
 
 bool CanFail(const llvm::Function& function) {
-  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
-  for (const llvm::Instruction& instruction : llvm::instructions(function))
-    if (CanFail(instruction, layout)) return true;
-  return false;
+  return llvm::any_of(llvm::instructions(function),
+                      [](const llvm::Instruction& instruction) { return CanFail(instruction); });
 }
 
 }  // namespace recrash::pass

@@ -1,10 +1,10 @@
 #include "shadowstack/pass/selection/function_list.h"
 
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -33,38 +33,29 @@ std::string TakeText(char* text) {
   return result;
 }
 
-// How a function may be called in a list, by the kind of the line.
-struct Names {
-  llvm::SmallVector<std::string, 3> functions;
-  llvm::SmallVector<std::string, 1> types;
-  llvm::SmallVector<std::string, 2> sources;
-
-  llvm::ArrayRef<std::string> Of(llvm::StringRef kind) const {
-    if (kind == "fun") return functions;
-    return kind == "type" ? llvm::ArrayRef<std::string>(types) : llvm::ArrayRef<std::string>(sources);
-  }
-};
+// How a list may name a function, by the kind of the line: fun, type, src.
+using Names = std::map<std::string, std::vector<std::string>>;
 
 void AddSource(llvm::StringRef directory, llvm::StringRef file, Names& names) {
   file.consume_front("./");
-  names.sources.push_back(file.str());
+  names["src"].push_back(file.str());
   if (llvm::sys::path::is_absolute(file)) return;
   llvm::SmallString<256> full(directory);
   if (directory.empty()) llvm::sys::fs::current_path(full);
   llvm::sys::path::append(full, file);
-  names.sources.push_back(full.str().str());
+  names["src"].push_back(full.str().str());
 }
 
 Names NamesOf(const llvm::Function& function) {
   Names names;
   const std::string mangled = llvm::GlobalValue::dropLLVMManglingEscape(function.getName()).str();
-  names.functions.push_back(mangled);
+  names["fun"].push_back(mangled);
   llvm::ItaniumPartialDemangler demangler;
   if (!demangler.partialDemangle(mangled.c_str()) && demangler.isFunction()) {
-    names.functions.push_back(TakeText(demangler.finishDemangle(nullptr, nullptr)));
-    names.functions.push_back(TakeText(demangler.getFunctionName(nullptr, nullptr)));
+    names["fun"].push_back(TakeText(demangler.finishDemangle(nullptr, nullptr)));
+    names["fun"].push_back(TakeText(demangler.getFunctionName(nullptr, nullptr)));
     const std::string type = TakeText(demangler.getFunctionDeclContextName(nullptr, nullptr));
-    if (!type.empty()) names.types.push_back(type);
+    if (!type.empty()) names["type"].push_back(type);
   }
   if (const llvm::DISubprogram* subprogram = function.getSubprogram())
     AddSource(subprogram->getDirectory(), subprogram->getFilename(), names);
@@ -122,9 +113,9 @@ llvm::Error FunctionList::Add(llvm::StringRef path, llvm::StringRef text) {
 Wish FunctionList::WishFor(const llvm::Function& function) const {
   Wish wish;
   if (entries_.empty()) return wish;
-  const Names names = NamesOf(function);
+  Names names = NamesOf(function);
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry)
-    for (const std::string& name : names.Of(entry->kind))
+    for (const std::string& name : names[entry->kind])
       if (entry->pattern->inSection(kSection, entry->kind, name, entry->category)) {
         wish = Combined(std::move(wish), entry->wish);
         break;

@@ -9,17 +9,11 @@ namespace recrash::pass {
 namespace {
 
 bool IsSupportedConvention(llvm::CallingConv::ID convention) {
-  switch (convention) {
-    case llvm::CallingConv::C:
-    case llvm::CallingConv::Fast:
-    case llvm::CallingConv::Cold:
-    case llvm::CallingConv::PreserveMost:
-    case llvm::CallingConv::PreserveAll:
-    case llvm::CallingConv::X86_64_SysV:
-      return true;
-    default:
-      return false;
-  }
+  namespace conventions = llvm::CallingConv;
+  constexpr llvm::CallingConv::ID kSupported[] = {conventions::C,           conventions::Fast,
+                                                  conventions::Cold,        conventions::PreserveMost,
+                                                  conventions::PreserveAll, conventions::X86_64_SysV};
+  return llvm::is_contained(kSupported, convention);
 }
 
 // Both move locals whose address is taken into memory of their own, found through a register that is gone later.
@@ -39,13 +33,13 @@ bool IsCompilerMade(llvm::StringRef name) {
 
 // Why the function cannot have what the mode adds, whoever asks for it.
 std::optional<Reason> Obstacle(const llvm::Function& function, const Options& options) {
-  if (IsCompilerMade(function.getName())) return Reason::kCompilerMade;
+  if (IsCompilerMade(function.getName())) return kCompilerMade;
   // Without arguments there is nothing to record; entered with a state it is all the same.
-  if (function.arg_empty() && !TraitsOf(options.mode).patchable) return Reason::kNoArguments;
-  if (!IsSupportedConvention(function.getCallingConv())) return Reason::kConvention;
-  if (function.hasFnAttribute(llvm::Attribute::Naked)) return Reason::kNaked;
-  if (function.isPresplitCoroutine()) return Reason::kNotSplit;
-  if (WouldMoveTheRecord(function)) return Reason::kMovedLocals;
+  if (function.arg_empty() && !TraitsOf(options.mode).patchable) return kNoArguments;
+  if (!IsSupportedConvention(function.getCallingConv())) return kConvention;
+  if (function.hasFnAttribute(llvm::Attribute::Naked)) return kNaked;
+  if (function.isPresplitCoroutine()) return kNotSplit;
+  if (WouldMoveTheRecord(function)) return kMovedLocals;
   return std::nullopt;
 }
 
@@ -66,47 +60,15 @@ bool IsStandardLibrary(llvm::StringRef name) {
 
 }  // namespace
 
-const char* ReasonText(Reason reason) {
-  switch (reason) {
-    case Reason::kCanFail:
-      return "can fail";
-    case Reason::kAlways:
-      return "always";
-    case Reason::kNever:
-      return "never";
-    case Reason::kCannotFail:
-      return "calls nothing and cannot fault";
-    case Reason::kStandardLibrary:
-      return "namespace std";
-    case Reason::kNoArguments:
-      return "has no arguments";
-    case Reason::kUsesNoArgument:
-      return "uses none of its arguments";
-    case Reason::kConvention:
-      return "calling convention";
-    case Reason::kNaked:
-      return "naked";
-    case Reason::kNotSplit:
-      return "coroutine that is not split yet";
-    case Reason::kMovedLocals:
-      return "a sanitizer moves its locals";
-    case Reason::kCompilerMade:
-      return "made by the compiler";
-    case Reason::kNoPrefix:
-      return "has a prefix of its own";
-  }
-  return "";
-}
-
 Choice Choose(const llvm::Function& function, const Options& options, const Wish& wish) {
   const auto left_out = [](Reason reason) { return Choice{false, reason, "", 0}; };
-  if (wish.monitored == false) return Choice{false, Reason::kNever, wish.by, 0};
+  if (wish.monitored == false) return Choice{false, kNever, wish.by, 0};
   if (const std::optional<Reason> obstacle = Obstacle(function, options)) return left_out(*obstacle);
   const int depth = options.mode == Mode::kFull ? wish.depth.value_or(options.depth) : 0;
-  if (wish.monitored == true) return Choice{true, Reason::kAlways, wish.by, depth};
-  if (!options.std_functions && IsStandardLibrary(function.getName())) return left_out(Reason::kStandardLibrary);
-  if (!CanFail(function)) return left_out(Reason::kCannotFail);
-  return Choice{true, Reason::kCanFail, "", depth};
+  if (wish.monitored == true) return Choice{true, kAlways, wish.by, depth};
+  if (!options.std_functions && IsStandardLibrary(function.getName())) return left_out(kStandardLibrary);
+  if (!CanFail(function)) return left_out(kCannotFail);
+  return Choice{true, kCanFail, "", depth};
 }
 
 }  // namespace recrash::pass

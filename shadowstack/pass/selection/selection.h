@@ -12,27 +12,25 @@
 
 namespace recrash::pass {
 
-enum class Reason {
-  kCanFail,          // monitored by default
-  kAlways,           // asked for
-  kNever,            // asked not to be
-  kCannotFail,       // no live frame of it can be part of a failure
-  kStandardLibrary,  // namespace std, which frames of the program surround
-  kNoArguments,      // nothing to keep
-  kUsesNoArgument,
-  kConvention,    // it does not take its arguments as C does
-  kNaked,         // its frame is not the compiler's
-  kNotSplit,      // a coroutine whose frame is still to be made
-  kMovedLocals,   // a sanitizer would move the record
-  kCompilerMade,  // thunks, static initialisers and the like
-  kNoPrefix,      // it has bytes of its own before its entry
-};
-
-const char* ReasonText(Reason reason);
+// Why a function is monitored, or is not: the words of the report.
+using Reason = const char*;
+constexpr Reason kCanFail = "can fail";  // monitored by default
+constexpr Reason kAlways = "always";     // asked for
+constexpr Reason kNever = "never";       // asked not to be
+constexpr Reason kCannotFail = "calls nothing and cannot fault";
+constexpr Reason kStandardLibrary = "namespace std";  // which frames of the program surround
+constexpr Reason kNoArguments = "has no arguments";
+constexpr Reason kUsesNoArgument = "uses none of its arguments";
+constexpr Reason kConvention = "calling convention";  // it does not take its arguments as C does
+constexpr Reason kNaked = "naked";                    // its frame is not the compiler's
+constexpr Reason kNotSplit = "coroutine that is not split yet";
+constexpr Reason kMovedLocals = "a sanitizer moves its locals";  // and would move the record
+constexpr Reason kCompilerMade = "made by the compiler";         // thunks, static initialisers and the like
+constexpr Reason kNoPrefix = "has a prefix of its own";          // bytes before its entry
 
 struct Choice {
   bool monitored = false;
-  Reason reason = Reason::kCanFail;
+  Reason reason = kCanFail;
   std::string by;             // kAlways, kNever: who asks
   int depth = 0;              // of its copies; 0 in every mode but full
   uint32_t record_bytes = 0;  // set when the record has been made
