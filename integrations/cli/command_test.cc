@@ -145,9 +145,9 @@ TEST_F(Command, ShowsWhichFilesAReportHolds) {
   Store("server-1", report);
   const Outcome show = Run("show --json show.json");
   EXPECT_THAT(show.out,
-              AllOf(HasSubstr("file in.txt, 3 bytes, with its content\n"),
-                    HasSubstr("file /var/db, 5.0 MiB, not its content, only its SHA-256 (larger than 4 MiB)\n"),
-                    HasSubstr("file /var/huge, 3072.0 MiB, not its content (RECRASH_OPTIONS=files=embed")));
+              AllOf(HasSubstr("file in.txt, 3 bytes, content held\n"),
+                    HasSubstr("file /var/db, 5.0 MiB, content not held, only its SHA-256 (larger than 4 MiB)\n"),
+                    HasSubstr("file /var/huge, 3072.0 MiB, content not held (RECRASH_OPTIONS=files=embed")));
   const auto inputs = nlohmann::json::parse(Slurp(folder_ / "show.json"))["inputs"];
   EXPECT_EQ(inputs.size(), 3u);
   EXPECT_EQ(inputs[0]["names"][1], "./in.txt");

@@ -31,7 +31,7 @@ Result<fs::path> FindSuite(const ReportArguments& target, const Request& request
   if (report->filename() == "crash_test.rcr") return report->has_parent_path() ? report->parent_path() : fs::path(".");
   const fs::path directory = ReportName(*report) + "-tests";
   if (IsSuite(directory)) return directory;
-  Note(fmt::format("no tests of this report yet: making them in {}", directory.string()));
+  Note(fmt::format("this report has no tests yet: making them in {}", directory.string()));
   const Result<Outcome> outcome = MakeTestsOf({report->string(), target.program, target.search_paths}, request);
   if (!outcome) return outcome.error();
   return directory;
@@ -56,9 +56,10 @@ Result<ReplayFrame> FindFrame(const Suite& suite, uint32_t index) {
     if (frame.index == index) return frame;
     others.push_back(frame.index);
   }
-  return Error{Errc::kMissing, fmt::format("frame {} has no test in {}; {} have one\ngive --frame one of these", index,
-                                           suite.directory.string(),
-                                           others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")))};
+  return Error{
+      Errc::kMissing,
+      fmt::format("frame {} has no test in {}; frames with a test: {}\ngive --frame one of these", index,
+                  suite.directory.string(), others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")))};
 }
 
 }  // namespace

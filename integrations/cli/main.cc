@@ -43,7 +43,8 @@ RECRASH_OPTIONS=files=names.
 
 A program that was built with -recrash-mode=references+second-chance and crashes is run a second time. In that run
 recrash watches the functions that were on the stack, so that tests can start from the memory that each of them had
-when it was called. The program must bear a second run, and its standard input must be a file. --once prevents it.)";
+when it was called. So the program must be one that may run twice, and its standard input must be a file. --once
+prevents the second run.)";
 
 constexpr const char* kShowHelp =
     R"(Example: recrash show --program ./server
@@ -69,7 +70,7 @@ Example: recrash reproduce --program ./server
 Then:    REPORT-tests/build/crash_test)";
 
 constexpr const char* kDebugHelp =
-    R"(Makes the tests first when the report has none yet.
+    R"(If the report has no tests yet, makes them first.
 
 Example:           recrash debug --frame 1
 Arguments for gdb: recrash debug --frame 1 -- -batch -ex bt)";
@@ -98,7 +99,7 @@ constexpr const char* kProfileMergeHelp =
     R"(Example: recrash profile merge monday.recrash-profile tuesday.recrash-profile -o app.recrash-profile)";
 
 constexpr const char* kProfileAddHelp =
-    R"(Functions that the profile has already stay. In place of an inlined function, the one around it is added.
+    R"(Functions that are in the profile already stay. For an inlined function, the function around it is added.
 
 Example: recrash profile add --program ./server -o server.recrash-profile)";
 

@@ -166,7 +166,7 @@ int ReportOutcome(const Outcome& outcome, bool built, const std::string& json) {
   if (!any && !outcome.suite.report.memory_complete)
     Note(
         "the report was cut at its memory limit, and a replay needs what is missing\n"
-        "let it crash once more with RECRASH_OPTIONS=memory=256 (MiB)");
+        "let the program crash once more with RECRASH_OPTIONS=memory=256 (MiB)");
   if (const Status written = WriteJson(ToJson(outcome), json); !written) return Fail(written.error());
   return any ? kSuccess : kNothingReproduced;
 }

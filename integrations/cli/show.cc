@@ -53,9 +53,7 @@ void PrintFrame(const Report& report, const Frame& frame) {
   fmt::print("  #{:<3} {}  {}  {}\n", frame.index, Coloured(Colour::kBold, PrintableText(function)),
              PrintableText(place), Coloured(Colour::kDim, fmt::format("[{}]", FrameMark(report, frame))));
   for (const Parameter& parameter : frame.parameters) {
-    const std::string value = parameter.complete           ? parameter.rendered
-                              : parameter.rendered.empty() ? "not kept"
-                                                           : parameter.rendered;
+    const std::string value = !parameter.complete && parameter.rendered.empty() ? "not kept" : parameter.rendered;
     fmt::print("         {} = {}\n",
                PrintableText(parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name),
                PrintableText(value));
@@ -77,9 +75,9 @@ void PrintBacktrace(const Report& report, const Backtrace& backtrace) {
 void PrintInputs(const Report& report) {
   for (const Input& input : report.inputs) {
     const std::string& name = input.names.empty() ? input.path : input.names.front();
-    const std::string held = input.held()           ? "with its content"
-                             : input.sha256.empty() ? "not its content"
-                                                    : "not its content, only its SHA-256";
+    const std::string held = input.held()           ? "content held"
+                             : input.sha256.empty() ? "content not held"
+                                                    : "content not held, only its SHA-256";
     const std::string why = input.held() ? "" : fmt::format(" ({})", WhyNotHeld(input.content));
     fmt::print("  file {}, {}, {}{}\n", PrintableText(name), SizeText(input.size), held, why);
   }
@@ -115,8 +113,7 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
              sockets ? fmt::format(" ({} sockets)", sockets) : "", SizeText(bytes));
   PrintInputs(report);
   PrintSnapshots(report);
-  if (report.process.collect_ns > 0)
-    fmt::print("collected in {:.1f} ms\n", static_cast<double>(report.process.collect_ns) / 1e6);
+  if (report.process.collect_ns > 0) fmt::print("collected in {:.1f} ms\n", Milliseconds(report.process.collect_ns));
   for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
 }
 

@@ -90,8 +90,8 @@ Result<fs::path> FindReport(const std::string& name, const std::string& program)
                                              name, store.string())};
   std::string names;
   for (size_t i = 0; i < std::min<size_t>(matching.size(), 5); ++i) names += (i ? ", " : "") + matching[i]->name;
-  return Error{Errc::kUsage, fmt::format("{} is the beginning of {} reports ({}{})\ngive a longer one", name,
-                                         matching.size(), names, matching.size() > 5 ? ", ..." : "")};
+  return Error{Errc::kUsage, fmt::format("{} is the beginning of {} names of reports ({}{})\ngive more of the name",
+                                         name, matching.size(), names, matching.size() > 5 ? ", ..." : "")};
 }
 
 }  // namespace recrash::cli

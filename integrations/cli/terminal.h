@@ -11,13 +11,8 @@
 
 namespace recrash::cli {
 
-enum ExitCode : int {
-  kSuccess = 0,
-  kNothingReproduced = 1,
-  kUsageError = 2,
-  kDamagedReport = 3,
-  kMissingOrRefused = 4
-};
+// Beside what ExitCodeOf says of errors.
+enum ExitCode : int { kSuccess = 0, kNothingReproduced = 1 };
 
 // "recrash: error: <first line>", the lines after it indented. Returns the exit code.
 int Fail(const Error& error);

@@ -387,7 +387,6 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   const Scan scan = Reader(words).Read();
   const Steps steps = StepsOf(scan);
   result.help = scan.help;
-  result.job = {scan.compiles(), scan.has_source, scan.links_program()};
   result.uses_plugin = steps.instruments || steps.loads_at_link;
   result.uses_client = steps.uses_client;
   if (const std::string complaint = FirstComplaint(words, scan, steps); !complaint.empty())

@@ -18,15 +18,7 @@ struct Paths {
   std::string static_options;  // a response file with what goes before it
 };
 
-// What the driver will do, as far as it matters here.
-struct Job {
-  bool compiles = false;      // source goes through the optimiser
-  bool preprocesses = false;  // source is at least read
-  bool links = false;         // an executable is made
-};
-
 struct CommandLine {
-  Job job;
   bool help = false;  // --recrash-help: print it instead of running
   bool uses_plugin = false;
   bool uses_client = false;

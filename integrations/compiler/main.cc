@@ -33,27 +33,28 @@ constexpr char kVariable[] = "RECRASH_CLANG";
 #endif
 
 constexpr char kHelp[] =
-    R"(Runs %s and instruments what it compiles: calls keep their arguments for a crash report. Takes all of clang's
-options, and
+    R"(Runs %s with a pass: functions then keep their arguments for a crash report. Takes all of
+clang's options, and
 
-  -recrash-mode=references   keep the argument words (default)
-  -recrash-mode=full         keep the used fields of what they point to as well
+  -recrash-mode=references   keep the arguments of each call: numbers, and pointers but not what they point to (default)
+  -recrash-mode=full         as references, and keep the fields that a function uses of what its arguments point to
   -recrash-mode=second-chance
-                             keep nothing; but functions that a profile names can be watched from their entry on
+                             keep no arguments; a profile names functions that are watched from their entry on
   -recrash-mode=references+second-chance
-                             both: the argument words, and entries that a profile can have watched
-  -recrash-mode=adaptive     the same, without a profile: the agent watches all, for 1 percent of CPU time (snapshot_cpu
-                             in RECRASH_OPTIONS) and memory of the size that the program has (snapshot_memory)
-  -recrash-depth=0|1|2       in mode full: how far to follow pointers (default 1)
-  -recrash-list=FILE         which functions, in the format of the sanitizers' special case lists: fun:, src: or type:
-                             and a pattern, then nothing or =never, =always or =depth=N
-  -recrash-report[=PATH]     write what is monitored, what is not and why: beside the object as OBJECT.recrash.txt, or to
-                             this file, folder/ or - (standard error)
+                             both
+  -recrash-mode=adaptive     as references+second-chance, without a profile: the agent watches all functions. It takes at
+                             most 1 percent of CPU time (snapshot_cpu in RECRASH_OPTIONS), and as much memory as the
+                             program has (snapshot_memory)
+  -recrash-depth=0|1|2       in mode full: how many pointers to follow (default 1)
+  -recrash-list=FILE         which functions to monitor. A line is fun:, src: or type: and a pattern, then nothing,
+                             =never, =always or =depth=N: the format of the sanitizers' special case lists
+  -recrash-report[=PATH]     write which functions are monitored, which are not, and why: to OBJECT.recrash.txt beside the
+                             object, or to this file, folder/ or - (standard error)
   -recrash-version=TEXT      identifier of this build, shown in reports
-  -recrash-std               instrument functions of namespace std, too
-  -recrash-lto=link|compile  under -flto, the step that makes the records: the link, by lld (default), or the compilation,
-                             for other linkers
-  -fno-recrash               plain clang, neither pass nor agent
+  -recrash-std               monitor functions of namespace std, too
+  -recrash-lto=link|compile  under -flto, which step makes the records: the link step, with lld (default), or the compile
+                             step, for other linkers
+  -fno-recrash               run plain clang, without pass and agent
   --recrash-help             this text
 
 Environment:

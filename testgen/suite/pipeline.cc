@@ -185,7 +185,8 @@ void Pipeline::Drop(uint32_t frame) {
   FrameVerdict& verdict = *std::ranges::find(outcome_.verdicts, frame, &FrameVerdict::index);
   verdict.verdict = Verdict::kCannotReplay;
   verdict.note = "reproduced when verified, but its built test did not fail as recorded";
-  outcome_.notes.push_back(fmt::format("frame {}: its built test did not fail as recorded; it was dropped", frame));
+  outcome_.notes.push_back(
+      fmt::format("frame {}: its built test did not fail as recorded, so the test was dropped", frame));
 }
 
 }  // namespace

@@ -158,7 +158,7 @@ int main(int count, char** words) { return count < 3 ? 0 : Read(words[1], words[
         self.assertEqual(self.self_contained(result), {"Finish": True})
         self.assertIn("/input is missing", self.output.stdout)
         shown = self.run_command("recrash", "show", report).stdout
-        self.assertIn("file input, 9 bytes, not its content, only its SHA-256 (RECRASH_OPTIONS=files=embed", shown)
+        self.assertIn("file input, 9 bytes, content not held, only its SHA-256 (RECRASH_OPTIONS=files=embed", shown)
         # With the very file they do; what needs it says so.
         (self.path / "input").write_text("head end\n")
         result = self.reproduce(self.program, report=report)
@@ -201,7 +201,7 @@ int main(int count, char** words) { return count < 3 ? 0 : Read(words[1], words[
     def test_a_large_one_is_named_only(self):
         text = "word " * (1 << 20) + "end\n"  # 5 MiB
         report = self.crash_on("name", text=text)
-        self.assertIn("file input, 5.0 MiB, not its content, only its SHA-256 (larger than 4 MiB)",
+        self.assertIn("file input, 5.0 MiB, content not held, only its SHA-256 (larger than 4 MiB)",
                       self.run_command("recrash", "show", report).stdout)
         (self.path / "input").write_text(text)
         result = self.reproduce(self.program, report=report)

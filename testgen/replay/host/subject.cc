@@ -75,8 +75,8 @@ Status CheckLibraries(const TestReport& report) {
     const Result<std::string> found = ReadBuildId(module.path);
     if (!found || found->empty() || *found == module.build_id) continue;
     return Error{Errc::kMissing, module.path + ": the report needs build-id " + module.build_id + ", found " + *found +
-                                     "\n  replay where the libraries of the crash are installed (a container of that "
-                                     "system's image, for one)"};
+                                     "\n  replay where the libraries of the crash are installed, for example in a "
+                                     "container of that system's image"};
   }
   return Ok{};
 }
