@@ -85,9 +85,12 @@ struct Scan {
   std::string_view linker;          // of -fuse-ld= or --ld-path=; empty: none is named
   bool drops_sections = false;      // --gc-sections
 
+  // What recrash does in this invocation.
   bool active() const { return enabled && supported_target; }
-  bool compiles() const { return has_source && !stops_early; }
-  bool links_program() const { return has_input && !stops_early && !makes_objects && !no_program; }
+  bool instruments() const { return active() && has_source && !stops_early; }
+  bool reaches_link() const { return active() && has_input && !stops_early && !makes_objects; }
+  bool links() const { return reaches_link() && !precompiles_header; }  // shared libraries, too
+  bool uses_client() const { return reaches_link() && !no_program; }
 };
 
 void ReadLinkerWord(std::string_view word, Scan& scan) {
@@ -257,6 +260,7 @@ std::string LinkerComplaint(const Scan& scan) {
 }
 
 bool LoadsPassAtLink(const Scan& scan) {
+  if (!scan.links()) return false;
   // Where only the linker is named as well: lld takes bitcode without -flto.
   return scan.linker.empty() ? DefersRecords(scan) : IsLld(scan.linker) && !scan.records_at_compile;
 }
@@ -284,27 +288,12 @@ bool IsInnerInvocation(const std::vector<std::string>& arguments) {
          (arguments[0] == "-cc1" || arguments[0] == "-cc1as" || arguments[0] == "-cc1gen-reproducer");
 }
 
-// What recrash does in this invocation.
-struct Steps {
-  bool instruments;
-  bool links;  // anything, shared libraries too
-  bool loads_at_link;
-  bool uses_client;
-};
-
-Steps StepsOf(const Scan& scan) {
-  const bool links =
-      scan.active() && scan.has_input && !scan.stops_early && !scan.makes_objects && !scan.precompiles_header;
-  return {scan.active() && scan.compiles(), links, links && LoadsPassAtLink(scan),
-          scan.active() && scan.links_program()};
-}
-
-std::string FirstComplaint(const std::vector<std::string>& words, const Scan& scan, const Steps& steps) {
+std::string FirstComplaint(const std::vector<std::string>& words, const Scan& scan) {
   for (size_t i = 0; i < words.size(); ++i) {
     if (!IsRecrashOption(words, i)) continue;
     if (const std::string complaint = Complaint(words[i]); !complaint.empty()) return complaint;
   }
-  return steps.links ? LinkerComplaint(scan) : "";
+  return scan.links() ? LinkerComplaint(scan) : "";
 }
 
 void AddPass(const std::vector<std::string>& words, const Scan& scan, const Paths& paths,
@@ -385,16 +374,16 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   std::vector<std::string> words;
   Expand(arguments, 10, words);
   const Scan scan = Reader(words).Read();
-  const Steps steps = StepsOf(scan);
+  const bool loads_at_link = LoadsPassAtLink(scan);
   result.help = scan.help;
-  result.uses_plugin = steps.instruments || steps.loads_at_link;
-  result.uses_client = steps.uses_client;
-  if (const std::string complaint = FirstComplaint(words, scan, steps); !complaint.empty())
+  result.uses_plugin = scan.instruments() || loads_at_link;
+  result.uses_client = scan.uses_client();
+  if (const std::string complaint = FirstComplaint(words, scan); !complaint.empty())
     return Error{Errc::kUsage, complaint};
 
   std::vector<std::string>& out = result.arguments;
-  if (steps.instruments) AddPass(words, scan, paths, out);
-  if (steps.loads_at_link) {
+  if (scan.instruments()) AddPass(words, scan, paths, out);
+  if (loads_at_link) {
     if (scan.linker.empty()) out.push_back("-fuse-ld=lld");
     Append({"-Xlinker", "--load-pass-plugin=" + paths.plugin}, out);
   }
@@ -405,7 +394,7 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   const std::vector<std::string>& kept = expanded ? words : arguments;
   for (size_t i = 0; i < kept.size(); ++i)
     if (!IsRecrashOption(kept, i)) out.push_back(kept[i]);
-  if (steps.uses_client) AddClient(words, paths, out);
+  if (scan.uses_client()) AddClient(words, paths, out);
   return result;
 }
 

@@ -63,21 +63,14 @@ struct Request {
 };
 
 // Looked for once a module, before anything is changed in a function that needs them.
-class LazyEffects {
- public:
-  explicit LazyEffects(llvm::Module& module) : module_(module) {}
+using LazyEffects = std::optional<WriteEffects>;
 
-  // Null where nothing is copied.
-  WriteEffects* For(const Options& options) {
-    if (options.mode != Mode::kFull || options.depth == 0) return nullptr;
-    if (!effects_) effects_.emplace(module_);
-    return &*effects_;
-  }
-
- private:
-  llvm::Module& module_;
-  std::optional<WriteEffects> effects_;
-};
+// Null where nothing is copied.
+WriteEffects* EffectsFor(const Options& options, llvm::Module& module, LazyEffects& effects) {
+  if (options.mode != Mode::kFull || options.depth == 0) return nullptr;
+  if (!effects) effects.emplace(module);
+  return &*effects;
+}
 
 bool HasBodyHere(const llvm::Function& function) {
   return !function.isDeclaration() && !function.hasAvailableExternallyLinkage();
@@ -91,7 +84,7 @@ Choice Instrument(llvm::Function& function, const Options& options, const Wish& 
   own.depth = choice.depth;
   Recorded recorded;
   if (TraitsOf(own.mode).keeps_arguments && !function.arg_empty())
-    recorded = AddRecord(function, own, effects.For(own));
+    recorded = AddRecord(function, own, EffectsFor(own, *function.getParent(), effects));
   choice.record_bytes = recorded.bytes;
   const bool is_patchable = TraitsOf(own.mode).patchable && MakeEntryPatchable(function, recorded.stores_at_entry);
   if (recorded.described || is_patchable) return choice;
@@ -106,7 +99,7 @@ void InstrumentAtCompile(llvm::Module& module) {
   llvm::Expected<Request> request = Request::Read(module);
   if (!request) return Fail(module, request.takeError());
   TurnAnnotationsIntoAttributes(module);
-  LazyEffects effects(module);
+  LazyEffects effects;
   BuildReport report;
   for (llvm::Function& function : module) {
     if (!HasBodyHere(function)) continue;
@@ -135,7 +128,7 @@ void DeferToLink(llvm::Module& module) {
 }
 
 void InstrumentAtLink(llvm::Module& module) {
-  LazyEffects effects(module);
+  LazyEffects effects;
   std::map<std::string, BuildReport> reports;  // by path
   for (llvm::Function& function : module) {
     const std::optional<Deferred> deferred = TakeDeferred(function);
