@@ -26,14 +26,21 @@
 #include "testgen/replay/guest/world.h"
 
 #define RECRASH_EXPORT extern "C" __attribute__((visibility("default")))
+// On x86-64 a function with 64 in its name takes and gives the same as the one without.
+#define RECRASH_ALIAS(function) extern "C" __attribute__((visibility("default"), alias(#function)))
 
 namespace recrash::replay {
 namespace {
 
 template <typename T>
-T* Find(T** function, const char* name) {
-  if (!*function) *function = reinterpret_cast<T*>(dlsym(RTLD_NEXT, name));
-  return *function;
+void Find(T** function, const char* name) {
+  *function = reinterpret_cast<T*>(dlsym(RTLD_NEXT, name));
+}
+
+// Initialisers of the subject's libraries come here before ReplayMain.
+const RealFunctions& Real() {
+  if (!world.real.sigaction) FindInterposed();
+  return world.real;
 }
 
 // Threads that the replay itself starts are alive; all others died with the recorded process.
@@ -95,9 +102,8 @@ int Open(int folder, const char* path, int flags, mode_t mode) {
   const bool only_writes = (flags & O_ACCMODE) == O_WRONLY;
   const Place place = FindPlace(folder, path, only_writes);
   if (place.where == Where::kHeld && !only_writes) return Result(OpenHeld(place.input, flags));
-  Find(&world.real.openat, "openat");
-  if (world.restored && (flags & kWrites)) return world.real.openat(AT_FDCWD, kNull, flags & ~kMakes);
-  return world.real.openat(folder, PathOf(place, path), flags, mode);
+  if (world.restored && (flags & kWrites)) return Real().openat(AT_FDCWD, kNull, flags & ~kMakes);
+  return Real().openat(folder, PathOf(place, path), flags, mode);
 }
 
 // Of fopen: what open would be given.
@@ -109,22 +115,20 @@ int FlagsOf(const char* mode) {
 }
 
 FILE* OpenFile(const char* path, const char* mode) {
-  Find(&world.real.fopen, "fopen");
-  if (!world.restored) return world.real.fopen(path, mode);
+  if (!world.restored) return Real().fopen(path, mode);
   const int flags = FlagsOf(mode);
   const Place place = FindPlace(AT_FDCWD, path, (flags & O_ACCMODE) == O_WRONLY);
   if (place.where == Where::kHeld && (flags & O_ACCMODE) == O_RDWR) {
     const int copy = Result(OpenHeld(place.input, flags));
-    return copy < 0 ? nullptr : Find(&world.real.fdopen, "fdopen")(copy, mode);
+    return copy < 0 ? nullptr : Real().fdopen(copy, mode);
   }
-  return world.real.fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
+  return Real().fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
 }
 
 FILE* ReopenFile(const char* path, const char* mode, FILE* stream) {
-  Find(&world.real.freopen, "freopen");
-  if (!world.restored || !path) return world.real.freopen(path, mode, stream);
+  if (!world.restored || !path) return Real().freopen(path, mode, stream);
   const Place place = FindPlace(AT_FDCWD, path);
-  return world.real.freopen(FlagsOf(mode) & kWrites ? kNull : PathOf(place, path), mode, stream);
+  return Real().freopen(FlagsOf(mode) & kWrites ? kNull : PathOf(place, path), mode, stream);
 }
 
 // A content's path is a link itself.
@@ -140,13 +144,12 @@ int Stat(int folder, const char* path, struct stat* status, int flags) {
 
 int Access(int folder, const char* path, int mode, int flags) {
   const Place place = FindPlace(folder, path);
-  return Find(&world.real.faccessat, "faccessat")(folder, PathOf(place, path), mode, FlagsFor(place, flags));
+  return Real().faccessat(folder, PathOf(place, path), mode, FlagsFor(place, flags));
 }
 
 char* RealPath(const char* path, char* out) {
   const Place place = FindPlace(AT_FDCWD, path);
-  Find(&world.real.realpath, "realpath");
-  if (place.where != Where::kHeld) return world.real.realpath(PathOf(place, path), out);
+  if (place.where != Where::kHeld) return Real().realpath(PathOf(place, path), out);
   if (!out) return strdup(RecordedPath(place.input));
   CopyText(out, PATH_MAX, RecordedPath(place.input));
   return out;
@@ -160,7 +163,6 @@ void NoteUnseen() {
 }  // namespace
 
 void FindInterposed() {
-  Find(&world.real.sigaction, "sigaction");
   Find(&world.real.signal, "signal");
   Find(&world.real.mutex_lock, "pthread_mutex_lock");
   Find(&world.real.mutex_trylock, "pthread_mutex_trylock");
@@ -183,9 +185,10 @@ void FindInterposed() {
   Find(&world.real.execvp, "execvp");
   Find(&world.real.posix_spawn, "posix_spawn");
   Find(&world.real.posix_spawnp, "posix_spawnp");
+  Find(&world.real.sigaction, "sigaction");  // last: Real looks at it
 }
 
-void InstallRealAction(int signal, const struct sigaction* action) { world.real.sigaction(signal, action, nullptr); }
+void InstallRealAction(int signal, const struct sigaction* action) { Real().sigaction(signal, action, nullptr); }
 
 }  // namespace recrash::replay
 
@@ -196,51 +199,43 @@ RECRASH_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
     if (old) *old = {};
     return 0;
   }
-  Find(&world.real.sigaction, "sigaction");
-  return world.real.sigaction(signal, action, old);
+  return Real().sigaction(signal, action, old);
 }
 
 RECRASH_EXPORT sighandler_t signal(int number, sighandler_t handler) {
   if (world.restored && IsFailureSignal(number)) return SIG_DFL;
-  Find(&world.real.signal, "signal");
-  return world.real.signal(number, handler);
+  return Real().signal(number, handler);
 }
 
 RECRASH_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  Find(&world.real.mutex_lock, "pthread_mutex_lock");
   Steal(mutex);
-  return world.real.mutex_lock(mutex);
+  return Real().mutex_lock(mutex);
 }
 
 RECRASH_EXPORT int pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  Find(&world.real.mutex_trylock, "pthread_mutex_trylock");
   Steal(mutex);
-  return world.real.mutex_trylock(mutex);
+  return Real().mutex_trylock(mutex);
 }
 
 RECRASH_EXPORT int pthread_mutex_timedlock(pthread_mutex_t* mutex, const timespec* until) {
-  Find(&world.real.mutex_timedlock, "pthread_mutex_timedlock");
   Steal(mutex);
-  return world.real.mutex_timedlock(mutex, until);
+  return Real().mutex_timedlock(mutex, until);
 }
 
 RECRASH_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
-  Find(&world.real.rwlock_rdlock, "pthread_rwlock_rdlock");
   Steal(lock);
-  return world.real.rwlock_rdlock(lock);
+  return Real().rwlock_rdlock(lock);
 }
 
 RECRASH_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
-  Find(&world.real.rwlock_wrlock, "pthread_rwlock_wrlock");
   Steal(lock);
-  return world.real.rwlock_wrlock(lock);
+  return Real().rwlock_wrlock(lock);
 }
 
 // In a child an exit is seen by the parent. In place it must not end the debugged process.
 RECRASH_EXPORT __attribute__((noreturn)) void exit(int status) {
   if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
-  Find(&world.real.exit, "exit");
-  world.real.exit(status);
+  Real().exit(status);
   __builtin_unreachable();
 }
 
@@ -261,41 +256,31 @@ RECRASH_EXPORT int open(const char* path, int flags, ...) {
   RECRASH_MODE_BEHIND(flags);
   return Open(AT_FDCWD, path, flags, mode);
 }
-RECRASH_EXPORT int open64(const char* path, int flags, ...) {
-  RECRASH_MODE_BEHIND(flags);
-  return Open(AT_FDCWD, path, flags, mode);
-}
 RECRASH_EXPORT int openat(int folder, const char* path, int flags, ...) {
   RECRASH_MODE_BEHIND(flags);
   return Open(folder, path, flags, mode);
 }
-RECRASH_EXPORT int openat64(int folder, const char* path, int flags, ...) {
-  RECRASH_MODE_BEHIND(flags);
-  return Open(folder, path, flags, mode);
-}
 #undef RECRASH_MODE_BEHIND
+RECRASH_ALIAS(open) int open64(const char*, int, ...);
+RECRASH_ALIAS(openat) int openat64(int, const char*, int, ...);
 
 // With -D_FORTIFY_SOURCE.
 RECRASH_EXPORT int __open_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
-RECRASH_EXPORT int __open64_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
 RECRASH_EXPORT int __openat_2(int folder, const char* path, int flags) { return Open(folder, path, flags, 0); }
-RECRASH_EXPORT int __openat64_2(int folder, const char* path, int flags) { return Open(folder, path, flags, 0); }
+RECRASH_ALIAS(__open_2) int __open64_2(const char*, int);
+RECRASH_ALIAS(__openat_2) int __openat64_2(int, const char*, int);
 
 RECRASH_EXPORT int creat(const char* path, mode_t mode) {
   return Open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
 }
-RECRASH_EXPORT int creat64(const char* path, mode_t mode) {
-  return Open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
-}
+RECRASH_ALIAS(creat) int creat64(const char*, mode_t);
 
 RECRASH_EXPORT FILE* fopen(const char* path, const char* mode) { return OpenFile(path, mode); }
-RECRASH_EXPORT FILE* fopen64(const char* path, const char* mode) { return OpenFile(path, mode); }
 RECRASH_EXPORT FILE* freopen(const char* path, const char* mode, FILE* stream) {
   return ReopenFile(path, mode, stream);
 }
-RECRASH_EXPORT FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  return ReopenFile(path, mode, stream);
-}
+RECRASH_ALIAS(fopen) FILE* fopen64(const char*, const char*);
+RECRASH_ALIAS(freopen) FILE* freopen64(const char*, const char*, FILE*);
 
 // ---- What is there? ------------------------------------------------------------------------------------------------
 
@@ -312,35 +297,26 @@ RECRASH_EXPORT int statx(int folder, const char* path, int flags, unsigned mask,
                     static_cast<uint64_t>(FlagsFor(place, flags)), mask, Number(status)));
 }
 
-// On x86-64 the types of the 64-bit names are the same. The ones with a version are of programs from before glibc 2.33.
 static_assert(sizeof(struct stat) == sizeof(struct stat64), "one implementation serves both");
-RECRASH_EXPORT int stat64(const char* path, struct stat64* status) {
-  return Stat(AT_FDCWD, path, reinterpret_cast<struct stat*>(status), 0);
-}
-RECRASH_EXPORT int lstat64(const char* path, struct stat64* status) {
-  return Stat(AT_FDCWD, path, reinterpret_cast<struct stat*>(status), AT_SYMLINK_NOFOLLOW);
-}
-RECRASH_EXPORT int fstatat64(int folder, const char* path, struct stat64* status, int flags) {
-  return Stat(folder, path, reinterpret_cast<struct stat*>(status), flags);
-}
+RECRASH_ALIAS(stat) int stat64(const char*, struct stat64*);
+RECRASH_ALIAS(lstat) int lstat64(const char*, struct stat64*);
+RECRASH_ALIAS(fstatat) int fstatat64(int, const char*, struct stat64*, int);
+
+// The ones with a version are of programs from before glibc 2.33.
 RECRASH_EXPORT int __xstat(int, const char* path, struct stat* status) { return Stat(AT_FDCWD, path, status, 0); }
-RECRASH_EXPORT int __xstat64(int, const char* path, struct stat* status) { return Stat(AT_FDCWD, path, status, 0); }
 RECRASH_EXPORT int __lxstat(int, const char* path, struct stat* status) {
-  return Stat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
-}
-RECRASH_EXPORT int __lxstat64(int, const char* path, struct stat* status) {
   return Stat(AT_FDCWD, path, status, AT_SYMLINK_NOFOLLOW);
 }
 RECRASH_EXPORT int __fxstatat(int, int folder, const char* path, struct stat* status, int flags) {
   return Stat(folder, path, status, flags);
 }
-RECRASH_EXPORT int __fxstatat64(int, int folder, const char* path, struct stat* status, int flags) {
-  return Stat(folder, path, status, flags);
-}
+RECRASH_ALIAS(__xstat) int __xstat64(int, const char*, struct stat64*);
+RECRASH_ALIAS(__lxstat) int __lxstat64(int, const char*, struct stat64*);
+RECRASH_ALIAS(__fxstatat) int __fxstatat64(int, int, const char*, struct stat64*, int);
 
 RECRASH_EXPORT int access(const char* path, int mode) { return Access(AT_FDCWD, path, mode, 0); }
 RECRASH_EXPORT int eaccess(const char* path, int mode) { return Access(AT_FDCWD, path, mode, AT_EACCESS); }
-RECRASH_EXPORT int euidaccess(const char* path, int mode) { return Access(AT_FDCWD, path, mode, AT_EACCESS); }
+RECRASH_ALIAS(eaccess) int euidaccess(const char*, int);
 RECRASH_EXPORT int faccessat(int folder, const char* path, int mode, int flags) {
   return Access(folder, path, mode, flags);
 }
@@ -374,47 +350,46 @@ RECRASH_EXPORT DIR* opendir(const char* path) {
   const char* folder = FolderFor(path);
   FindPlace(AT_FDCWD, path);
   if (folder) NoteUnseen();
-  return Find(&world.real.opendir, "opendir")(folder ? folder : path);
+  return Real().opendir(folder ? folder : path);
 }
 
 // ---- What may look for files where nobody sees it ------------------------------------------------------------------
 
 RECRASH_EXPORT void* dlopen(const char* path, int flags) {
-  Find(&world.real.dlopen, "dlopen");
   if (path && strchr(path, '/')) FindPlace(AT_FDCWD, path);
   if (path && world.restored && AnyLate()) {
-    if (void* handle = world.real.dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) InitialiseLate(handle);
+    if (void* handle = Real().dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) InitialiseLate(handle);
   }
   // The loader looks up who calls: a return address of ours would change where it searches.
-  [[clang::musttail]] return world.real.dlopen(path, flags);
+  [[clang::musttail]] return Real().dlopen(path, flags);
 }
 RECRASH_EXPORT int system(const char* command) {
   NoteUnseen();
-  return Find(&world.real.system, "system")(command);
+  return Real().system(command);
 }
 RECRASH_EXPORT FILE* popen(const char* command, const char* mode) {
   NoteUnseen();
-  return Find(&world.real.popen, "popen")(command, mode);
+  return Real().popen(command, mode);
 }
 RECRASH_EXPORT int execve(const char* path, char* const* arguments, char* const* environment) {
   NoteUnseen();
-  return Find(&world.real.execve, "execve")(path, arguments, environment);
+  return Real().execve(path, arguments, environment);
 }
 RECRASH_EXPORT int execv(const char* path, char* const* arguments) {
   NoteUnseen();
-  return Find(&world.real.execv, "execv")(path, arguments);
+  return Real().execv(path, arguments);
 }
 RECRASH_EXPORT int execvp(const char* path, char* const* arguments) {
   NoteUnseen();
-  return Find(&world.real.execvp, "execvp")(path, arguments);
+  return Real().execvp(path, arguments);
 }
 RECRASH_EXPORT int posix_spawn(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   NoteUnseen();
-  return Find(&world.real.posix_spawn, "posix_spawn")(process, path, actions, attributes, arguments, environment);
+  return Real().posix_spawn(process, path, actions, attributes, arguments, environment);
 }
 RECRASH_EXPORT int posix_spawnp(pid_t* process, const char* path, const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, char* const* arguments, char* const* environment) {
   NoteUnseen();
-  return Find(&world.real.posix_spawnp, "posix_spawnp")(process, path, actions, attributes, arguments, environment);
+  return Real().posix_spawnp(process, path, actions, attributes, arguments, environment);
 }

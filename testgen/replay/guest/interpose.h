@@ -11,7 +11,7 @@
 
 namespace recrash::replay {
 
-// The C library's functions behind our own; null until they are needed.
+// The C library's functions behind our own; null until the first is needed.
 struct RealFunctions {
   int (*sigaction)(int, const struct sigaction*, struct sigaction*);
   sighandler_t (*signal)(int, sighandler_t);
