@@ -2,11 +2,9 @@
 // runtime: the process around it is the dead one's.
 #include <signal.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/interpose.h"
-#include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
@@ -32,16 +30,15 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   // A second failure comes from looking at the first: what is known by then has been written.
   if (observed->ending != Ending::kNone) world.leave_call();
   observed->signal = signal;
-  observed->code = info->si_code;
   observed->address = Number(info->si_addr);
   observed->pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
-  observed->sp = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
   observed->ending = Ending::kSignal;
   if (signal == SIGABRT) {
     ReadAbortMessage();
     ReadException(observed);
   }
-  observed->own_pc = FindOwnCode(observed->pc, observed->sp, &observed->terminated);
+  observed->own_pc =
+      FindOwnCode(observed->pc, static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]), &observed->terminated);
   world.leave_call();
 }
 

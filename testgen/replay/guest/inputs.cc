@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/signal_safe/text.h"
 #include "testgen/replay/guest/keeper.h"
+#include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
@@ -68,17 +70,8 @@ bool FolderOf(int folder, char* out) {
     return *out == '/';
   }
   char link[32] = "/proc/self/cwd";
-  if (folder != AT_FDCWD) {
-    char digits[12];
-    int count = 0;
-    for (auto number = static_cast<uint32_t>(folder); number > 0 || count == 0; number /= 10) {
-      digits[count++] = static_cast<char>('0' + number % 10);
-    }
-    CopyText(link, sizeof link, "/proc/self/fd/");
-    for (int i = 0; i < count; ++i) link[14 + i] = digits[count - 1 - i];
-    link[14 + count] = 0;
-  }
-  const long length = Raw(SYS_readlink, Number(link), Number(out), kLongestPath - 1);
+  if (folder != AT_FDCWD) (signal_safe::Text(link) << "/proc/self/fd/").Decimal(static_cast<uint32_t>(folder));
+  const long length = Raw(SYS_readlink, link, out, kLongestPath - 1);
   if (length <= 0) return false;
   out[length] = 0;
   return *out == '/';
@@ -105,11 +98,6 @@ int FindInput(const char* recorded) {
     if (Same(TextOf(name.path), recorded)) return static_cast<int>(name.input);
   }
   return -1;
-}
-
-bool IsFolder(const char* path) {
-  struct stat status;
-  return *path == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
 }
 
 // The held inputs that lay in the program's folder itself, by the path that they have in the run's.
@@ -182,7 +170,7 @@ void RemoveFolder() {
 
 void EnterFolder() {
   // Never where the user happens to stand.
-  if (Raw(SYS_chdir, Number(own.folder)) != 0 && Raw(SYS_chdir, Number("/")) != 0) own.folder_left = true;
+  if (Raw(SYS_chdir, own.folder) != 0 && Raw(SYS_chdir, "/") != 0) own.folder_left = true;
 }
 
 void SealMappings() {
@@ -190,8 +178,7 @@ void SealMappings() {
   for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
     if (mapping.kind != plan::MappingKind::kFile || mapping.input < 0 || IsHeld(mapping.input)) continue;
     NoteMissed();  // who touches it dies of that; nothing tells
-    Raw(SYS_mmap, mapping.start, mapping.end - mapping.start, PROT_NONE,
-        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, static_cast<uint64_t>(-1), 0);
+    MapAnew(mapping.start, mapping.end, PROT_NONE);
   }
 }
 
@@ -199,21 +186,19 @@ int OpenHeld(int input, int flags) {
   const Content& content = own.contents[input];
   const auto close_on_exec = static_cast<uint64_t>(flags & O_CLOEXEC);
   if ((flags & O_ACCMODE) == O_RDONLY) {
-    return static_cast<int>(
-        Raw(SYS_openat, static_cast<uint64_t>(int64_t{AT_FDCWD}), Number(content.path), close_on_exec));
+    return static_cast<int>(Raw(SYS_openat, int64_t{AT_FDCWD}, content.path, close_on_exec));
   }
-  const long copy = Raw(SYS_memfd_create, Number("recrash-input"), close_on_exec ? MFD_CLOEXEC : 0);
+  const long copy = Raw(SYS_memfd_create, "recrash-input", close_on_exec ? MFD_CLOEXEC : 0);
   if (copy < 0) return static_cast<int>(copy);
   uint64_t left = flags & O_TRUNC ? 0 : TableOf<plan::Input>(world.plan->inputs)[static_cast<size_t>(input)].size;
   off_t at = 0;
   while (left > 0) {
-    const long part =
-        Raw(SYS_sendfile, static_cast<uint64_t>(copy), static_cast<uint64_t>(content.descriptor), Number(&at), left);
+    const long part = Raw(SYS_sendfile, copy, content.descriptor, &at, left);
     if (part <= 0) break;
     left -= static_cast<uint64_t>(part);
   }
-  Raw(SYS_lseek, static_cast<uint64_t>(copy), 0, SEEK_SET);
-  Raw(SYS_fcntl, static_cast<uint64_t>(copy), F_SETFL, static_cast<uint64_t>(flags & (O_APPEND | O_NONBLOCK)));
+  Raw(SYS_lseek, copy, 0, SEEK_SET);
+  Raw(SYS_fcntl, copy, F_SETFL, flags & (O_APPEND | O_NONBLOCK));
   return static_cast<int>(copy);
 }
 

@@ -5,7 +5,6 @@
 
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
-#include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/world.h"
 
@@ -15,8 +14,6 @@ namespace {
 bool IsRegister(const plan::Word& word) { return word.location <= static_cast<uint8_t>(abi::Location::kR10); }
 
 bool IsStack(const plan::Word& word) { return word.location == static_cast<uint8_t>(abi::Location::kStack); }
-
-Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
 bool HasFrame(uint32_t frame) { return FindFrame(frame) != nullptr; }
 

@@ -44,9 +44,7 @@ const RealFunctions& Real() {
 }
 
 // Threads that the replay itself starts are alive; all others died with the recorded process.
-bool IsAlive(int32_t thread) {
-  return Raw(SYS_tgkill, static_cast<uint64_t>(Raw(SYS_getpid)), static_cast<uint64_t>(thread), 0) == 0;
-}
+bool IsAlive(int32_t thread) { return Raw(SYS_tgkill, Raw(SYS_getpid), thread, 0) == 0; }
 
 void Steal(pthread_mutex_t* mutex) {
   if (!world.restored || LeftOut("mutexes")) return;
@@ -96,8 +94,6 @@ int Result(long result) {
   return -1;
 }
 
-uint64_t Descriptor(int descriptor) { return static_cast<uint64_t>(int64_t{descriptor}); }
-
 int Open(int folder, const char* path, int flags, mode_t mode) {
   const bool only_writes = (flags & O_ACCMODE) == O_WRONLY;
   const Place place = FindPlace(folder, path, only_writes);
@@ -138,8 +134,7 @@ int FlagsFor(const Place& place, int flags) {
 
 int Stat(int folder, const char* path, struct stat* status, int flags) {
   const Place place = FindPlace(folder, path);
-  return Result(Raw(SYS_newfstatat, Descriptor(folder), Number(PathOf(place, path)), Number(status),
-                    static_cast<uint64_t>(FlagsFor(place, flags))));
+  return Result(Raw(SYS_newfstatat, folder, PathOf(place, path), status, FlagsFor(place, flags)));
 }
 
 int Access(int folder, const char* path, int mode, int flags) {
@@ -293,8 +288,7 @@ RECRASH_EXPORT int fstatat(int folder, const char* path, struct stat* status, in
 }
 RECRASH_EXPORT int statx(int folder, const char* path, int flags, unsigned mask, struct statx* status) {
   const Place place = FindPlace(folder, path);
-  return Result(Raw(SYS_statx, Descriptor(folder), Number(PathOf(place, path)),
-                    static_cast<uint64_t>(FlagsFor(place, flags)), mask, Number(status)));
+  return Result(Raw(SYS_statx, folder, PathOf(place, path), FlagsFor(place, flags), mask, status));
 }
 
 static_assert(sizeof(struct stat) == sizeof(struct stat64), "one implementation serves both");
@@ -327,7 +321,7 @@ RECRASH_EXPORT char* canonicalize_file_name(const char* path) { return RealPath(
 
 RECRASH_EXPORT ssize_t readlink(const char* path, char* out, size_t size) {
   const Place place = FindPlace(AT_FDCWD, path);
-  if (place.where != Where::kHeld) return Result(Raw(SYS_readlink, Number(PathOf(place, path)), Number(out), size));
+  if (place.where != Where::kHeld) return Result(Raw(SYS_readlink, PathOf(place, path), out, size));
   errno = EINVAL;  // no link
   return -1;
 }
@@ -337,12 +331,12 @@ RECRASH_EXPORT ssize_t readlink(const char* path, char* out, size_t size) {
 RECRASH_EXPORT int chdir(const char* path) {
   const char* folder = FolderFor(path);
   if (!folder) FindPlace(AT_FDCWD, path);
-  const int result = Result(Raw(SYS_chdir, Number(folder ? folder : path)));
+  const int result = Result(Raw(SYS_chdir, folder ? folder : path));
   if (result == 0) LeaveFolder(!folder);
   return result;
 }
 RECRASH_EXPORT int fchdir(int folder) {
-  const int result = Result(Raw(SYS_fchdir, Descriptor(folder)));
+  const int result = Result(Raw(SYS_fchdir, folder));
   if (result == 0) LeaveFolder(true);
   return result;
 }

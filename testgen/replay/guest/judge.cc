@@ -1,11 +1,9 @@
-#include <cxxabi.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
-#include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
 

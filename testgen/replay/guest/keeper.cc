@@ -18,11 +18,6 @@
 namespace recrash::replay {
 namespace {
 
-bool IsFolder(const char* path) {
-  struct stat status;
-  return *path == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
-}
-
 // What the terminal sends (Ctrl-C) must not reach it: hence a session of its own. It holds nothing that is not its own,
 // the write end of its pipe least of all.
 [[noreturn]] void BecomeShell(int read_end) {
@@ -34,12 +29,12 @@ bool IsFolder(const char* path) {
   char* const environment[] = {path, nullptr};
   constexpr long kCloseRange = 436;
   Raw(SYS_setsid);
-  Raw(SYS_dup2, static_cast<uint64_t>(read_end), 0);
-  Raw(SYS_dup2, static_cast<uint64_t>(world.null_fd), 1);
-  Raw(SYS_dup2, static_cast<uint64_t>(world.null_fd), 2);
+  Raw(SYS_dup2, read_end, 0);
+  Raw(SYS_dup2, world.null_fd, 1);
+  Raw(SYS_dup2, world.null_fd, 2);
   Raw(kCloseRange, 3, ~0u);
-  Raw(SYS_chdir, Number("/"));
-  Raw(SYS_execve, Number(shell), Number(arguments), Number(environment));
+  Raw(SYS_chdir, "/");
+  Raw(SYS_execve, shell, arguments, environment);
   ExitNow(0);
 }
 
@@ -57,6 +52,11 @@ void StartKeeper() {
 }
 
 }  // namespace
+
+bool IsFolder(const char* path) {
+  struct stat status;
+  return *path == '/' && stat(path, &status) == 0 && S_ISDIR(status.st_mode) && access(path, X_OK) == 0;
+}
 
 const char* KeptFolder() {
   if (*world.keeper.folder) return world.keeper.folder;

@@ -15,6 +15,9 @@ struct Keeper {
   pid_t process;      // 0: none
 };
 
+// An absolute path of a folder that can be entered.
+bool IsFolder(const char* path);
+
 // The folder in which the runs' folders are made; made at the first call. Workers share it with the process that
 // started them.
 const char* KeptFolder();

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/signal_safe/pages.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
@@ -132,8 +133,6 @@ void FillGhosts() {
 
 namespace {
 
-uint64_t PageEnd(uint64_t address) { return (address + plan::kPageSize - 1) & ~(plan::kPageSize - 1); }
-
 void Put(uint64_t to, const plan::Run& run, uint64_t offset, uint64_t size) {
   Copy(to, ContentOf(run) + offset, size);
   TranslateRange(to, size);
@@ -141,7 +140,7 @@ void Put(uint64_t to, const plan::Run& run, uint64_t offset, uint64_t size) {
 
 // Of a module's pages those that stay writable: the loader's work on the others is this process's own.
 void PutModulePages(const plan::Run& run) {
-  const LiveModule* module = ModuleOf(&TableOf<plan::Module>(world.plan->modules)[static_cast<size_t>(run.module)]);
+  const LiveModule* module = ModuleAt(run.module);
   if (!module || (module->recorded->flags & (plan::kLoader | plan::kVdso))) return;
   const uint64_t within = run.address - module->recorded_range.start;
   if (module->rebuilt()) {
@@ -154,12 +153,16 @@ void PutModulePages(const plan::Run& run) {
   }
 }
 
-void MapAnew(uint64_t start, uint64_t end, int protection) {
-  Raw(SYS_mmap, start, end - start, static_cast<uint64_t>(protection),
-      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, static_cast<uint64_t>(-1), 0);
+// By how much the heap had grown since the entry; not below `end` where it had not.
+Range HeapBeyond(const plan::EntryState& state) {
+  return {signal_safe::PageUp(state.brk_end), signal_safe::PageUp(world.plan->brk_end)};
 }
 
 }  // namespace
+
+void MapAnew(uint64_t start, uint64_t end, int protection) {
+  Raw(SYS_mmap, start, end - start, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
 
 const plan::EntryState* EntryStateOf(const plan::Frame& frame) {
   return frame.entry_state.count ? TableOf<plan::EntryState>(frame.entry_state).first : nullptr;
@@ -180,15 +183,13 @@ void PutEntryState(const plan::EntryState& state) {
 }
 
 void FreeHeapBeyond(const plan::EntryState& state) {
-  const uint64_t from = PageEnd(state.brk_end);
-  const uint64_t to = PageEnd(world.plan->brk_end);
-  if (from < to && !LeftOut("entry_heap")) Raw(SYS_munmap, from, to - from);
+  const Range heap = HeapBeyond(state);
+  if (heap.start < heap.end && !LeftOut("entry_heap")) Raw(SYS_munmap, heap.start, heap.end - heap.start);
 }
 
 void TakeEntryStateAway(const plan::EntryState& state) {
-  const uint64_t from = PageEnd(state.brk_end);
-  const uint64_t to = PageEnd(world.plan->brk_end);
-  if (from < to) MapAnew(from, to, PROT_READ | PROT_WRITE);
+  const Range heap = HeapBeyond(state);
+  if (heap.start < heap.end) MapAnew(heap.start, heap.end, PROT_READ | PROT_WRITE);
   // Pages that the report does not have are zero at the crash. The call may have unmapped them: no access here.
   for (const plan::Run& run : TableOf<plan::Run>(state.memory)) {
     if (run.module < 0) Raw(SYS_madvise, run.address, run.size, MADV_DONTNEED);

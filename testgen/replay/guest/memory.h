@@ -21,6 +21,9 @@ void PlaceGhosts();
 // Their contents anew.
 void FillGhosts();
 
+// Pages without content in place of what is there; a system call alone.
+void MapAnew(uint64_t start, uint64_t end, int protection);
+
 // Maps the recorded contents of one mapping again (in-process replays change them).
 void RefreshMemory();
 

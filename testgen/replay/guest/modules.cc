@@ -11,13 +11,16 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/signal_safe/pages.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 
 namespace recrash::replay {
 namespace {
 
-constexpr uint64_t kPage = plan::kPageSize;
+using signal_safe::PageDown;
+
+Range PagesOf(const Range& range) { return {PageDown(range.start), signal_safe::PageUp(range.end)}; }
 
 const char* BaseName(const char* path) {
   const char* slash = strrchr(path, '/');
@@ -27,15 +30,12 @@ const char* BaseName(const char* path) {
 // By path, else by file name: the library may have been found elsewhere.
 const plan::Module* FindRecorded(const char* path, bool is_program) {
   const auto recorded = TableOf<plan::Module>(world.plan->modules);
-  for (const plan::Module& module : recorded) {
-    if (is_program && (module.flags & plan::kProgram)) return &module;
-  }
-  if (is_program) return nullptr;
   const bool is_vdso = strncmp(path, "linux-vdso", 10) == 0;
   for (const plan::Module& module : recorded) {
-    if (module.flags & plan::kProgram) continue;
-    if (strcmp(TextOf(module.path), path) == 0 || (is_vdso && (module.flags & plan::kVdso))) return &module;
+    const bool same_name = strcmp(TextOf(module.path), path) == 0 || (is_vdso && (module.flags & plan::kVdso));
+    if (module.flags & plan::kProgram ? is_program : !is_program && same_name) return &module;
   }
+  if (is_program) return nullptr;
   for (const plan::Module& module : recorded) {
     if (module.flags & plan::kProgram) continue;
     if (strcmp(BaseName(TextOf(module.path)), BaseName(path)) == 0) return &module;
@@ -46,10 +46,9 @@ const plan::Module* FindRecorded(const char* path, bool is_program) {
 void AddSegment(LiveModule* module, uint64_t bias, const ElfW(Phdr) & segment) {
   const Range range{bias + segment.p_vaddr, bias + segment.p_vaddr + segment.p_memsz};
   if (segment.p_type == PT_LOAD) {
-    const uint64_t start = range.start & ~(kPage - 1);
-    const uint64_t end = (range.end + kPage - 1) & ~(kPage - 1);
-    if (module->live.end == 0 || start < module->live.start) module->live.start = start;
-    if (end > module->live.end) module->live.end = end;
+    const Range pages = PagesOf(range);
+    if (module->live.end == 0 || pages.start < module->live.start) module->live.start = pages.start;
+    if (pages.end > module->live.end) module->live.end = pages.end;
     if ((segment.p_flags & PF_X) && module->code_count < 4) module->code[module->code_count++] = range;
     if ((segment.p_flags & PF_W) && module->data_count < 4) module->data[module->data_count++] = range;
   } else if (segment.p_type == PT_GNU_EH_FRAME) {
@@ -73,7 +72,7 @@ void FindGotPlt(LiveModule* module, const ElfW(Dyn) * dynamic) {
   if (table == 0) return;
   // GNU ld puts the first three entries at the end of the read-only part and the others behind it.
   const uint64_t end = table + 3 * sizeof(uint64_t) + relocations / sizeof(ElfW(Rela)) * sizeof(uint64_t);
-  const uint64_t read_only_end = module->relro.end & ~(kPage - 1);
+  const uint64_t read_only_end = PageDown(module->relro.end);
   if (module->relro.Contains(table) && table < read_only_end) table = read_only_end;
   if (table < end) module->got_plt = {table, end};
 }
@@ -214,8 +213,7 @@ uint64_t TranslateRebuilt(const LiveModule& module, uint64_t word) {
 
 uint64_t TranslatePlain(uint64_t word, bool filter) {
   if (word < world.modules.lowest || word >= world.modules.highest) return word;
-  for (int i = 0; i < world.modules.count; ++i) {
-    const LiveModule& module = world.modules.all[i];
+  for (const LiveModule& module : AllModules()) {
     if (!module.recorded || !module.recorded_range.Contains(word)) continue;
     if (module.rebuilt()) return TranslateRebuilt(module, word);
     const uint64_t live = word - module.recorded_range.start + module.live.start;
@@ -251,10 +249,8 @@ void FindModules() {
   dl_iterate_phdr(AddModule, nullptr);
   world.modules.lowest = UINT64_MAX;
   world.modules.highest = 0;
-  for (int i = 0; i < world.modules.count; ++i) {
-    const LiveModule& module = world.modules.all[i];
-    if (!module.recorded) continue;
-    if (!module.moved() && !module.rebuilt()) continue;
+  for (const LiveModule& module : AllModules()) {
+    if (!module.recorded || (!module.moved() && !module.rebuilt())) continue;
     if (module.recorded_range.start < world.modules.lowest) world.modules.lowest = module.recorded_range.start;
     if (module.recorded_range.end > world.modules.highest) world.modules.highest = module.recorded_range.end;
   }
@@ -263,36 +259,32 @@ void FindModules() {
 ModuleList AllModules() { return {world.modules.all, world.modules.count}; }
 
 const LiveModule* FindLive(uint64_t live_address) {
-  for (int i = 0; i < world.modules.count; ++i) {
-    if (world.modules.all[i].live.Contains(live_address)) return &world.modules.all[i];
+  for (const LiveModule& module : AllModules()) {
+    if (module.live.Contains(live_address)) return &module;
   }
   return nullptr;
 }
 
 const LiveModule* ProgramModule() {
-  for (int i = 0; i < world.modules.count; ++i) {
-    if (world.modules.all[i].path[0] == 0) return &world.modules.all[i];
+  for (const LiveModule& module : AllModules()) {
+    if (module.path[0] == 0) return &module;
   }
   return nullptr;
 }
 
 const LiveModule* ModuleOf(const plan::Module* recorded) {
-  for (int i = 0; i < world.modules.count; ++i) {
-    if (world.modules.all[i].recorded == recorded) return &world.modules.all[i];
+  for (const LiveModule& module : AllModules()) {
+    if (module.recorded == recorded) return &module;
   }
   return nullptr;
 }
 
+const LiveModule* ModuleAt(int32_t index) { return ModuleOf(TableOf<plan::Module>(world.plan->modules).first + index); }
+
 bool IsWritable(const LiveModule& module, uint64_t live) {
-  if (module.relro.end && live >= (module.relro.start & ~(plan::kPageSize - 1)) &&
-      live < (module.relro.end & ~(plan::kPageSize - 1))) {
-    return false;
-  }
+  if (live >= PageDown(module.relro.start) && live < PageDown(module.relro.end)) return false;
   for (int i = 0; i < module.data_count; ++i) {
-    const Range& segment = module.data[i];
-    const uint64_t start = segment.start & ~(plan::kPageSize - 1);
-    const uint64_t end = (segment.end + plan::kPageSize - 1) & ~(plan::kPageSize - 1);
-    if (live >= start && live < end) return true;
+    if (PagesOf(module.data[i]).Contains(live)) return true;
   }
   return false;
 }

@@ -64,6 +64,7 @@ ModuleList AllModules();
 const LiveModule* FindLive(uint64_t live_address);
 const LiveModule* ProgramModule();
 const LiveModule* ModuleOf(const plan::Module* recorded);
+const LiveModule* ModuleAt(int32_t index);  // in Header::modules
 // Does the page of `live` hold data that stays writable?
 bool IsWritable(const LiveModule& module, uint64_t live);
 

@@ -15,13 +15,10 @@ enum class Ending : uint32_t { kNone = 0, kSignal, kReturned, kReported, kTimedO
 struct Observed {
   volatile Ending ending;
   int32_t signal;
-  int32_t code;
   uint64_t address;
   uint64_t pc;      // live
   uint64_t own_pc;  // live; innermost in the program or in the module of the failing place; 0 when there was none
-  uint64_t sp;
-  int32_t status;  // kExited: exit status; kKilled: signal
-  uint32_t reserved;
+  int32_t status;   // kExited: exit status; kKilled: signal
   bool terminated;  // by std::terminate, not by an abort of its own
   bool rewinding;   // a stream was being rewound: the function has not been called
   bool missed;      // sealed, and it looked for something that may be there when it is not

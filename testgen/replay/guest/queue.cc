@@ -3,9 +3,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "testgen/replay/guest/inputs.h"
@@ -19,12 +19,6 @@ namespace {
 
 // How long this process waits for work before it looks whether a worker was killed.
 constexpr timespec kBetweenLooks{0, 200'000'000};
-
-double Now() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 uint32_t StateOf(const plan::Slot& slot) { return __atomic_load_n(&slot.state, __ATOMIC_ACQUIRE); }
 
@@ -121,15 +115,12 @@ pid_t StartWorker(plan::Queue* queue, uint32_t number) {
 }
 
 plan::Queue* MapQueue() {
-  const size_t head = sizeof(plan::Queue);
-  const int descriptor = world.plan->queue_fd;
-  void* shared = mmap(nullptr, head, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+  struct stat file = {};
+  fstat(world.plan->queue_fd, &file);
+  const auto size = static_cast<size_t>(file.st_size);
+  void* shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->queue_fd, 0);
   if (shared == MAP_FAILED) Problem("cannot map the queue: %s", strerror(errno));
-  const size_t slots = static_cast<plan::Queue*>(shared)->count * sizeof(plan::Slot);
-  munmap(shared, head);
-  shared = mmap(nullptr, head + slots, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (shared == MAP_FAILED) Problem("cannot map the queue: %s", strerror(errno));
-  close(descriptor);
+  close(world.plan->queue_fd);
   return static_cast<plan::Queue*>(shared);
 }
 

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
@@ -47,34 +46,25 @@ constexpr uint64_t kNonContiguous = 2;  // of main_arena.flags
 constexpr uint64_t kArenaFlags = 4;
 
 void ProtectSealed(int protection) {
-  Raw(SYS_mprotect, own.sealed.start, own.sealed.end - own.sealed.start, static_cast<uint64_t>(protection));
+  Raw(SYS_mprotect, own.sealed.start, own.sealed.end - own.sealed.start, protection);
 }
 
 uint64_t GetFs() {
   uint64_t base = 0;
-  Raw(SYS_arch_prctl, ARCH_GET_FS, Number(&base));
+  Raw(SYS_arch_prctl, ARCH_GET_FS, &base);
   return base;
 }
 
-template <typename T>
-T* Allocate(size_t count) {
-  return static_cast<T*>(calloc(count ? count : 1, sizeof(T)));
-}
-
 bool IsRestored(const LiveModule* module) {
-  if (!module || !module->recorded) return false;
-  const uint32_t flags = module->recorded->flags;
-  if (flags & (plan::kLoader | plan::kVdso)) return false;
-  return !module->rebuilt();
+  return module && module->recorded && !(module->recorded->flags & (plan::kLoader | plan::kVdso)) && !module->rebuilt();
 }
 
 void PrepareModuleRuns() {
   const auto all = TableOf<plan::Run>(world.plan->runs);
-  const auto modules = TableOf<plan::Module>(world.plan->modules);
-  own.runs = Allocate<LiveRun>(all.count);
+  own.runs = static_cast<LiveRun*>(calloc(all.count + 1, sizeof *own.runs));
   for (const plan::Run& run : all) {
     if (run.module < 0) continue;
-    const LiveModule* module = ModuleOf(&modules[static_cast<size_t>(run.module)]);
+    const LiveModule* module = ModuleAt(run.module);
     if (!IsRestored(module) || (LeftOut("library_data") && module != ProgramModule())) continue;
     const uint64_t live = run.address - module->recorded_range.start + module->live.start;
     // The first and the last page decide: a run is cut from one mapping, all of which could be written.
@@ -196,7 +186,7 @@ void CheckThread() {
 bool RestoreBreak(const plan::EntryState* entry_state) {
   if (world.plan->brk_start == 0 || LeftOut("brk")) return false;
   own.memory_map.brk = entry_state ? entry_state->brk_end : world.plan->brk_end;
-  return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&own.memory_map), sizeof own.memory_map, 0) == 0;
+  return Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &own.memory_map, sizeof own.memory_map, 0) == 0;
 }
 
 void RestoreModules(const plan::EntryState* entry_state) {
@@ -209,9 +199,7 @@ void RestoreModules(const plan::EntryState* entry_state) {
 
 // Named objects of equal size take their old contents over to the new build.
 void RestoreRebuilt(const LiveModule& module) {
-  const auto symbols = TableOf<plan::Symbol>(module.recorded->symbols);
-  for (size_t i = 0; i < symbols.count; ++i) {
-    const plan::Symbol& symbol = symbols[i];
+  for (const plan::Symbol& symbol : TableOf<plan::Symbol>(module.recorded->symbols)) {
     if (!(symbol.flags & plan::kCopied) || symbol.size == 0) continue;
     const uint64_t live = module.live.start + symbol.new_offset;
     if (!IsWritable(module, live)) continue;
@@ -226,15 +214,10 @@ void DetachBreak(uint64_t live_break) {
   *Pointer<uint32_t>(ToLive(world.plan->main_arena) + kArenaFlags) |= kNonContiguous;
 }
 
-void ApplyPatches(const plan::Patch* patches, uint64_t count) {
-  for (uint64_t i = 0; i < count; ++i) {
-    Copy(ToLive(patches[i].address), Number(world.bytes + patches[i].offset), patches[i].size);
-  }
-}
-
 void ApplyPatches(const plan::Array& patches) {
-  const auto table = TableOf<plan::Patch>(patches);
-  ApplyPatches(table.first, table.count);
+  for (const plan::Patch& patch : TableOf<plan::Patch>(patches)) {
+    Copy(ToLive(patch.address), Number(world.bytes + patch.offset), patch.size);
+  }
 }
 
 void EnterRecordedThread() {
@@ -270,7 +253,7 @@ void RestoreMemory(const PreparedCall& call) {
   ApplyPatches(world.plan->unlocks);
   EnterRecordedThread();
   if (is_of_crash) RestoreExceptionState();
-  ApplyPatches(call.fields, call.field_count);
+  ApplyPatches(call.fields);
   for (int i = 0; i < call.stack_count; ++i) {
     Copy(call.stack[i].address, Number(call.stack[i].bytes), call.stack[i].size);
   }
@@ -279,8 +262,8 @@ void RestoreMemory(const PreparedCall& call) {
 // A tracer that comes now finds memory as the function will find it.
 void AwaitTracer(plan::Slot* slot) {
   __atomic_store_n(&slot->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
-  Raw(SYS_futex, Number(&slot->held), FUTEX_WAKE, 1);
-  while (!__atomic_load_n(&slot->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, Number(&slot->go), FUTEX_WAIT, 0, 0);
+  Raw(SYS_futex, &slot->held, FUTEX_WAKE, 1);
+  while (!__atomic_load_n(&slot->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, &slot->go, FUTEX_WAIT, 0, 0);
 }
 
 }  // namespace
@@ -339,7 +322,7 @@ void PutLiveBack() {
   ProtectSealed(PROT_READ | PROT_WRITE);
   Raw(SYS_arch_prctl, ARCH_SET_FS, own.saved_fs);
   for (int i = 0; i < own.saved_count; ++i) Copy(own.saved[i].address, own.saved[i].copy, own.saved[i].size);
-  Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, Number(&own.saved_memory_map), sizeof own.saved_memory_map, 0);
+  Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &own.saved_memory_map, sizeof own.saved_memory_map, 0);
   world.restored = false;
   for (int i = 0; i < own.saved_count; ++i) munmap(Pointer<void>(own.saved[i].copy), own.saved[i].size);
 }

@@ -79,9 +79,8 @@ struct PreparedCall {
   } stack[64];
   int stack_count;
   const plan::EntryState* entry_state;  // null: memory is as at the crash
-  const plan::Patch* fields;            // of the depth that is tried
-  uint64_t field_count;
-  StreamPlace streams[kMostStreams];  // to rewind
+  plan::Array fields;                   // of plan::Patch, of the depth that is tried
+  StreamPlace streams[kMostStreams];    // to rewind
   int stream_count;
   plan::Slot* held;  // null: the call begins at once
 };

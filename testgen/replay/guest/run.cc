@@ -9,12 +9,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/clock.h"
 #include "shadowstack/abi.h"
 #include "testgen/replay/guest/inputs.h"
-#include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
@@ -25,8 +24,6 @@
 
 namespace recrash::replay {
 namespace {
-
-Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
 void PutWord(const plan::Word& word, uint64_t entry_sp) {
   const auto location = static_cast<abi::Location>(word.location);
@@ -45,8 +42,7 @@ void PutWord(const plan::Word& word, uint64_t entry_sp) {
 
 uint64_t EntryOf(const plan::Frame& frame) {
   if (frame.rebuilt_module < 0) return ToLive(frame.entry);
-  const auto modules = TableOf<plan::Module>(world.plan->modules);
-  const LiveModule* module = ModuleOf(&modules[static_cast<size_t>(frame.rebuilt_module)]);
+  const LiveModule* module = ModuleAt(frame.rebuilt_module);
   return module ? module->live.start + frame.entry : 0;  // 0: not loaded, the call fails there
 }
 
@@ -92,12 +88,12 @@ void Prepare(const plan::Frame& frame, const Start& start) {
   world.run.call.state.function = EntryOf(frame);
   if (start.from_entry) world.run.call.entry_state = EntryStateOf(frame);
   if (start.depth > 0) {
-    world.run.call.fields = TableOf<plan::Patch>(frame.fields).first;
-    world.run.call.field_count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
+    const uint64_t count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
+    world.run.call.fields = {frame.fields.offset, count};
   }
 }
 
-void EndChild() { ExitNow(0); }
+[[noreturn]] void EndChild() { ExitNow(0); }
 
 const plan::Array& FilesOf(const PreparedCall& call) {
   return call.entry_state ? call.entry_state->files : world.plan->files;
@@ -115,31 +111,19 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   RestoreAndCall(world.run.call);
   world.run.observed->ending = Ending::kReturned;
   EndChild();
-  ExitNow(0);
 }
 
 // False when the time is over.
 bool WaitForEnd(pid_t child, double seconds) {
   constexpr long kPidfdOpen = 434;
-  const int handle = static_cast<int>(syscall(kPidfdOpen, child, 0));
-  if (handle < 0) return true;  // older than Linux 5.3: no limit
-  pollfd poll_on{handle, POLLIN, 0};
-  timespec start;
-  clock_gettime(CLOCK_MONOTONIC, &start);
+  pollfd end{static_cast<int>(syscall(kPidfdOpen, child, 0)), POLLIN, 0};
+  if (end.fd < 0) return true;  // older than Linux 5.3: no limit
+  const double until = Now() + seconds;
   bool ended = false;
-  for (;;) {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    const double passed =
-        static_cast<double>(now.tv_sec - start.tv_sec) + static_cast<double>(now.tv_nsec - start.tv_nsec) * 1e-9;
-    const double left = seconds - passed;
-    if (left <= 0) break;
-    if (poll(&poll_on, 1, static_cast<int>(left * 1000) + 1) > 0) {
-      ended = true;
-      break;
-    }
+  for (double left = seconds; left > 0 && !ended; left = until - Now()) {
+    ended = poll(&end, 1, static_cast<int>(left * 1000) + 1) > 0;
   }
-  close(handle);
+  close(end.fd);
   return ended;
 }
 
@@ -149,10 +133,7 @@ void RunInChild() {
   const long parent = Raw(SYS_getpid);
   const long child = Raw(SYS_clone, SIGCHLD);
   if (child == 0) RunChild(parent);
-  if (child < 0) {
-    world.run.observed->ending = Ending::kNone;
-    return;
-  }
+  if (child < 0) return;
   const bool ended = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
   if (!ended) kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
@@ -194,6 +175,8 @@ void RunInPlace() {
 }
 
 }  // namespace
+
+double Now() { return static_cast<double>(signal_safe::Nanoseconds(CLOCK_MONOTONIC)) * 1e-9; }
 
 void DieWith(long parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);

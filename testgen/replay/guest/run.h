@@ -32,6 +32,9 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
 // This process is worker `number` from now on, below kMostWorkers: what its replays see is kept apart from the others'.
 void UseObserved(uint32_t number);
 
+// Seconds, of a clock that nobody sets.
+double Now();
+
 // This process is killed when its parent ends, which may have happened already.
 void DieWith(long parent);
 

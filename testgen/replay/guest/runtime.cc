@@ -38,8 +38,8 @@ void* FindInProgram(const char* name) {
 }
 
 template <typename T>
-T Find(const char* name) {
-  return reinterpret_cast<T>(FindInRuntime(name));
+void Set(T* pointer, void* found) {
+  *pointer = reinterpret_cast<T>(found);
 }
 
 struct Walk {
@@ -119,18 +119,16 @@ void FindRuntime() {
     if (place >= module.base && place - module.base < module.size) runtime.place_module = ModuleOf(&module);
   }
   FindToolRanges();
-  runtime.get_globals = Find<decltype(Runtime::get_globals)>("__cxa_get_globals");
-  runtime.current_type = Find<decltype(Runtime::current_type)>("__cxa_current_exception_type");
-  runtime.exception_type_info = Find<const void*>("_ZTISt9exception");
-  runtime.terminate = Find<const void*>("_ZSt9terminatev");
-  runtime.demangle = reinterpret_cast<decltype(Runtime::demangle)>(dlsym(RTLD_DEFAULT, "__cxa_demangle"));
-  runtime.abort_message_slot = reinterpret_cast<const char* volatile*>(dlsym(RTLD_DEFAULT, "__abort_msg"));
-  void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (unwinder) {
-    runtime.backtrace = reinterpret_cast<decltype(Runtime::backtrace)>(dlsym(unwinder, "_Unwind_Backtrace"));
-    runtime.get_ip = reinterpret_cast<decltype(Runtime::get_ip)>(dlsym(unwinder, "_Unwind_GetIP"));
-    runtime.enclosing_function =
-        reinterpret_cast<decltype(Runtime::enclosing_function)>(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
+  Set(&runtime.get_globals, FindInRuntime("__cxa_get_globals"));
+  Set(&runtime.current_type, FindInRuntime("__cxa_current_exception_type"));
+  Set(&runtime.exception_type_info, FindInRuntime("_ZTISt9exception"));
+  Set(&runtime.terminate, FindInRuntime("_ZSt9terminatev"));
+  Set(&runtime.demangle, dlsym(RTLD_DEFAULT, "__cxa_demangle"));
+  Set(&runtime.abort_message_slot, dlsym(RTLD_DEFAULT, "__abort_msg"));
+  if (void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    Set(&runtime.backtrace, dlsym(unwinder, "_Unwind_Backtrace"));
+    Set(&runtime.get_ip, dlsym(unwinder, "_Unwind_GetIP"));
+    Set(&runtime.enclosing_function, dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
   }
 }
 
@@ -191,29 +189,23 @@ constexpr uint64_t kVirtualBaseSlot = 24;
 constexpr int kGoodBit = 0;
 constexpr int kFromBeginning = 0;  // std::ios::beg
 
-// The end-of-file mark first: a stream in a failed state does not seek.
-void RewindIstream(const StreamPlace* stream) {
+void Rewind(const StreamPlace* stream) {
+  if (stream->kind == kFile) {
+    world.streams.rewind_file(stream->address);
+    return;
+  }
+  // The end-of-file mark first: a stream in a failed state does not seek.
   const uint64_t vtable = *Pointer<uint64_t>(stream->address);
   world.streams.clear(stream->address + *Pointer<uint64_t>(vtable - kVirtualBaseSlot), kGoodBit);
   world.streams.seek_from(stream->address, 0, kFromBeginning);
 }
 
-void Rewind(const StreamPlace* stream) {
-  if (stream->kind == kIstream) {
-    RewindIstream(stream);
-  } else {
-    world.streams.rewind_file(stream->address);
-  }
-}
-
 }  // namespace
 
 void FindStreamFunctions() {
-  world.streams.clear = reinterpret_cast<decltype(StreamFunctions::clear)>(
-      FindInRuntime("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate"));
-  world.streams.seek_from =
-      reinterpret_cast<decltype(StreamFunctions::seek_from)>(FindInRuntime("_ZNSi5seekgElSt12_Ios_Seekdir"));
-  world.streams.rewind_file = reinterpret_cast<decltype(StreamFunctions::rewind_file)>(FindInRuntime("rewind"));
+  Set(&world.streams.clear, FindInRuntime("_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate"));
+  Set(&world.streams.seek_from, FindInRuntime("_ZNSi5seekgElSt12_Ios_Seekdir"));
+  Set(&world.streams.rewind_file, FindInRuntime("rewind"));
 }
 
 bool CanRewind(uint32_t kind) {

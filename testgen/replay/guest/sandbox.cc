@@ -192,7 +192,7 @@ bool EmulateDenied(siginfo_t* info, ucontext_t* context) {
   constexpr int kSysSeccomp = 1;  // SYS_SECCOMP of siginfo
   if (info->si_code != kSysSeccomp) return false;
   // /dev/null itself could not be opened for writing any more; it was, before the filter came.
-  const long duplicate = Raw(SYS_dup, static_cast<uint64_t>(world.null_fd));
+  const long duplicate = Raw(SYS_dup, world.null_fd);
   context->uc_mcontext.gregs[REG_RAX] = duplicate;
   return true;
 }

@@ -61,6 +61,8 @@ Table<T> TableOf(const plan::Array& array) {
   return {reinterpret_cast<T*>(world.bytes + array.offset), array.count};
 }
 
+inline Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
+
 // Address of a run's bytes in the plan.
 inline uint64_t ContentOf(const plan::Run& run) {
   return reinterpret_cast<uint64_t>(world.bytes + world.plan->contents + run.offset);

@@ -1,7 +1,6 @@
 #include "testgen/replay/host/same_bases.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -16,7 +15,6 @@
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
 #include "testgen/replay/plan/plan.h"
-#include "testgen/replay/plan/program_file.h"
 
 namespace recrash {
 namespace {

@@ -1,6 +1,5 @@
 #include "testgen/replay/plan/plan_builder.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
