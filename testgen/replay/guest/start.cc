@@ -75,7 +75,7 @@ int ReplayMain(int argc, char** argv, char**) {
   MapPlan();
   PrepareInputs();
   LoadMissingModules();
-  if (Has(plan::kTraced)) Raw(SYS_getpriority, plan::kMarkerWhich, 0);
+  if (world.plan->traced) Raw(SYS_getpriority, plan::kMarkerWhich, 0);
   FindModules();
   uint64_t guard = 0;
   if (ReadRecorded(world.plan->fs_base + kPointerGuardOffset, &guard, sizeof guard)) SetPointerGuard(guard);

@@ -6,19 +6,13 @@
 #include <fstream>
 #include <string>
 
+#include "agent/base/printable_text.h"
 #include "testgen/replay/host/input_check.h"
 #include "testgen/replay/host/subject.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash {
 namespace {
-
-// Names out of a report must not reach a terminal as they are.
-std::string Printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) c = '?';
-  return text;
-}
 
 bool IsDebugged() {
   std::ifstream status("/proc/self/status");
@@ -33,7 +27,7 @@ bool IsDebugged() {
 void SayWhichInputsAreNotAsRecorded(const TestReport& report) {
   if (std::ranges::all_of(report.replay.frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return;
   for (const std::string& problem : InputProblems(report))
-    std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", Printable(problem).c_str());
+    std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", PrintableText(problem).c_str());
 }
 
 void SayWhatIsNotRun(const Subject& subject) {

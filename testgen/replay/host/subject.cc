@@ -227,8 +227,7 @@ Result<int> RunSubject(const TestReport& report, const Subject& subject, const P
   }
   bool traced = subject.allow_same_bases;
   for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
-    plan.SetAttempt(attempt);
-    plan.ChangeFlags(traced ? plan::kTraced : 0, traced ? 0 : plan::kTraced);
+    plan.SetStart(attempt, traced);
     const pid_t child = Spawn(MakeCommandLine(subject, plan, traced), traced);
     if (child < 0) return Error{Errc::kRefused, std::string("cannot start a process: ") + strerror(errno)};
     int status = 0;
@@ -251,7 +250,7 @@ Result<int> RunSubject(const TestReport& report, const Subject& subject, const P
 }
 
 Error ExecSubject(const Subject& subject, const PlanFile& plan) {
-  plan.SetAttempt(0);
+  plan.SetStart(0, false);
   const CommandLine command = MakeCommandLine(subject, plan, false);
   TurnRandomisationOn();
   const std::vector<char*> arguments = ArgumentPointers(command.arguments);

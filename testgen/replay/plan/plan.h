@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 9;
+constexpr uint32_t kVersion = 10;
 constexpr uint64_t kPageSize = 4096;
 // How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -45,10 +45,9 @@ enum Flags : uint32_t {
   kRebuilt = 1,         // the program, or a library of its own, is another build than the one that crashed
   kInProcess = 2,       // no fork: under a debugger
   kVerify = 4,          // work off the Queue; no test library
-  kTraced = 8,          // the launcher forces bases and waits for the marker
-  kShowOutput = 16,     // descriptors 1 and 2 stay as they are
-  kStackOverflow = 32,  // the failing access was just below the failing thread's stack
-  kSandbox = 64,        // no network, no writing to files that are there
+  kShowOutput = 8,      // descriptors 1 and 2 stay as they are
+  kStackOverflow = 16,  // the failing access was just below the failing thread's stack
+  kSandbox = 32,        // no network, no writing to files that are there
 };
 
 enum ModuleFlags : uint32_t {
@@ -92,7 +91,6 @@ struct Run {
   uint64_t size;
   uint64_t offset;  // from Header::contents
   int32_t module;   // index of the module whose data this is, or -1
-  uint32_t reserved;
 };
 
 struct Range {
@@ -169,7 +167,6 @@ struct Frame {
   Array entry_state;        // of EntryState: one, or none
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
-  uint32_t reserved;
 };
 
 enum SymbolFlags : uint32_t {
@@ -192,7 +189,6 @@ struct Symbol {
 // A function of the C++ runtime inside the program itself (-static-libstdc++), by offset from the program's base.
 struct RuntimeSymbol {
   Text name;
-  uint32_t reserved;
   uint64_t offset;
 };
 
@@ -200,13 +196,10 @@ struct Header {
   uint64_t magic;
   uint32_t version;
   uint32_t flags;
-  uint64_t size;
 
   abi::FailureKind failure_kind;
   int32_t signal;
-  int32_t code;
   Text failure_text;  // for people
-  uint64_t failure_address;
   uint64_t failure_pc;
   Text abort_message;
   Text exception_type;
@@ -217,15 +210,13 @@ struct Header {
   uint64_t place_pc;
   uint64_t place_start;
   uint64_t place_end;
-  Text place_function;  // demangled
   Text report_path;
 
   uint64_t brk_start;
   uint64_t brk_end;
   uint64_t fs_base;
   uint64_t stack_start;  // of the failing thread, as mapped for the replay
-  uint64_t stack_end;
-  uint32_t mxcsr;  // 0: not known
+  uint32_t mxcsr;        // 0: not known
   uint32_t fcw;
   uint64_t main_arena;  // recorded address of glibc's main_arena, or 0
 
@@ -235,8 +226,10 @@ struct Header {
   uint64_t memory_limit;
   int32_t queue_fd;  // kVerify: of the Queue
   uint32_t workers;  // kVerify: replays at a time
-  uint32_t reserved;
+
+  // Of this start of the subject.
   uint32_t attempt;  // how many collisions came before
+  uint32_t traced;   // the launcher forces bases and waits for the marker
 
   Array modules;
   Array mappings;

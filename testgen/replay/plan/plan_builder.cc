@@ -143,9 +143,7 @@ void PlanBuilder::AddFailure() {
   const Failure& failure = report_.failure;
   header_.failure_kind = failure.kind;
   header_.signal = failure.signal;
-  header_.code = failure.code;
   header_.failure_text = AddText(ReplayFailureText(report_));
-  header_.failure_address = failure.address.value;
   header_.failure_pc = failure.pc.value;
   header_.abort_message = AddText(failure.abort_message);
   header_.exception_type = AddText(failure.exception_type);
@@ -156,11 +154,10 @@ void PlanBuilder::AddFailure() {
   header_.place_pc = place.pc.value;
   header_.place_start = place.function_start.value;
   header_.place_end = place.function_start.value + place.function_size;
-  header_.place_function = AddText(ReadableSymbol(place.function));
   const int module = ModuleAt(place.pc.value);
   if (module < 0 || !rebuilt_[module]) return;
   const auto range =
-      translations_.at(module).FindRange(place.function_start.value - modules_[module].base, place.function);
+      translations_.at(module).FindFunction(place.function_start.value - modules_[module].base, place.function);
   header_.place_start = range ? range->first : 0;
   header_.place_end = range ? range->second : 0;
 }
@@ -202,7 +199,6 @@ void PlanBuilder::FindStack(uint64_t sp) {
     const bool has_left_it = (header_.flags & plan::kStackOverflow) && IsJustBelow(sp, mapping);
     if ((sp < mapping.start || sp >= mapping.end) && !has_left_it) continue;
     header_.stack_start = mapping.start;
-    header_.stack_end = mapping.end;
   }
 }
 

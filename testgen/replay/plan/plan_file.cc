@@ -44,12 +44,9 @@ bool PlanFile::WriteAt(uint64_t offset, std::span<const uint8_t> bytes) const {
   return true;
 }
 
-void PlanFile::SetAttempt(uint32_t attempt) const { WriteAt(offsetof(plan::Header, attempt), BytesOf(attempt)); }
-
-void PlanFile::ChangeFlags(uint32_t set, uint32_t clear) const {
-  uint32_t all = 0;
-  if (pread(fd_.get(), &all, sizeof all, offsetof(plan::Header, flags)) != sizeof all) return;
-  WriteAt(offsetof(plan::Header, flags), BytesOf((all & ~clear) | set));
+void PlanFile::SetStart(uint32_t attempt, bool traced) const {
+  WriteAt(offsetof(plan::Header, attempt), BytesOf(attempt));
+  WriteAt(offsetof(plan::Header, traced), BytesOf(traced));
 }
 
 }  // namespace recrash

@@ -21,8 +21,8 @@ class PlanFile {
   bool WriteAt(uint64_t offset, std::span<const uint8_t> bytes) const;
 
   int descriptor() const { return fd_.get(); }
-  void SetAttempt(uint32_t attempt) const;
-  void ChangeFlags(uint32_t set, uint32_t clear) const;
+  // For the next start of the subject: Header::attempt and Header::traced.
+  void SetStart(uint32_t attempt, bool traced) const;
 
  private:
   Fd fd_;

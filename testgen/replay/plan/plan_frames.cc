@@ -2,7 +2,9 @@
 #include <string.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "agent/base/text.h"
 #include "agent/base/tool_function.h"
 #include "testgen/replay/plan/failure_line.h"
 #include "testgen/replay/plan/plan_parts.h"
@@ -11,14 +13,13 @@ namespace recrash {
 namespace {
 
 // What the guest calls of the C++ runtime.
-bool IsRuntimeSymbol(const std::string& name) {
-  for (const char* symbol :
-       {"__cxa_get_globals", "__cxa_current_exception_type", "_ZTISt9exception", "_Unwind_Backtrace", "_Unwind_GetIP",
-        "_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate", "_ZNSi5seekgElSt12_Ios_Seekdir"}) {
-    if (name == symbol) return true;
-  }
-  return false;
-}
+constexpr std::string_view kRuntimeSymbols[] = {"__cxa_get_globals",
+                                                "__cxa_current_exception_type",
+                                                "_ZTISt9exception",
+                                                "_Unwind_Backtrace",
+                                                "_Unwind_GetIP",
+                                                "_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate",
+                                                "_ZNSi5seekgElSt12_Ios_Seekdir"};
 
 }  // namespace
 
@@ -28,15 +29,15 @@ void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   planned->rebuilt_module = -1;
   const int module = ModuleAt(frame.entry.value);
   if (module < 0 || !rebuilt_[module]) return;
-  const std::optional<uint64_t> entry =
+  const auto function =
       translations_.at(module).FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
-  planned->entry = entry.value_or(0);
+  planned->entry = function ? function->first : 0;
   planned->rebuilt_module = module;
-  if (entry) return;
+  if (function) return;
   const Module& rebuilt = report_.modules[module];
   planned->problem =
       AddText((frame.function.empty() ? frame.linkage_name : frame.function) + " is not in this build of " +
-              (rebuilt.is_program ? "the program" : rebuilt.path.substr(rebuilt.path.rfind('/') + 1)) +
+              (rebuilt.is_program ? "the program" : BaseName(rebuilt.path)) +
               ": removed, renamed, inlined, or its signature has changed");
 }
 
@@ -105,9 +106,8 @@ void PlanBuilder::AddSymbols() {
   for (const auto& [module, translation] : translations_) AddSymbols(translation, &modules_[module]);
   // A C++ runtime that was linked statically cannot be found by dlsym.
   for (const Symbol& symbol : program_.symbols) {
-    if (IsRuntimeSymbol(symbol.name)) {
-      runtime_symbols_.push_back({AddText(symbol.name), 0, symbol.offset});
-    }
+    if (std::ranges::find(kRuntimeSymbols, symbol.name) != std::end(kRuntimeSymbols))
+      runtime_symbols_.push_back({AddText(symbol.name), symbol.offset});
   }
 }
 

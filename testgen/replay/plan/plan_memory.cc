@@ -100,7 +100,7 @@ void PlanBuilder::AddRun(TargetAddress address, std::span<const uint8_t> bytes) 
     for (const plan::Module& other : modules_) {
       if (other.base > start && other.base < end) end = other.base;
     }
-    runs_.push_back({start, end - start, AddContent(bytes.first(end - start)), module, 0});
+    runs_.push_back({start, end - start, AddContent(bytes.first(end - start)), module});
     bytes = bytes.subspan(end - start);
     start = end;
   }
@@ -135,7 +135,7 @@ void PlanBuilder::AddEntryRun(TargetAddress address, std::span<const uint8_t> by
   while (!bytes.empty()) {
     const uint64_t placed = EndOfPlaced(start);
     const uint64_t size = std::min<uint64_t>(placed ? placed - start : kPage, bytes.size());
-    if (placed) runs->push_back({start, size, AddContent(bytes.first(size)), ModuleAt(start), 0});
+    if (placed) runs->push_back({start, size, AddContent(bytes.first(size)), ModuleAt(start)});
     bytes = bytes.subspan(size);
     start += size;
   }

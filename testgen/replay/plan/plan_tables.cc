@@ -47,17 +47,17 @@ Result<PlanFile> PlanTables::Write() {
   header_.runtime_symbols = AddTable(runtime_symbols_);
   header_.text = AddTable(texts_);
   header_.contents = RoundUp(bytes_.size());
-  header_.size = header_.contents + contents_size_;
+  const uint64_t size = header_.contents + contents_size_;
   memcpy(bytes_.data(), &header_, sizeof header_);
 
   PlanFile file;
-  bool written = file.Create(header_.size) && file.WriteAt(0, bytes_);
+  bool written = file.Create(size) && file.WriteAt(0, bytes_);
   for (const Content& content : contents_) {
     written = written && file.WriteAt(header_.contents + content.offset, content.bytes);
   }
   if (written) return file;
-  return Error{Errc::kRefused, "cannot write " + std::to_string(header_.size >> 20) +
-                                   " MiB into an anonymous file: " + strerror(errno)};
+  return Error{Errc::kRefused,
+               "cannot write " + std::to_string(size >> 20) + " MiB into an anonymous file: " + strerror(errno)};
 }
 
 }  // namespace recrash

@@ -5,14 +5,9 @@
 
 #include "agent/elf/elf_image.h"
 #include "agent/report/modules.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash {
-namespace {
-
-constexpr uint64_t kPage = 4096;
-
-}  // namespace
-
 bool IsSameBuild(const TestReport& report, const Module& module, const ProgramFile& file) {
   if (module.build_id != file.build_id) return false;
   const ModuleImage* recorded = report.replay.FindImage(module);
@@ -34,14 +29,11 @@ bool IsSameBuild(const TestReport& report, const Module& module, const ProgramFi
 Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols) {
   const Result<ElfFacts> elf = ReadElf(path);
   if (!elf) return Error{Errc::kMissing, elf.error().message};
-  const ElfLoad& last = elf->loads.back();
   ProgramFile file;
   file.path = path;
   file.build_id = elf->build_id;
   file.interpreter = elf->interpreter;
-  file.is_pie = elf->is_movable;
-  file.base_vaddr = elf->loads.front().vaddr & ~(kPage - 1);
-  file.size = ((last.vaddr + last.memory_size + kPage - 1) & ~(kPage - 1)) - file.base_vaddr;
+  file.base_vaddr = elf->loads.front().vaddr & ~(plan::kPageSize - 1);
   if (!with_symbols) return file;
   const Result<ElfImage> image = ElfImage::Open(path);
   if (!image) return Error{Errc::kMissing, image.error().message};

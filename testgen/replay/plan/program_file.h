@@ -16,9 +16,7 @@ struct ProgramFile {
   std::string path;
   std::string build_id;     // lower-case hex; empty when it has none
   std::string interpreter;  // PT_INTERP; empty for a static program
-  bool is_pie = false;      // ET_DYN
   uint64_t base_vaddr = 0;  // page-aligned p_vaddr of the first PT_LOAD
-  uint64_t size = 0;        // from there to the end of the last PT_LOAD, page-aligned
   // From .symtab, else .dynsym: functions and objects, offsets from base_vaddr, locals as name@file; sorted by offset.
   std::vector<Symbol> symbols;
 };

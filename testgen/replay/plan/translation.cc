@@ -10,12 +10,10 @@
 namespace recrash {
 namespace {
 
-bool ByName(const Symbol* a, const Symbol* b) { return std::tie(a->name, a->offset) < std::tie(b->name, b->offset); }
-
 std::vector<const Symbol*> SortedByName(const std::vector<Symbol>& symbols) {
   std::vector<const Symbol*> sorted;
   for (const Symbol& symbol : symbols) sorted.push_back(&symbol);
-  std::sort(sorted.begin(), sorted.end(), ByName);
+  std::ranges::sort(sorted, {}, [](const Symbol* symbol) { return std::tie(symbol->name, symbol->offset); });
   return sorted;
 }
 
@@ -42,9 +40,8 @@ ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const 
     symbols_.push_back(std::move(symbol));
   }
   PairRenamedFiles();
-  std::sort(symbols_.begin(), symbols_.end(), [](const TranslatedSymbol& a, const TranslatedSymbol& b) {
-    return a.offset != b.offset ? a.offset < b.offset : a.size > b.size;
-  });
+  std::ranges::sort(symbols_, {},
+                    [](const TranslatedSymbol& symbol) { return std::pair(symbol.offset, ~symbol.size); });
 }
 
 // A source file that got another name takes its locals along: what is left over is paired where a name is the only one
@@ -92,16 +89,8 @@ const TranslatedSymbol* ModuleTranslation::Find(uint64_t offset, const std::stri
   return named;
 }
 
-std::optional<uint64_t> ModuleTranslation::FindFunction(uint64_t offset, const std::string& linkage_name) const {
-  if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) return symbol->new_offset;
-  for (const Symbol& symbol : rebuilt_) {
-    if (symbol.is_function && symbol.name == linkage_name) return symbol.offset;
-  }
-  return std::nullopt;
-}
-
-std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindRange(uint64_t offset,
-                                                                          const std::string& linkage_name) const {
+std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindFunction(uint64_t offset,
+                                                                             const std::string& linkage_name) const {
   if (const TranslatedSymbol* symbol = Find(offset, linkage_name)) {
     return std::pair{symbol->new_offset, symbol->new_offset + symbol->new_size};
   }

@@ -33,9 +33,9 @@ class ModuleTranslation {
   // Sorted by recorded offset; larger ones first where several begin at one.
   const std::vector<TranslatedSymbol>& symbols() const { return symbols_; }
 
-  // The new offset of the function at `offset`, by whatever symbol stands there, else by its linkage name.
-  std::optional<uint64_t> FindFunction(uint64_t offset, const std::string& linkage_name) const;
-  std::optional<std::pair<uint64_t, uint64_t>> FindRange(uint64_t offset, const std::string& linkage_name) const;
+  // Where the function that began at `offset` begins and ends now; nothing where it is gone. By whatever symbol stands
+  // there, else by its linkage name.
+  std::optional<std::pair<uint64_t, uint64_t>> FindFunction(uint64_t offset, const std::string& linkage_name) const;
 
  private:
   void PairRenamedFiles();

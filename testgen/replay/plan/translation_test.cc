@@ -19,7 +19,7 @@ const TranslatedSymbol& Only(const ModuleTranslation& translation, const std::st
 TEST(ModuleTranslation, FindsByName) {
   const ModuleTranslation translation({Function(0x10, "f"), Object(0x100, 8, "counter")},
                                       {Object(0x900, 8, "counter"), Function(0x50, "f")});
-  EXPECT_EQ(translation.FindFunction(0x10, "f"), 0x50u);
+  EXPECT_EQ(translation.FindFunction(0x10, "f")->first, 0x50u);
   EXPECT_EQ(Only(translation, "counter").new_offset, 0x900u);
 }
 
@@ -51,14 +51,13 @@ TEST(ModuleTranslation, DoesNotTakeAFunctionForAnObject) {
 TEST(ModuleTranslation, PrefersTheFramesOwnNameAmongAliases) {
   const ModuleTranslation translation({Function(0x10, "a"), Function(0x10, "b")},
                                       {Function(0x50, "a"), Function(0x60, "b")});
-  EXPECT_EQ(translation.FindFunction(0x10, "b"), 0x60u);
-  EXPECT_EQ(translation.FindFunction(0x10, "a"), 0x50u);
+  EXPECT_EQ(translation.FindFunction(0x10, "b")->first, 0x60u);
+  EXPECT_EQ(translation.FindFunction(0x10, "a")->first, 0x50u);
 }
 
 TEST(ModuleTranslation, SaysThatAFunctionIsGone) {
   const ModuleTranslation translation({Function(0x10, "_Z1fi")}, {Function(0x50, "_Z1fl")});
   EXPECT_FALSE(translation.FindFunction(0x10, "_Z1fi"));
-  EXPECT_FALSE(translation.FindRange(0x10, "_Z1fi"));
 }
 
 }  // namespace
