@@ -206,7 +206,7 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.to_load = subject->code.to_load;
   plan_options.trust_report = subject->trust_report;
   plan_options.workers = workers;
-  Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
+  Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   return Replays(report, *std::move(subject), std::move(queue), *std::move(plan));
 }

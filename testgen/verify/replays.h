@@ -72,7 +72,7 @@ class Replays {
   Result<Try> RunHeld(uint32_t frame, const Start& start, const Trace& trace);
 
  private:
-  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue, PlanFile plan)
+  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue, Fd plan)
       : report_(&report), subject_(std::move(subject)), queue_(std::move(queue)), plan_(std::move(plan)) {}
 
   // Runs the subject to its end; gives what became of it, for people.
@@ -81,7 +81,7 @@ class Replays {
   const TestReport* report_;
   Subject subject_;
   std::unique_ptr<SharedQueue> queue_;
-  PlanFile plan_;
+  Fd plan_;
 };
 
 }  // namespace recrash

@@ -15,8 +15,6 @@ bool IsRegister(const plan::Word& word) { return word.location <= static_cast<ui
 
 bool IsStack(const plan::Word& word) { return word.location == static_cast<uint8_t>(abi::Location::kStack); }
 
-bool HasFrame(uint32_t frame) { return FindFrame(frame) != nullptr; }
-
 // Each byte must come from some piece; pieces may come in any order.
 bool Load(uint32_t index, uint32_t number, void* out, size_t size) {
   const plan::Frame* frame = FindFrame(index);
@@ -66,22 +64,28 @@ uint32_t Call(uint32_t index, const Start* start, char* text, size_t size) {
   return static_cast<uint32_t>(RunFrame(*frame, *start, text, size));
 }
 
-Start VerifiedStart(uint32_t index) {
-  const plan::Frame* frame = FindFrame(index);
-  return frame ? frame->start : Start();
-}
-
-const char* FailureText() { return TextOf(world.plan->failure_text); }
-
 const char* FrameName(uint32_t index) {
   const plan::Frame* frame = FindFrame(index);
   return frame ? TextOf(frame->name) : "";
 }
 
-const char* ReportPath() { return TextOf(world.plan->report_path); }
+Start VerifiedStart(uint32_t index) {
+  const plan::Frame* frame = FindFrame(index);
+  return frame ? frame->start : Start();
+}
 
-const ReplayInterface kInterface = {kReplayVersion, HasFrame, Load,      Store,      Call,
-                                    FailureText,    false,    FrameName, ReportPath, VerifiedStart};
+const ReplayInterface kInterface = {
+    kReplayVersion,
+    [](uint32_t index) { return FindFrame(index) != nullptr; },
+    Load,
+    Store,
+    Call,
+    [] { return TextOf(world.plan->failure_text); },
+    false,
+    FrameName,
+    [] { return TextOf(world.plan->report_path); },
+    VerifiedStart,
+};
 
 }  // namespace
 

@@ -228,8 +228,6 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   return Judge(*world.run.observed, text, size);
 }
 
-bool HasMissed() { return world.run.observed->missed; }
-
 void UseObserved(uint32_t worker) { world.run.observed = world.run.all_observed + worker; }
 
 }  // namespace recrash::replay

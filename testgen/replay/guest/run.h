@@ -38,9 +38,6 @@ double Now();
 // This process is killed when its parent ends, which may have happened already.
 void DieWith(long parent);
 
-// The replay that was run last looked, sealed, for a file that may be there when it is not sealed.
-bool HasMissed();
-
 // Replays what the tool posts, several frames at a time, until it closes the queue.
 void WorkOffQueue();
 

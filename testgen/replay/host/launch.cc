@@ -53,7 +53,7 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
   plan_options.to_load = subject->code.to_load;
   plan_options.trust_report = subject->trust_report;
-  Result<PlanFile> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
+  Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   if (in_process) return ExecSubject(*subject, *plan);
   return RunSubject(report, *subject, *plan, nullptr);

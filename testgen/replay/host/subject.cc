@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 
@@ -123,7 +124,7 @@ std::string PreloadList(const Subject& subject) {
 }
 
 // Our own environment with what the subject needs; LD_PRELOAD only where ld.so is not called by name.
-std::vector<std::string> Environment(const Subject& subject, const PlanFile& plan, bool through_loader) {
+std::vector<std::string> Environment(const Subject& subject, const Fd& plan, bool through_loader) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
@@ -133,7 +134,7 @@ std::vector<std::string> Environment(const Subject& subject, const PlanFile& pla
   // The frames nearest to an overflow have no stack left for the loader to bind a function on its first call.
   if (!LeftOut("bind_now")) environment.push_back("LD_BIND_NOW=1");
   environment.push_back(std::string(plan::kReplayVariable) + "=1");
-  environment.push_back(std::string(plan::kPlanVariable) + "=" + std::to_string(plan.descriptor()));
+  environment.push_back(std::string(plan::kPlanVariable) + "=" + std::to_string(plan.get()));
   if (!through_loader) environment.push_back("LD_PRELOAD=" + PreloadList(subject));
   return environment;
 }
@@ -144,7 +145,7 @@ struct CommandLine {
   std::vector<std::string> environment;
 };
 
-CommandLine MakeCommandLine(const Subject& subject, const PlanFile& plan, bool through_loader) {
+CommandLine MakeCommandLine(const Subject& subject, const Fd& plan, bool through_loader) {
   CommandLine command;
   const std::string argv0 = subject.argv0.empty() ? subject.program.path : subject.argv0;
   if (through_loader) {
@@ -190,6 +191,13 @@ int WaitForEnd(pid_t child, const std::function<bool()>& attend) {
   return status;
 }
 
+// Tells the plan of the start that comes next.
+void SetStart(const Fd& plan, uint32_t attempt, bool traced) {
+  static_assert(offsetof(plan::Header, traced) == offsetof(plan::Header, attempt) + sizeof attempt);
+  const uint32_t words[] = {attempt, traced};
+  WriteAt(plan, offsetof(plan::Header, attempt), {reinterpret_cast<const uint8_t*>(words), sizeof words});
+}
+
 bool ExitedWith(int status, int code) { return WIFEXITED(status) && WEXITSTATUS(status) == code; }
 
 }  // namespace
@@ -217,7 +225,7 @@ Result<Subject> PrepareSubject(const TestReport& report, const std::string& prog
   return subject;
 }
 
-Result<int> RunSubject(const TestReport& report, const Subject& subject, const PlanFile& plan,
+Result<int> RunSubject(const TestReport& report, const Subject& subject, const Fd& plan,
                        const std::function<bool()>& attend) {
   std::vector<size_t> rebuilt;
   for (const RebuiltLibrary& library : subject.rebuilt_libraries) rebuilt.push_back(library.module);
@@ -227,7 +235,7 @@ Result<int> RunSubject(const TestReport& report, const Subject& subject, const P
   }
   bool traced = subject.allow_same_bases;
   for (uint32_t attempt = 0; attempt < kMostAttempts; ++attempt) {
-    plan.SetStart(attempt, traced);
+    SetStart(plan, attempt, traced);
     const pid_t child = Spawn(MakeCommandLine(subject, plan, traced), traced);
     if (child < 0) return Error{Errc::kRefused, std::string("cannot start a process: ") + strerror(errno)};
     int status = 0;
@@ -249,8 +257,8 @@ Result<int> RunSubject(const TestReport& report, const Subject& subject, const P
                    " starts\n  turn address space randomisation on (sysctl kernel.randomize_va_space=2)"};
 }
 
-Error ExecSubject(const Subject& subject, const PlanFile& plan) {
-  plan.SetStart(0, false);
+Error ExecSubject(const Subject& subject, const Fd& plan) {
+  SetStart(plan, 0, false);
   const CommandLine command = MakeCommandLine(subject, plan, false);
   TurnRandomisationOn();
   const std::vector<char*> arguments = ArgumentPointers(command.arguments);

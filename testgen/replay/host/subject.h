@@ -35,11 +35,11 @@ Result<Subject> PrepareSubject(const TestReport& report, const std::string& prog
 // Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and
 // again until it returns false: it does what there is to do for the subject, or waits for that a few hundredths of a
 // second.
-Result<int> RunSubject(const TestReport& report, const Subject& subject, const PlanFile& plan,
+Result<int> RunSubject(const TestReport& report, const Subject& subject, const Fd& plan,
                        const std::function<bool()>& attend);
 
 // Takes the place of this process; comes back only when that fails.
-Error ExecSubject(const Subject& subject, const PlanFile& plan);
+Error ExecSubject(const Subject& subject, const Fd& plan);
 
 }  // namespace recrash
 

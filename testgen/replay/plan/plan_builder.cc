@@ -7,10 +7,11 @@
 #include <algorithm>
 #include <span>
 
+#include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
-#include "testgen/replay/plan/failure_line.h"
+#include "agent/elf/symbol_key.h"
 #include "testgen/replay/plan/glibc_state.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/plan_parts.h"
@@ -39,7 +40,32 @@ uint64_t TlsSizeOf(const ModuleImage& image) {
   return elf ? elf->tls_size : 0;
 }
 
+// In one line for people: "SIGSEGV in FormatName at greeter.cc:41".
+std::string FailureText(const TestReport& report) {
+  const Failure& failure = report.failure;
+  std::string text = SignalName(failure.signal);
+  if (failure.kind == FailureKind::kException) {
+    text = "uncaught " + DemangleType(failure.exception_type);
+    if (!failure.exception_what.empty()) text += " (" + failure.exception_what + ")";
+  } else if (failure.kind == FailureKind::kReported) {
+    text = "reported \"" + failure.reason + "\"";
+  } else if (!failure.abort_message.empty()) {
+    std::string message = failure.abort_message;
+    while (!message.empty() && message.back() == '\n') message.pop_back();
+    text += " (" + message + ")";
+  }
+  const Place& place = report.replay.place;
+  if (!place.function.empty()) text += " in " + ReadableSymbol(place.function);
+  if (!place.file.empty()) {
+    text += " at " + BaseName(place.file);
+    if (place.line) text += ":" + std::to_string(place.line);
+  }
+  return text;
+}
+
 }  // namespace
+
+std::string ReadableSymbol(const std::string& linkage_name) { return Demangle(NameInKey(linkage_name)); }
 
 PlanBuilder::PlanBuilder(const TestReport& report, const ProgramFile& program,
                          const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options)
@@ -143,7 +169,7 @@ void PlanBuilder::AddFailure() {
   const Failure& failure = report_.failure;
   header_.failure_kind = failure.kind;
   header_.signal = failure.signal;
-  header_.failure_text = AddText(ReplayFailureText(report_));
+  header_.failure_text = AddText(FailureText(report_));
   header_.failure_pc = failure.pc.value;
   header_.abort_message = AddText(failure.abort_message);
   header_.exception_type = AddText(failure.exception_type);
@@ -220,7 +246,7 @@ void PlanBuilder::AddProcess() {
   FindStack(sp);
 }
 
-Result<PlanFile> PlanBuilder::Build() {
+Result<Fd> PlanBuilder::Build() {
   if (!report_.program()) return Error{Errc::kMissing, "the report does not say which module is the program"};
   header_.magic = plan::kMagic;
   header_.version = plan::kVersion;
@@ -244,8 +270,8 @@ Result<PlanFile> PlanBuilder::Build() {
   return Write();
 }
 
-Result<PlanFile> BuildPlan(const TestReport& report, const ProgramFile& program,
-                           const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options) {
+Result<Fd> BuildPlan(const TestReport& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+                     const PlanOptions& options) {
   return PlanBuilder(report, program, libraries, options).Build();
 }
 

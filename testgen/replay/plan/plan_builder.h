@@ -28,8 +28,8 @@ struct PlanOptions {
 
 // `program` is the file that will run, `libraries` its own libraries that were rebuilt since the crash; they decide
 // which symbols have to translate.
-Result<PlanFile> BuildPlan(const TestReport& report, const ProgramFile& program,
-                           const std::vector<RebuiltLibrary>& libraries, const PlanOptions& options);
+Result<Fd> BuildPlan(const TestReport& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
+                     const PlanOptions& options);
 
 }  // namespace recrash
 

@@ -6,7 +6,6 @@
 
 #include "agent/base/text.h"
 #include "agent/base/tool_function.h"
-#include "testgen/replay/plan/failure_line.h"
 #include "testgen/replay/plan/plan_parts.h"
 
 namespace recrash {

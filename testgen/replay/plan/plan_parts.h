@@ -16,13 +16,15 @@
 
 namespace recrash {
 
+std::string ReadableSymbol(const std::string& linkage_name);
+
 // Fills the tables from a report, in the order of Build: what comes later looks at what is there.
 class PlanBuilder : private PlanTables {
  public:
   PlanBuilder(const TestReport& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
               const PlanOptions& options);
 
-  Result<PlanFile> Build();
+  Result<Fd> Build();
 
  private:
   void AddModules();

@@ -34,7 +34,7 @@ uint64_t PlanTables::AddContent(std::span<const uint8_t> bytes) {
   return offset;
 }
 
-Result<PlanFile> PlanTables::Write() {
+Result<Fd> PlanTables::Write() {
   header_.modules = AddTable(modules_);
   header_.mappings = AddTable(mappings_);
   header_.runs = AddTable(runs_);
@@ -50,10 +50,10 @@ Result<PlanFile> PlanTables::Write() {
   const uint64_t size = header_.contents + contents_size_;
   memcpy(bytes_.data(), &header_, sizeof header_);
 
-  PlanFile file;
-  bool written = file.Create(size) && file.WriteAt(0, bytes_);
+  Fd file = MakeInheritedFile("recrash-plan", size);
+  bool written = file && WriteAt(file, 0, bytes_);
   for (const Content& content : contents_) {
-    written = written && file.WriteAt(header_.contents + content.offset, content.bytes);
+    written = written && WriteAt(file, header_.contents + content.offset, content.bytes);
   }
   if (written) return file;
   return Error{Errc::kRefused,

@@ -28,7 +28,7 @@ class PlanTables {
   }
   // Contents of a run; gives plan::Run::offset. `bytes` have to stay until Write.
   uint64_t AddContent(std::span<const uint8_t> bytes);
-  Result<PlanFile> Write();
+  Result<Fd> Write();
 
   plan::Header header_{};
   std::vector<plan::Module> modules_;
