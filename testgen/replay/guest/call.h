@@ -1,4 +1,11 @@
-// The call itself: registers, stack pointer, jump.
+// Calls the function of a frame: loads its registers, moves the stack pointer, jumps.
+//
+//   CallState state = {};
+//   ReadControlWords(&state);
+//   state.integer[0] = argument;
+//   state.function = entry;
+//   state.sp = frame.entry_sp + 8;
+//   recrash_call(&state);
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_CALL_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_CALL_H_
 
@@ -21,14 +28,15 @@ static_assert(offsetof(CallState, vector) == 64 && offsetof(CallState, sp) == 19
               offsetof(CallState, fcw) == 212);
 
 extern "C" {
-// Comes back when the function returns. The return address falls exactly where it was.
+// Returns when the function returns. The return address of the call lies where the recorded one lay.
+// REQUIRES: `state` lies outside the stack below state->sp; nothing that this thread still needs lies there.
 void recrash_call(const CallState* state);
-// Leaves a call from within (a signal handler, in process): recrash_call returns.
+// Makes recrash_call return, from inside the call: a signal handler ends a replay in place by it.
 [[noreturn]] void recrash_leave_call();
 extern const char recrash_call_end[];
 }
 
-// The control words of this thread, for a report that does not have them.
+// Sets mxcsr and fcw to those of this thread, for a report that does not hold them.
 void ReadControlWords(CallState* state);
 
 }  // namespace recrash::replay

@@ -1,4 +1,6 @@
-// Functions of the C library that the subject calls through us.
+// Functions of the C library that the subject calls by way of this library, which is preloaded. interpose.cc defines
+// them: locks of dead threads are stolen, paths of inputs lead to the inputs' contents, failure signals keep our
+// handlers.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_INTERPOSE_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_INTERPOSE_H_
 
@@ -40,10 +42,10 @@ struct RealFunctions {
   Spawn* posix_spawnp;
 };
 
-// Resolves the real ones; before memory is restored.
+// Finds all functions of RealFunctions. REQUIRES: recorded memory is not back yet.
 void FindInterposed();
 
-// sigaction of the C library, past our own.
+// Calls the C library's sigaction; ours leaves failure signals alone.
 void InstallRealAction(int signal, const struct sigaction* action);
 
 }  // namespace recrash::replay

@@ -15,14 +15,14 @@ struct Keeper {
   pid_t process;      // 0: none
 };
 
-// An absolute path of a folder that can be entered.
+// Returns whether `path` is absolute, and a folder that can be entered.
 bool IsFolder(const char* path);
 
-// The folder in which the runs' folders are made; made at the first call. Workers share it with the process that
-// started them.
+// Returns the folder in which the runs' folders are made. The first call makes it. Workers share the folder of the
+// process that started them.
 const char* KeptFolder();
 
-// REQUIRES: the process is about to end by itself. Removes the folder and ends the shell.
+// Removes that folder and ends the shell. REQUIRES: the process is about to end by itself.
 void RemoveKeptFolder();
 
 }  // namespace recrash::replay

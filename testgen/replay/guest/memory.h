@@ -1,4 +1,4 @@
-// Recorded memory outside the modules, mapped where it was; what is done once, before the test library is loaded.
+// Recorded memory outside the modules, mapped where it was, and entry states, which are laid over it.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_MEMORY_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_MEMORY_H_
 
@@ -10,36 +10,38 @@ namespace recrash::replay {
 
 enum class Placement { kPlaced, kCollision };
 
-// Heap, stacks, thread control blocks and mapped files at their addresses, translated. On a collision nothing can be
-// saved: the process has to start anew, with other addresses.
+// Maps heap, stacks, thread control blocks and mapped files at their addresses, and translates their words. If an
+// address is occupied, it returns kCollision: the process has to start anew, with other addresses. Call it once, before
+// the test library is loaded.
 Placement PlaceMemory();
 
-// The recorded images of modules that have been rebuilt since, with their memory: literals and removed things still
-// resolve there.
+// Maps the recorded images of rebuilt modules: words that point to literals, and to what the new build does not have,
+// point there.
 void PlaceGhosts();
 
-// Their contents anew.
+// Copies the recorded contents into these images again.
 void FillGhosts();
 
-// Pages without content in place of what is there; a system call alone.
+// Maps pages without content in place of what is there. It makes one raw system call.
 void MapAnew(uint64_t start, uint64_t end, int protection);
 
-// Maps the recorded contents of one mapping again (in-process replays change them).
+// Maps the recorded contents again: a replay in place has changed them.
 void RefreshMemory();
 
-// ---- Memory as it was when a frame was entered: what differs from the crash is laid over the recorded memory ----
+// ---- Entry states: what was other at a frame's entry is laid over the memory of the crash ----
 
-// The frame's, or null.
+// Returns the entry state of the frame, or null.
 const plan::EntryState* EntryStateOf(const plan::Frame& frame);
 
-// In the child, when the modules' data is back and before what stays live is: an entry's page may hold both. Pages of a
-// module that was rebuilt go to its ghost, from where its objects take them over.
+// Lays an entry state over the memory of the crash. REQUIRES: the modules' data is back, and the words that stay live
+// are put back afterwards, since a page may hold both. Pages of a rebuilt module go to its recorded image, from which
+// its objects are copied.
 void PutEntryState(const plan::EntryState& state);
 
-// The heap may have grown since the entry. malloc grows it again, and the kernel only where nothing is mapped.
+// Unmaps what the heap has grown by since the entry: when malloc grows it again, the kernel wants that place free.
 void FreeHeapBeyond(const plan::EntryState& state);
 
-// In place, after the call: memory as at the crash can be put back again.
+// After a call in place: makes room for memory as at the crash.
 void TakeEntryStateAway(const plan::EntryState& state);
 
 }  // namespace recrash::replay

@@ -1,4 +1,10 @@
 // Pairs the subject's modules with the recorded ones, and translates recorded words into live ones.
+//
+//   LoadMissingModules();
+//   FindModules();
+//   const uint64_t entry = ToLive(frame.entry);
+//
+// "Live" is what this process has; "recorded" is what the dead process had.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_MODULES_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_MODULES_H_
 
@@ -16,8 +22,8 @@ struct Range {
 };
 
 struct LiveModule {
-  const plan::Module* recorded = nullptr;
-  const char* path = nullptr;  // "": the program
+  const plan::Module* recorded = nullptr;  // null: the dead process did not have it
+  const char* path = nullptr;              // "": the program
   Range live;
   Range recorded_range;
   Range got_plt;  // live; empty when the module is bound at start and the table read-only
@@ -50,7 +56,7 @@ struct Modules {
 // Loads what the dead process had loaded at run time, from the files that the host chose: a report may name any.
 void LoadMissingModules();
 
-// Finds the modules that are in the process; call when all are loaded.
+// Fills world.modules. REQUIRES: all modules are loaded.
 void FindModules();
 
 struct ModuleList {
@@ -59,25 +65,27 @@ struct ModuleList {
   LiveModule* begin() const { return first; }
   LiveModule* end() const { return first + count; }
 };
-// In the order of loading.
+// Returns all modules of this process in the order of loading.
 ModuleList AllModules();
+// Each returns null where there is none.
 const LiveModule* FindLive(uint64_t live_address);
 const LiveModule* ProgramModule();
 const LiveModule* ModuleOf(const plan::Module* recorded);
 const LiveModule* ModuleAt(int32_t index);  // in Header::modules
-// Does the page of `live` hold data that stays writable?
+// Returns whether the page at `live` holds data that stays writable.
 bool IsWritable(const LiveModule& module, uint64_t live);
 
-// A word of recorded memory as it has to be here. Words that merely look like pointers are left: into code only starts
-// of functions are translated, into tables of the unwinder nothing. This took 477 to 482 of 563 frames when all
-// modules had moved.
+// Returns a word of recorded memory as it has to be here. Words that only look like pointers stay as they are: of words
+// into code, only starts of functions are translated; of words into tables of the unwinder, none. When all modules had
+// moved, 482 of 563 frames reproduced with this filter, 477 without.
 uint64_t Translate(uint64_t word);
+// Translates each word of a range in place.
 void TranslateRange(uint64_t address, uint64_t size);
-// An address that is known to be one: no filter.
+// Translate an address that is known to be one: without the filter.
 uint64_t ToLive(uint64_t recorded_address);
 uint64_t ToRecorded(uint64_t live_address);
 
-// The dead process's fs:0x30, with which glibc mixes the code addresses that it keeps.
+// Sets the dead process's fs:0x30. glibc mixes it into the code addresses that it keeps.
 void SetPointerGuard(uint64_t guard);
 
 // Calls `visit` for each module that was rebuilt since the crash.
@@ -88,7 +96,7 @@ void ForEachRebuilt(Visitor visit) {
   }
 }
 
-// "FormatName(char const*)", or "libfoo.so+0x1234".
+// Writes a name for the code at `live_pc`: "FormatName(char const*)", or "libfoo.so+0x1234".
 void NameCode(uint64_t live_pc, char* out, size_t size);
 
 }  // namespace recrash::replay

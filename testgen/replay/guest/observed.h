@@ -1,4 +1,8 @@
-// What a replay saw happen, and the judgement on it.
+// What happened in a replay, and the verdict on it.
+//
+//   InstallHandlers(end_the_child);   // in the child
+//   ...                               // the call; what happens is written to world.run.observed
+//   const Verdict verdict = Judge(*world.run.observed, text, sizeof text);   // in the parent
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_OBSERVED_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_OBSERVED_H_
 
@@ -11,46 +15,49 @@ namespace recrash::replay {
 
 enum class Ending : uint32_t { kNone = 0, kSignal, kReturned, kReported, kTimedOut, kExited, kKilled };
 
-// Written by the child, which may die at any moment, into memory that it shares with its parent.
+// The child writes it into memory that it shares with its parent: it may die at any moment.
 struct Observed {
   volatile Ending ending;
   int32_t signal;
   uint64_t address;
   uint64_t pc;      // live
-  uint64_t own_pc;  // live; innermost in the program or in the module of the failing place; 0 when there was none
+  uint64_t own_pc;  // live; the innermost in the program or in the module of the failing place; 0: there is none
   int32_t status;   // kExited: exit status; kKilled: signal
   bool terminated;  // by std::terminate, not by an abort of its own
   bool rewinding;   // a stream was being rewound: the function has not been called
-  bool missed;      // sealed, and it looked for something that may be there when it is not
+  bool missed;      // the replay is sealed, and looked for a file that may be there unsealed
   char abort_message[1024];
   char exception_type[512];
   char exception_what[1024];
   char reason[512];
 };
 
-// The recorded failure in the recorded place, or what instead; `text` gets one line.
+// Returns kReproduced for the recorded failure in the recorded place, else what happened instead. `text` gets one line
+// for people.
 Verdict Judge(const Observed& observed, char* text, size_t size);
 
-// ---- Signal handlers of a replay: they write down what happened and end the child ----
+// ---- What writes it: signal handlers, and functions that stand in for the C library's ----
 
-// `leave` is called when the outcome is known: ends the child, or goes back into the call in process.
+// Handles all failure signals. When the outcome is known, a handler calls `leave`, which ends the child or, in place,
+// the call.
 void InstallHandlers(void (*leave)());
 
-// RECRASH_REPORT was reached.
-void NoteReported(const char* reason);
-
-// The program ends itself, in place.
-[[noreturn]] void NoteExit(int status);
-
+// Returns whether our handler stays installed for the signal, whatever the program asks for.
 bool IsFailureSignal(int signal);
 
-// While it is true, an ending is one of rewinding a stream, not of the call.
+// The program has reached RECRASH_REPORT: ends the replay.
+void NoteReported(const char* reason);
+
+// The program exits in place: ends the replay.
+[[noreturn]] void NoteExit(int status);
+
+// Between `true` and `false`, a failure is one of rewinding a stream, not of the call.
 void NoteRewinding(bool rewinding);
 
-// A sealed replay did not find something that may be there otherwise.
+// Sets Observed::missed.
 void NoteMissed();
 
-// In process a handler comes back: has the replay ended?
+// Returns whether the replay has ended: in place, the code after a handler goes on.
 bool HasEnded();
 
 }  // namespace recrash::replay

@@ -1,5 +1,7 @@
-// System calls without libc: after recorded memory is back, libc's data is the dead process's, and errno lies in a
-// thread control block that is not ours any more.
+// What can be used once recorded memory is back: libc's data is then the dead process's, and errno lies in its thread
+// control block.
+//
+//   if (Raw(SYS_chdir, path) < 0) Raw(SYS_chdir, "/");
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_RAW_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_RAW_H_
 
@@ -11,7 +13,7 @@
 
 namespace recrash::replay {
 
-// -errno on failure, as the kernel has it.
+// Makes a system call. Returns its result, or -errno.
 template <typename... Arguments>
 long Raw(long number, Arguments... arguments) {
   return signal_safe::Call(number, arguments...);
@@ -24,12 +26,12 @@ T* Pointer(uint64_t address) {
   return reinterpret_cast<T*>(address);
 }
 
-// memcpy of the subject may be interposed, instrumented, or not yet bound; this needs nothing.
+// Copies bytes. The subject's memcpy may be instrumented, replaced, or not bound yet.
 inline void Copy(uint64_t to, uint64_t from, uint64_t size) {
   __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(size) : : "memory");
 }
 
-// Copies text up to a NUL or the end of `out`, which is then terminated.
+// Copies text up to its NUL, or as much as fits. `out` always ends in a NUL. A null `text` is empty.
 inline void CopyText(char* out, size_t size, const char* text) {
   size_t i = 0;
   for (; text && i + 1 < size && text[i]; ++i) out[i] = text[i];

@@ -259,6 +259,16 @@ void RestoreMemory(const PreparedCall& call) {
   }
 }
 
+// Joins what follows the piece before.
+void Save(uint64_t address, uint64_t size) {
+  Saved* last = own.saved_count ? &own.saved[own.saved_count - 1] : nullptr;
+  if (last && last->address + last->size == address) {
+    last->size += size;
+  } else if (own.saved_count < kMostSaved) {
+    own.saved[own.saved_count++] = {address, size, 0};
+  }
+}
+
 // A tracer that comes now finds memory as the function will find it.
 void AwaitTracer(plan::Slot* slot) {
   __atomic_store_n(&slot->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
@@ -293,23 +303,15 @@ void SaveLive() {
   own.saved_count = 0;
   own.saved_fs = GetFs();
   own.saved_memory_map.brk = Number(sbrk(0));
+  Save(own.saved_fs, kTcbHead);
+  for (int i = 0; own.tls_moved && i < own.tls_copy_count; ++i) Save(own.tls_copies[i].live, own.tls_copies[i].size);
   for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
     const LiveModule* module = ModuleOf(&recorded);
     if (!module || (recorded.flags & (plan::kLoader | plan::kVdso))) continue;
     for (uint64_t page = module->live.start; page < module->live.end; page += plan::kPageSize) {
-      if (!IsWritable(*module, page) || own.saved_count >= kMostSaved - kMostTlsModules - 1) continue;
-      Saved* last = own.saved_count ? &own.saved[own.saved_count - 1] : nullptr;
-      if (last && last->address + last->size == page) {
-        last->size += plan::kPageSize;
-      } else {
-        own.saved[own.saved_count++] = {page, plan::kPageSize, 0};
-      }
+      if (IsWritable(*module, page)) Save(page, plan::kPageSize);
     }
   }
-  for (int i = 0; own.tls_moved && i < own.tls_copy_count && own.saved_count < kMostSaved - 1; ++i) {
-    own.saved[own.saved_count++] = {own.tls_copies[i].live, own.tls_copies[i].size, 0};
-  }
-  own.saved[own.saved_count++] = {own.saved_fs, kTcbHead, 0};
   for (int i = 0; i < own.saved_count; ++i) {
     void* copy = mmap(nullptr, own.saved[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) Problem("cannot put the process's own memory aside: %s", strerror(errno));

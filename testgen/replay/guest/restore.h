@@ -1,4 +1,9 @@
-// The last steps of a replay: the modules' data, the thread control block, and the call.
+// The last steps of a replay: puts back the modules' data and the thread control block, and calls the function.
+//
+//   PrepareRestore();          // once
+//   RestoreAndCall(call);      // in a child
+//
+// In place it is SaveLive, RestoreAndCall, PutLiveBack.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_RESTORE_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_RESTORE_H_
 
@@ -31,7 +36,7 @@ struct TlsCopy {
   uint64_t size;
 };
 
-// Memory of this process that was put aside.
+// Memory of this process, and where its copy lies.
 struct Saved {
   uint64_t address;
   uint64_t size;
@@ -43,7 +48,7 @@ constexpr int kMostKeptRanges = 16;
 constexpr int kMostSaved = 1024;
 
 struct Restore {
-  KeptWord* kept;  // words that stay live
+  KeptWord* kept;  // words that stay this process's
   size_t kept_count;
   LiveRun* runs;  // data of modules, translated
   size_t run_count;
@@ -53,11 +58,11 @@ struct Restore {
   TlsCopy tls_copies[kMostTlsModules];
   int tls_copy_count;
   bool tls_moved;
-  // Memory of the program's agent, which a replay does not restore.
+  // Memory of the agent in the program: a replay does not restore it.
   Range kept_ranges[kMostKeptRanges];
   int kept_range_count;
-  // Pages that the agent keeps read-only in a program that runs: the call must find them so, or it would run over a
-  // place where it crashed.
+  // Pages that the agent keeps read-only while the program runs. The call must find them so: a crash may come from a
+  // write to them.
   Range sealed;
   // In place alone: what comes back after the call.
   Saved saved[kMostSaved];
@@ -66,10 +71,10 @@ struct Restore {
   prctl_mm_map saved_memory_map;
 };
 
-// Once, in the parent: translates the modules' recorded data, remembers what stays live.
+// Translates the modules' recorded data, and remembers what stays this process's. Call it once, in the parent.
 void PrepareRestore();
 
-// A call that is ready but for the memory it runs in.
+// A call, and what has to be restored for it.
 struct PreparedCall {
   CallState state;
   struct StackWord {
@@ -85,15 +90,15 @@ struct PreparedCall {
   plan::Slot* held;  // null: the call begins at once
 };
 
-// Puts recorded memory in the place of ours and calls the function. Returns when the function returns; nothing but raw
-// system calls works then.
+// Puts recorded memory in the place of this process's and calls the function. Returns when the function returns. From
+// then on only raw system calls work.
 void RestoreAndCall(const PreparedCall& call);
 
-// For a replay in place: saves the memory that it will change, and puts it back, since tests go on after it.
+// For a replay in place, after which tests go on: saves the memory that RestoreAndCall changes, and puts it back.
 void SaveLive();
 void PutLiveBack();
 
-// Recorded bytes, translated or not; false where the report has none.
+// Copies recorded bytes, which may be translated already. Returns false if the report does not hold all of them.
 bool ReadRecorded(uint64_t address, void* out, uint64_t size);
 
 }  // namespace recrash::replay

@@ -1,4 +1,9 @@
-// One replay: a child of its own, or, under a debugger, this process.
+// One replay: in a child of its own or, under a debugger, in this process.
+//
+//   Start start;
+//   start.sealed = true;
+//   char text[1000];
+//   const Verdict verdict = RunFrame(*FindFrame(3), start, text, sizeof text);
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_RUN_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_RUN_H_
 
@@ -20,28 +25,30 @@ struct Run {
   PreparedCall call;       // of the replay that is run
 };
 
+// Returns the frame with that plan::Frame::index, or null.
 const plan::Frame* FindFrame(uint32_t index);
 
-// Translates the argument words of all frames. Call it once.
+// Translates the argument words of all frames, and makes room for what their replays see. Call it once.
 void PrepareFrames();
 
-// Replays the frame once; `text` gets one line on what happened. With `held` the replay says there that it waits for a
-// tracer before the call.
+// Replays the frame once. `text` gets one line on what happened. If `held` is given, the replay waits for a tracer
+// before its call, and says so there.
 Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held = nullptr);
 
-// This process is worker `number` from now on, below kMostWorkers: what its replays see is kept apart from the others'.
+// Makes this process worker `number`: what its replays see is kept apart from what those of other workers see.
+// REQUIRES: number < kMostWorkers.
 void UseObserved(uint32_t number);
 
-// Seconds, of a clock that nobody sets.
+// Returns the seconds of a clock that nobody sets.
 double Now();
 
-// This process is killed when its parent ends, which may have happened already.
+// Has this process killed when its parent ends. If the parent has ended already, it exits.
 void DieWith(long parent);
 
-// Replays what the tool posts, several frames at a time, until it closes the queue.
+// Replays what the tool posts into the plan's queue, several frames at a time, until the tool closes the queue.
 void WorkOffQueue();
 
-// Loads the plan's test library and runs its tests; gives their exit status.
+// Loads the plan's test library and runs its tests. Returns their exit status.
 int RunTestLibrary(int argc, char** argv);
 
 }  // namespace recrash::replay

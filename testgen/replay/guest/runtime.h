@@ -1,4 +1,4 @@
-// The C++ runtime of the subject, if it has one: looked up once, used without linking to it.
+// The C++ runtime of the subject, if it has one. Its functions are looked up once: this library does not link to it.
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_RUNTIME_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_RUNTIME_H_
 
@@ -20,7 +20,7 @@ struct ExceptionGlobals {
 
 constexpr int kMostToolRanges = 1024;
 
-// Null where the subject does not have it.
+// A pointer is null if the subject does not have the function or object.
 struct Runtime {
   ExceptionGlobals* (*get_globals)();
   void* (*current_type)();
@@ -37,33 +37,36 @@ struct Runtime {
   int tool_range_count;
 };
 
-// Before memory is restored: needs dlsym.
+// Fills world.runtime. REQUIRES, here and for FindInRuntime: recorded memory is not back yet, since they use dlsym.
 void FindRuntime();
 
-// A function or object of the C++ runtime: the program's own copy first, since with -static-libstdc++ another one may
-// come in with the test library. Needs dlsym.
+// Returns a function or object of the C++ runtime, or null. The program's own copy comes first: if the program is
+// linked with -static-libstdc++, another copy may come in with the test library.
 void* FindInRuntime(const char* name);
 
-// In the child, with recorded memory back: the exception that is the failure itself must not count as being handled.
+// Takes the exception that is the failure off the stack of caught exceptions. REQUIRES: recorded memory is back.
 void RestoreExceptionState();
 
-// In the signal handler of a SIGABRT: type and what() of the exception that std::terminate was called for.
+// Notes type and what() of the exception for which std::terminate was called. REQUIRES: it runs in the handler of a
+// SIGABRT.
 void ReadException(Observed* observed);
 
-// The innermost code address in the program or in the module of the failing place, by unwinding from here; the first
-// frame that is looked at is the one that `pc` lies in. `terminated`: std::terminate is on the way there.
+// Returns the innermost code address in the program or in the module of the failing place, or 0. It unwinds the stack
+// from here; frames inside the one that `pc` lies in do not count. `*terminated` says whether std::terminate is on the
+// way.
 uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated);
 
+// Writes a type's name as people know it; `mangled` itself where that cannot be found out.
 void DemangleType(const char* mangled, char* out, size_t size);
 
 // ---- Streams that a function is handed, put back to their beginning before it is called ----
 //
-// At the crash a stream has been read, often to its end, and a parser that is called again finds nothing. Where it
-// stood on entry is not known; most functions are handed streams that nobody has read from yet.
+// At the crash a stream has been read, often to its end: a parser that is called again finds nothing. Where the stream
+// stood at the entry is not known. Most functions are handed streams that nobody has read from yet.
 
 constexpr int kMostStreams = 8;
 
-// Of the subject's runtime; null where it has them not.
+// Of the subject's runtime. A pointer is null if the subject does not have the function.
 struct StreamFunctions {
   void (*clear)(uint64_t ios, int state);                        // std::ios::clear
   void* (*seek_from)(uint64_t stream, long offset, int origin);  // std::istream::seekg
@@ -75,14 +78,15 @@ struct StreamPlace {
   uint32_t kind;     // StreamKind of report.h
 };
 
-// Before memory is restored: needs dlsym.
+// Fills world.streams. REQUIRES: recorded memory is not back yet.
 void FindStreamFunctions();
 
-// Does the subject have the functions for it?
+// Returns whether the subject has the functions to rewind such a stream.
 bool CanRewind(uint32_t kind);
 
-// With recorded memory back, on this process's own stack: what lies below the frame on the recorded one is the state in
-// which the function will be called. False when that ended the replay (in process; a child does not come back).
+// Rewinds the streams. Returns false if that has ended the replay in place; a child does not return then.
+// REQUIRES: recorded memory is back, and this runs on the process's own stack. On the recorded stack, what lies below
+// the frame is part of the state in which its function will be called.
 bool RewindStreams(const StreamPlace* streams, int count, const CallState& call);
 
 }  // namespace recrash::replay

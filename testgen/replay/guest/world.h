@@ -1,5 +1,7 @@
-// All that the replay library knows: the plan, and what each of its parts keeps. There is no other state, but for the
+// All that the replay library knows: the plan, and what each part of the library keeps. The only other state is the
 // stack pointer that the assembly of call.cc saves.
+//
+//   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) puts(TextOf(frame.name));
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_WORLD_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_WORLD_H_
 
@@ -25,7 +27,7 @@ struct World {
   int plan_fd;
   int null_fd;             // /dev/null, for what the sandbox redirects
   uint64_t address_space;  // bytes in use before the first replay
-  // Set in the child once recorded memory is back: interposed functions behave differently from then on.
+  // Set once recorded memory is back. From then on, functions that stand in for the C library's change what they do.
   volatile bool restored;
 
   Modules modules;
@@ -38,7 +40,7 @@ struct World {
   Restore restore;
   StreamFunctions streams;
   Filter filter;
-  void (*leave_call)();  // from a signal handler: ends the child, or the call in place
+  void (*leave_call)();  // for signal handlers: ends the child or, in place, the call
 };
 
 extern World world;
@@ -63,12 +65,12 @@ Table<T> TableOf(const plan::Array& array) {
 
 inline Table<plan::Word> WordsOf(const plan::Frame& frame) { return TableOf<plan::Word>(frame.words); }
 
-// Address of a run's bytes in the plan.
+// Returns the address of a run's bytes in the plan.
 inline uint64_t ContentOf(const plan::Run& run) {
   return reinterpret_cast<uint64_t>(world.bytes + world.plan->contents + run.offset);
 }
 
-// Says why there is no replay (to the verifying tool, or on stderr) and ends the subject.
+// Tells the verifying tool, or stderr, why there can be no replay, and ends the subject.
 [[noreturn]] void Problem(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace recrash::replay

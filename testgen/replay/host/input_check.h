@@ -1,4 +1,4 @@
-// Inputs that a report does not hold, beside the files of today.
+// Compares the inputs that a report does not hold with the files of today.
 #ifndef RECRASH_TESTGEN_REPLAY_HOST_INPUT_CHECK_H_
 #define RECRASH_TESTGEN_REPLAY_HOST_INPUT_CHECK_H_
 
@@ -9,7 +9,7 @@
 
 namespace recrash {
 
-// One clause for each that is not there or not the same any more: "/home/u/in.txt is missing". Reads the files.
+// Returns one clause for each input that is missing or has changed: "/home/u/in.txt is missing". It reads the files.
 std::vector<std::string> InputProblems(const Report& report);
 
 }  // namespace recrash

@@ -1,8 +1,8 @@
-// Makes ld.so put every recorded file where the dead process had it.
+// Makes ld.so put each recorded file where the dead process had it.
 //
-// The loader's first mmap of a file (the one with an address of its own choosing) decides the file's place. Under
-// ptrace its address argument is replaced by the recorded one. On Debian 12 a C++ program takes about 160 stops; some
-// 11 words (into ld.so, which the kernel places) are then left to be translated, instead of about 870.
+// The loader's first mmap of a file decides the file's place: it lets the kernel choose. Under ptrace the recorded
+// address is put in. On Debian 12 that takes about 160 stops for a C++ program. Some 11 words are then left to be
+// translated, those into ld.so, which the kernel places; without it, about 870.
 #ifndef RECRASH_TESTGEN_REPLAY_HOST_SAME_BASES_H_
 #define RECRASH_TESTGEN_REPLAY_HOST_SAME_BASES_H_
 
@@ -27,8 +27,9 @@ struct ForcedBases {
   int status = 0;  // wait status, with kEnded
 };
 
-// `subject` has called PTRACE_TRACEME and is about to exec. `program` is the path under which the program is opened,
-// `rebuilt` has the indices of modules that are other builds now: where they were, their recorded images go.
+// Traces the subject until it reaches its marker or ends. `program` is the path under which the program is opened.
+// `rebuilt` has the indexes of modules that are other builds now: their places are left to their recorded images.
+// REQUIRES: `subject` is a child of this process, has called PTRACE_TRACEME, and execs next.
 ForcedBases ForceBases(pid_t subject, const Report& report, const std::string& program,
                        const std::vector<size_t>& rebuilt);
 

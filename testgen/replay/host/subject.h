@@ -1,4 +1,8 @@
-// Starts the subject on a plan and waits for it; for tests and for verification.
+// Starts the subject on a plan and waits for it, for tests and for verification.
+//
+//   const Result<Subject> subject = PrepareSubject(report, "./server", "");
+//   const Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, options);
+//   const Result<int> status = RunSubject(report, *subject, *plan, nullptr);
 #ifndef RECRASH_TESTGEN_REPLAY_HOST_SUBJECT_H_
 #define RECRASH_TESTGEN_REPLAY_HOST_SUBJECT_H_
 
@@ -20,7 +24,7 @@ struct Subject {
   LoadedCode code;
   bool trust_report = false;
   std::string replay_library;
-  std::vector<std::string> preload;  // beside the replay library: what was preloaded into the recorded process
+  std::vector<std::string> preload;  // beside the replay library: agents that were preloaded into the dead process
   bool allow_same_bases = true;
   std::vector<std::string> arguments;
   std::string argv0;
@@ -32,13 +36,13 @@ struct Subject {
 Result<Subject> PrepareSubject(const TestReport& report, const std::string& program, const CodeSources& sources,
                                const std::string& support_directory = "");
 
-// Runs it to its end, again where addresses collide; gives its wait status. `attend` is called meanwhile, again and
-// again until it returns false: it does what there is to do for the subject, or waits for that a few hundredths of a
-// second.
+// Runs the subject to its end and returns its wait status. If addresses collide, it starts the subject again. Meanwhile
+// it calls `attend` again and again until that returns false. `attend` does what there is to do for the subject, or
+// waits for that a few hundredths of a second; null: nothing.
 Result<int> RunSubject(const TestReport& report, const Subject& subject, const Fd& plan,
                        const std::function<bool()>& attend);
 
-// Takes the place of this process; comes back only when that fails.
+// Replaces this process by the subject. Returns only if that fails.
 Error ExecSubject(const Subject& subject, const Fd& plan);
 
 }  // namespace recrash

@@ -1,4 +1,4 @@
-// The few places inside glibc's private data that a replay must know, found in recorded memory without symbols.
+// Places in glibc's private data that a replay must know. They are found in recorded memory, without symbols.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_GLIBC_STATE_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_GLIBC_STATE_H_
 
@@ -9,9 +9,8 @@
 namespace recrash {
 
 struct GlibcState {
-  TargetAddress main_arena;  // 0 when it was not found
-  // One for each arena. A thread that crashed inside malloc holds its arena's mutex; a replay of it would wait for
-  // ever.
+  TargetAddress main_arena;  // 0: not found
+  // The mutex of each arena. A thread that crashed inside malloc holds one: a replay would wait for it for ever.
   std::vector<TargetAddress> arena_mutexes;
 };
 

@@ -1,12 +1,12 @@
-// The plan: all that the library in the subject needs of a report, as one flat file of plain structs.
+// The plan: all that the guest needs of a report, as one flat file of plain structs.
 //
-// The launcher builds it from the Report into an anonymous file; the subject inherits the descriptor (its number stands
-// in the environment as RECRASH_PLAN_FD) and maps it privately. Contents of memory lie at page-aligned offsets, so that
-// heaps and stacks are mapped straight from the file: nothing is copied that a replay does not touch, and each child
-// starts from the same bytes. Both ends come from one build; kVersion catches a stale installation.
+// BuildPlan writes it into an anonymous file. The subject inherits the descriptor, whose number stands in the
+// environment as RECRASH_PLAN_FD, and maps the file privately. The contents of memory lie at page-aligned offsets. So
+// heaps and stacks are mapped from the file: nothing is copied that a replay does not touch, and each child starts from
+// the same bytes. Both ends come from one build; kVersion catches an installation that is half old.
 //
-// Addresses are recorded ones unless a name says live. Texts are offsets into one table of NUL-terminated strings; 0 is
-// the empty string.
+// Addresses are recorded ones unless a name says "live". A Text is an offset in one table of NUL-terminated strings; 0
+// is the empty string.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_H_
 
@@ -20,18 +20,18 @@ namespace recrash::plan {
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
 constexpr uint32_t kVersion = 10;
 constexpr uint64_t kPageSize = 4096;
-// How far below the stack's end an access counts as an overflow: a frame may skip the guard page by its own size.
+// An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
 
 constexpr char kPlanVariable[] = "RECRASH_PLAN_FD";
-constexpr char kReplayVariable[] = "RECRASH_REPLAY";  // set in the subject: the agent linked into it stays idle
+constexpr char kReplayVariable[] = "RECRASH_REPLAY";  // set in the subject: the agent in it stays idle
 
-// The subject says by this system call that all modules are loaded; the launcher lets go of it then.
+// By getpriority(kMarkerWhich, 0) the subject says that all modules are loaded. Its tracer then lets go of it.
 constexpr uint64_t kMarkerWhich = 0x5243;
 
-// The subject ends so when a recorded range is occupied: start again, the kernel draws other addresses.
+// Exit status of a subject that found a recorded range occupied. The kernel draws other addresses for its next start.
 constexpr int kCollisionStatus = 113;
-// It could not go on and has said why in Queue::problem.
+// Exit status of a subject that could not go on, and has said why in Queue::problem.
 constexpr int kProblemStatus = 114;
 
 using Text = uint32_t;

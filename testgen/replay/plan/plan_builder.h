@@ -1,4 +1,6 @@
 // A report as a plan (plan.h) in an anonymous file.
+//
+//   const Result<Fd> plan = BuildPlan(report, subject.program, subject.rebuilt_libraries, options);
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_BUILDER_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_BUILDER_H_
 
@@ -26,8 +28,8 @@ struct PlanOptions {
   bool trust_report = false;         // what could be executed in the recorded memory can be executed again
 };
 
-// `program` is the file that will run, `libraries` its own libraries that were rebuilt since the crash; they decide
-// which symbols have to translate.
+// Returns the plan for a subject of `program`, with those of its libraries that were rebuilt since the crash. The file
+// is inherited over exec. Fails if the report does not say which module is the program, or if there is no room.
 Result<Fd> BuildPlan(const TestReport& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,
                      const PlanOptions& options);
 

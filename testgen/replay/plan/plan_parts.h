@@ -1,4 +1,4 @@
-// The class behind BuildPlan; plan_builder.cc, plan_memory.cc and plan_frames.cc have its functions.
+// The class behind BuildPlan. Its functions are in plan_builder.cc, plan_memory.cc and plan_frames.cc.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_PARTS_H_
 
@@ -16,9 +16,11 @@
 
 namespace recrash {
 
+// Returns the name of a symbol, or of its key, as people know it.
 std::string ReadableSymbol(const std::string& linkage_name);
 
-// Fills the tables from a report, in the order of Build: what comes later looks at what is there.
+// Fills the tables from a report, in the order of Build: a later function looks at what the earlier ones have filled
+// in.
 class PlanBuilder : private PlanTables {
  public:
   PlanBuilder(const TestReport& report, const ProgramFile& program, const std::vector<RebuiltLibrary>& libraries,

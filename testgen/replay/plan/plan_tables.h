@@ -20,13 +20,13 @@ namespace recrash {
 class PlanTables {
  protected:
   plan::Text AddText(const std::string& text);
-  // Their offset in the plan.
+  // Returns their offset in the plan.
   uint64_t AddBytes(std::span<const uint8_t> bytes);
   template <typename T>
   plan::Array AddTable(const std::vector<T>& table) {
     return {AddBytes({reinterpret_cast<const uint8_t*>(table.data()), table.size() * sizeof(T)}), table.size()};
   }
-  // Contents of a run; gives plan::Run::offset. `bytes` have to stay until Write.
+  // Adds the contents of a run. Returns plan::Run::offset. REQUIRES: `bytes` live until Write.
   uint64_t AddContent(std::span<const uint8_t> bytes);
   Result<Fd> Write();
 

@@ -1,4 +1,6 @@
-// What a launch needs to know of an ELF file.
+// What a replay needs to know of an ELF file that takes part in it.
+//
+//   const Result<ProgramFile> program = ReadProgramFile("./server", true);
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_PROGRAM_FILE_H_
 
@@ -21,11 +23,11 @@ struct ProgramFile {
   std::vector<Symbol> symbols;
 };
 
-// Without symbols, when they are not wanted, only the program headers are read.
+// Reads a file. Without symbols it reads the program headers alone.
 Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols);
 
-// Whether `file` is the build that `module` of the report was: by build-id, else by the contents of what cannot be
-// written.
+// Returns whether `file` is the build that `module` of the report was. The build-id decides; if there is none, the
+// contents of the segments that cannot be written.
 bool IsSameBuild(const TestReport& report, const Module& module, const ProgramFile& file);
 
 // A library of the report's program that is another build now.

@@ -1,5 +1,8 @@
-// A path as text: absolute, without ".", ".." and empty parts, taking no part of it for a symbolic link. Both the
-// launcher, which knows the recorded names, and the subject, which looks a path up among them, have to agree on it.
+// A path as text: absolute, without ".", ".." and empty parts. No part of it is taken for a symbolic link. The plan has
+// the names of inputs so, and the guest looks paths up among them.
+//
+//   char path[4096];
+//   NormalizePath("/home/ada", "../bob/./in.txt", path, sizeof path);   // "/home/bob/in.txt"
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_RECORDED_PATH_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_RECORDED_PATH_H_
 
@@ -29,8 +32,8 @@ inline bool AppendParts(const char* path, char* out, size_t size, size_t* length
 
 }  // namespace internal
 
-// `path` as seen from `folder`, which is absolute; false when it does not fit. Neither allocates nor calls anything:
-// the subject does this with the memory of the dead process in place.
+// Writes `path` as seen from `folder`. Returns false if it does not fit. It neither allocates nor calls anything: the
+// guest uses it while recorded memory is back. REQUIRES: `folder` is absolute.
 inline bool NormalizePath(const char* folder, const char* path, char* out, size_t size) {
   size_t length = 0;
   if (*path != '/' && !internal::AppendParts(folder, out, size, &length)) return false;

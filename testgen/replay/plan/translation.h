@@ -1,7 +1,10 @@
-// Where things of a recorded module lie in a rebuilt one: by symbol name.
+// Where functions and objects of a recorded module lie in a rebuilt one: they are paired by symbol name.
 //
-// On cppcheck 5617 of 5617 symbols matched between two builds. Locals carry their source file's name, and equal names
-// are paired in the order of their addresses.
+//   const ModuleTranslation translation(image.symbols, file.symbols);
+//   const auto now = translation.FindFunction(entry - module.base, frame.linkage_name);
+//
+// The key of a local symbol has the name of its source file. Equal keys are paired in the order of their addresses.
+// Between two builds of cppcheck, 5617 of 5617 symbols were found again.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_
 
@@ -33,8 +36,8 @@ class ModuleTranslation {
   // Sorted by recorded offset; larger ones first where several begin at one.
   const std::vector<TranslatedSymbol>& symbols() const { return symbols_; }
 
-  // Where the function that began at `offset` begins and ends now; nothing where it is gone. By whatever symbol stands
-  // there, else by its linkage name.
+  // Returns where the function that began at `offset` begins and ends now, or nothing if it is gone. It is sought by
+  // the symbols at `offset`, then by its linkage name.
   std::optional<std::pair<uint64_t, uint64_t>> FindFunction(uint64_t offset, const std::string& linkage_name) const;
 
  private:
