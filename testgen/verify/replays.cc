@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <climits>
 
+#include "agent/base/readable_name.h"
+
 namespace recrash {
 namespace {
 
@@ -30,10 +32,7 @@ uint32_t Processors() {
 }
 
 std::string StatusText(int status) {
-  if (WIFSIGNALED(status)) {
-    const char* name = sigabbrev_np(WTERMSIG(status));
-    return std::string("was killed by SIG") + (name ? name : "?");
-  }
+  if (WIFSIGNALED(status)) return "was killed by " + SignalName(WTERMSIG(status));
   return "ended with exit status " + std::to_string(WEXITSTATUS(status));
 }
 

@@ -170,23 +170,12 @@ Result<std::vector<FrameVerdict>> Verification::Run() {
 }  // namespace
 
 const char* VerdictText(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kReproduced:
-      return "reproduced";
-    case Verdict::kDifferentFailure:
-      return "different failure";
-    case Verdict::kReturned:
-      return "returned";
-    case Verdict::kExited:
-      return "exited";
-    case Verdict::kTimedOut:
-      return "timed out";
-    case Verdict::kUnstable:
-      return "unstable";
-    case Verdict::kCannotReplay:
-      break;
-  }
-  return "cannot replay";
+  constexpr const char* kTexts[] = {"cannot replay", "reproduced", "different failure", "returned",
+                                    "exited",        "timed out",  "unstable"};
+  static_assert(std::size(kTexts) == static_cast<size_t>(Verdict::kUnstable) + 1);
+  // It comes from a process that may have overwritten it.
+  const auto number = static_cast<size_t>(verdict);
+  return number < std::size(kTexts) ? kTexts[number] : kTexts[0];
 }
 
 Result<std::vector<FrameVerdict>> VerifyFrames(const TestReport& report, const VerifyOptions& options,

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/pages.h"
 #include "testgen/replay/guest/raw.h"
@@ -151,19 +153,15 @@ bool IsFunctionStart(const LiveModule& module, uint64_t live) {
   if (!usual_encoding) return true;
   uint32_t count;
   memcpy(&count, header + 8, sizeof count);
-  const auto* table = reinterpret_cast<const int32_t*>(header + 12);
+  struct Entry {
+    int32_t start;
+    int32_t description;
+  };
+  const auto* table = reinterpret_cast<const Entry*>(header + 12);
   const auto wanted = static_cast<int64_t>(live - module.eh_frame_header);
-  uint32_t low = 0;
-  uint32_t high = count;
-  while (low < high) {
-    const uint32_t middle = low + (high - low) / 2;
-    if (table[middle * 2] < wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low < count && table[low * 2] == wanted;
+  const Entry* found = std::lower_bound(table, table + count, wanted,
+                                        [](const Entry& entry, int64_t start) { return entry.start < start; });
+  return found != table + count && found->start == wanted;
 }
 
 bool MayBePointer(const LiveModule& module, uint64_t live) {
@@ -180,20 +178,13 @@ bool MayBePointer(const LiveModule& module, uint64_t live) {
 // The symbol that covers `offset`, or the last that begins before it with no size.
 const plan::Symbol* FindSymbol(const plan::Module& module, uint64_t offset) {
   const auto symbols = TableOf<plan::Symbol>(module.symbols);
-  size_t low = 0;
-  size_t high = symbols.count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (symbols[middle].offset <= offset) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
+  const plan::Symbol* symbol =
+      std::upper_bound(symbols.begin(), symbols.end(), offset,
+                       [](uint64_t wanted, const plan::Symbol& candidate) { return wanted < candidate.offset; });
   // Of several that begin at one place the largest comes first; a few aliases may stand between.
-  for (size_t back = 0; back < 64 && back < low; ++back) {
-    const plan::Symbol& symbol = symbols[low - 1 - back];
-    if (offset < symbol.offset + (symbol.size ? symbol.size : 1)) return &symbol;
+  for (int back = 0; back < 64 && symbol != symbols.begin(); ++back) {
+    --symbol;
+    if (offset < symbol->offset + (symbol->size ? symbol->size : 1)) return symbol;
   }
   return nullptr;
 }

@@ -226,7 +226,7 @@ void EnterRecordedThread() {
   if (own.tls_moved) {
     thread = GetFs();
     for (int i = 0; i < own.tls_copy_count; ++i)
-      Copy(own.tls_copies[i].live, own.tls_copies[i].recorded, own.tls_copies[i].size);
+      Copy(own.tls_copies[i].live, own.tls_copies[i].from, own.tls_copies[i].size);
     Copy(thread + kCanary, world.plan->fs_base + kCanary, sizeof(uint64_t));
     Copy(thread + kPointerGuard, world.plan->fs_base + kPointerGuard, sizeof(uint64_t));
   } else {
@@ -261,11 +261,11 @@ void RestoreMemory(const PreparedCall& call) {
 
 // Joins what follows the piece before.
 void Save(uint64_t address, uint64_t size) {
-  Saved* last = own.saved_count ? &own.saved[own.saved_count - 1] : nullptr;
-  if (last && last->address + last->size == address) {
+  Piece* last = own.saved_count ? &own.saved[own.saved_count - 1] : nullptr;
+  if (last && last->live + last->size == address) {
     last->size += size;
   } else if (own.saved_count < kMostSaved) {
-    own.saved[own.saved_count++] = {address, size, 0};
+    own.saved[own.saved_count++] = {address, 0, size};
   }
 }
 
@@ -315,18 +315,18 @@ void SaveLive() {
   for (int i = 0; i < own.saved_count; ++i) {
     void* copy = mmap(nullptr, own.saved[i].size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (copy == MAP_FAILED) Problem("cannot put the process's own memory aside: %s", strerror(errno));
-    own.saved[i].copy = Number(copy);
-    Copy(own.saved[i].copy, own.saved[i].address, own.saved[i].size);
+    own.saved[i].from = Number(copy);
+    Copy(own.saved[i].from, own.saved[i].live, own.saved[i].size);
   }
 }
 
 void PutLiveBack() {
   ProtectSealed(PROT_READ | PROT_WRITE);
   Raw(SYS_arch_prctl, ARCH_SET_FS, own.saved_fs);
-  for (int i = 0; i < own.saved_count; ++i) Copy(own.saved[i].address, own.saved[i].copy, own.saved[i].size);
+  for (int i = 0; i < own.saved_count; ++i) Copy(own.saved[i].live, own.saved[i].from, own.saved[i].size);
   Raw(SYS_prctl, PR_SET_MM, PR_SET_MM_MAP, &own.saved_memory_map, sizeof own.saved_memory_map, 0);
   world.restored = false;
-  for (int i = 0; i < own.saved_count; ++i) munmap(Pointer<void>(own.saved[i].copy), own.saved[i].size);
+  for (int i = 0; i < own.saved_count; ++i) munmap(Pointer<void>(own.saved[i].from), own.saved[i].size);
 }
 
 void RestoreAndCall(const PreparedCall& call) {

@@ -29,18 +29,11 @@ struct LiveRun {
   uint64_t size;
 };
 
-// A module's thread-local variables, where they have moved relative to the thread control block.
-struct TlsCopy {
+// Memory of this process, and where the bytes are that go there.
+struct Piece {
   uint64_t live;
-  uint64_t recorded;
+  uint64_t from;
   uint64_t size;
-};
-
-// Memory of this process, and where its copy lies.
-struct Saved {
-  uint64_t address;
-  uint64_t size;
-  uint64_t copy;
 };
 
 constexpr int kMostTlsModules = 256;
@@ -55,7 +48,8 @@ struct Restore {
   prctl_mm_map memory_map;
   uint64_t tid_offset;
   uint64_t* current_break;  // libc's __curbrk
-  TlsCopy tls_copies[kMostTlsModules];
+  // The modules' thread-local variables. They are copied where one has moved relative to the thread control block.
+  Piece tls_copies[kMostTlsModules];
   int tls_copy_count;
   bool tls_moved;
   // Memory of the agent in the program: a replay does not restore it.
@@ -65,7 +59,7 @@ struct Restore {
   // write to them.
   Range sealed;
   // In place alone: what comes back after the call.
-  Saved saved[kMostSaved];
+  Piece saved[kMostSaved];
   int saved_count;
   uint64_t saved_fs;
   prctl_mm_map saved_memory_map;

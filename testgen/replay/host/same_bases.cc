@@ -10,8 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <optional>
-
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
 #include "testgen/replay/plan/plan.h"
@@ -22,6 +20,11 @@ namespace {
 std::string Resolve(const std::string& path) {
   char resolved[PATH_MAX];
   return realpath(path.c_str(), resolved) ? resolved : path;
+}
+
+bool HasBuildId(const std::string& path, const std::string& build_id) {
+  const Result<std::string> found = ReadBuildId(path);
+  return found && !build_id.empty() && *found == build_id;
 }
 
 class Tracer {
@@ -56,18 +59,11 @@ const Module* Tracer::FindModule(int descriptor) {
   if (length <= 0) return nullptr;
   const std::string path(target, static_cast<size_t>(length));
   const bool is_program = path == program_;
-  std::optional<std::string> build_id;
   for (size_t i = 0; i < report_.modules.size(); ++i) {
     const Module& module = report_.modules[i];
     if (used_[i] || module.is_program != is_program) continue;
-    bool same = is_program || module.path == path;
-    if (!same && BaseName(module.path) == BaseName(path) && !module.build_id.empty()) {
-      if (!build_id) {
-        const Result<std::string> found = ReadBuildId(link);
-        build_id = found ? *found : "";
-      }
-      same = *build_id == module.build_id;
-    }
+    const bool same = is_program || module.path == path ||
+                      (BaseName(module.path) == BaseName(path) && HasBuildId(link, module.build_id));
     if (!same) continue;
     used_[i] = true;
     return &module;

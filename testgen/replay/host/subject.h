@@ -1,6 +1,6 @@
 // Starts the subject on a plan and waits for it, for tests and for verification.
 //
-//   const Result<Subject> subject = PrepareSubject(report, "./server", "");
+//   const Result<Subject> subject = PrepareSubject(report, "./server", {}, "");
 //   const Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, options);
 //   const Result<int> status = RunSubject(report, *subject, *plan, nullptr);
 #ifndef RECRASH_TESTGEN_REPLAY_HOST_SUBJECT_H_

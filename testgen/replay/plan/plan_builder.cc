@@ -84,6 +84,12 @@ int PlanBuilder::ModuleAt(uint64_t address) const {
   return -1;
 }
 
+uint64_t PlanBuilder::NextModule(uint64_t start, uint64_t end) const {
+  for (const plan::Module& module : modules_)
+    if (module.base > start) end = std::min(end, module.base);
+  return end;
+}
+
 void PlanBuilder::AddModules() {
   for (size_t i = 0; i < rebuilt_.size(); ++i) {
     const Module& module = report_.modules[i];

@@ -53,10 +53,7 @@ void PlanBuilder::AddMappings() {
         start = modules_[module].base + modules_[module].size;
         continue;
       }
-      uint64_t end = mapping.end.value;
-      for (const plan::Module& other : modules_) {
-        if (other.base > start && other.base < end) end = other.base;
-      }
+      const uint64_t end = NextModule(start, mapping.end.value);
       AddMapping(mapping, start, end);
       start = end;
     }
@@ -97,9 +94,7 @@ void PlanBuilder::AddRun(TargetAddress address, std::span<const uint8_t> bytes) 
     const int module = ModuleAt(start);
     uint64_t end = start + bytes.size();
     if (module >= 0) end = std::min(end, modules_[module].base + modules_[module].size);
-    for (const plan::Module& other : modules_) {
-      if (other.base > start && other.base < end) end = other.base;
-    }
+    end = NextModule(start, end);
     runs_.push_back({start, end - start, AddContent(bytes.first(end - start)), module});
     bytes = bytes.subspan(end - start);
     start = end;

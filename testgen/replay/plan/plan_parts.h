@@ -56,6 +56,8 @@ class PlanBuilder : private PlanTables {
   void MakeRoomForStack();
   void FindStack(uint64_t sp);
   int ModuleAt(uint64_t address) const;
+  // The first address in (start, end) at which a module begins; `end` if none does.
+  uint64_t NextModule(uint64_t start, uint64_t end) const;
 
   const TestReport& report_;
   const ProgramFile& program_;
