@@ -104,6 +104,7 @@ void ExpectFromEntry(const MovedOn& program, const std::string& function, Verify
 
 void ExpectNeeded(const MovedOn& program, const std::string& function, const char* remedy, Verdict without) {
   VerifyOptions options;
+  options.code.trust_report = true;  // it was written here
   ExpectFromEntry(program, function, options);
   const LeaveOut left_out(remedy);
   options.support_directory = RECRASH_TEST_REMEDIES_DIRECTORY;
