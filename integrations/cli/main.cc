@@ -67,7 +67,10 @@ constexpr const char* kReproduceHelp =
     R"(generate and verify in one: from a report to tests that were seen to fail.
 
 Example: recrash reproduce --program ./server
-Then:    REPORT-tests/build/crash_test)";
+Then:    REPORT-tests/build/crash_test
+
+A replay runs code of the program on data of the report, in a sandbox. --rerun runs the program without a sandbox: on
+a report from elsewhere it shows command, environment and files first, and asks.)";
 
 constexpr const char* kDebugHelp =
     R"(If the report has no tests yet, makes them first.
@@ -248,6 +251,7 @@ void AddReproduce(CLI::App* app, Invocation* to) {
   command->add_flag("--rerun", to->rerun,
                     "run the program again, on its recorded arguments, environment and files, and start tests from the "
                     "memory that each function had at its entry");
+  command->add_flag("--yes", request.may_rerun, "run it without asking, also if the report came from elsewhere");
   command->add_option("--rerun-timeout", to->rerun_seconds, "seconds that one of these two or three runs may take (60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1.0, 86400.0));

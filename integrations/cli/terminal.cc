@@ -5,6 +5,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
+#include <string>
 
 #include "agent/base/printable_text.h"
 
@@ -47,6 +49,14 @@ std::string Coloured(Colour colour, const std::string& text) {
 void TerminalObserver::Note(const std::string& text) {
   Clear();
   cli::Note(text);
+}
+
+bool TerminalObserver::Ask(const std::string& text) {
+  Note(text);
+  if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO)) return false;
+  fmt::print(stderr, "recrash: run it? [y/N] ");
+  std::string answer;
+  return std::getline(std::cin, answer) && (answer == "y" || answer == "Y" || answer == "yes");
 }
 
 void TerminalObserver::Progress(const std::string& what, size_t done, size_t all) {

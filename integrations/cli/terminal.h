@@ -33,6 +33,7 @@ class TerminalObserver : public Observer {
   ~TerminalObserver() override { Clear(); }
 
   void Note(const std::string& text) override;
+  bool Ask(const std::string& text) override;
   void Progress(const std::string& what, size_t done, size_t all) override;
 
  private:

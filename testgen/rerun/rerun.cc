@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,8 +10,8 @@
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "agent/report/reader.h"
+#include "testgen/rerun/conditions.h"
 #include "testgen/rerun/hit_counts.h"
-#include "testgen/rerun/recorded_environment.h"
 #include "testgen/rerun/rounds.h"
 #include "testgen/rerun/stopped_state.h"
 #include "testgen/rerun/symbols_of_rounds.h"
@@ -68,7 +67,11 @@ std::vector<FrameEntry> EntriesOf(const TestReport& report) {
 class Runner {
  public:
   Runner(const TestReport& first, const RerunOptions& options, Workspace workspace, SymbolsOfRounds* symbols)
-      : first_(first), options_(options), workspace_(std::move(workspace)), symbols_(symbols) {}
+      : first_(first),
+        options_(options),
+        workspace_(std::move(workspace)),
+        environment_(EnvironmentHere()),
+        symbols_(symbols) {}
 
   Result<Rerun> Run();
 
@@ -76,50 +79,33 @@ class Runner {
   Result<LoadedReport> RunOnce(const Round& round);
   Status ReadFrames(LoadedReport* loaded) const;
   Result<LoadedReport> TakeStates(const std::vector<FrameEntry>& frames);
-  std::vector<std::string> Environment() const;
-  std::string DroppedText() const;
   std::vector<uint64_t> EntriesIn(pid_t pid) const;
+  RerunEnvironment EnvironmentHere() const;
 
   const TestReport& first_;
   const RerunOptions& options_;
   Workspace workspace_;
+  RerunEnvironment environment_;
   SymbolsOfRounds* symbols_;
   std::vector<EntryState> states_;  // of the last round
   size_t with_memory_ = 0;          // how many of them, from the first on
   int round_ = 0;
 };
 
-std::vector<std::string> Runner::Environment() const {
-  std::vector<std::pair<std::string, std::string>> changes = options_.environment;
-  changes.emplace_back("RECRASH_DIR", workspace_.reports().string());
-  // No profile: this run stops the program at entries, so they must be as they were compiled. Nor may a profile learn
-  // from this run.
-  changes.emplace_back("RECRASH_PROFILE", "");
-  if (!options_.trust_report) {
-    for (const char* name : {"PATH", "HOME"})
-      if (const char* ours = std::getenv(name)) changes.emplace_back(name, ours);
-  }
-  std::vector<std::string> environment;
-  for (std::string& assignment : RecordedEnvironment(first_)) {
-    if (!options_.trust_report && MayRunCode(assignment)) continue;
-    const std::string name = assignment.substr(0, assignment.find('='));
-    if (std::ranges::find(changes, name, &std::pair<std::string, std::string>::first) == changes.end())
-      environment.push_back(std::move(assignment));
-  }
-  for (const auto& [name, value] : changes) environment.push_back(name + "=" + value);
-  return environment;
+// What was left out, for the user; empty: nothing.
+std::string DroppedText(const std::vector<std::string>& dropped) {
+  std::string names;
+  for (const std::string& name : dropped) names += (names.empty() ? "" : ", ") + name;
+  if (names.empty()) return names;
+  return "run again without what can make a program run other code: " + names + "\n  --trust-report keeps it";
 }
 
-// What Environment left out, for the user; empty: nothing.
-std::string Runner::DroppedText() const {
-  std::string names;
-  for (const std::string& assignment : RecordedEnvironment(first_)) {
-    if (options_.trust_report || !MayRunCode(assignment)) continue;
-    names += (names.empty() ? "" : ", ") + assignment.substr(0, assignment.find('='));
-  }
-  return names.empty()
-             ? ""
-             : "run again without what can make a program run other code: " + names + "\n  --trust-report keeps it";
+RerunEnvironment Runner::EnvironmentHere() const {
+  RerunOptions options = options_;
+  options.environment.emplace_back("RECRASH_DIR", workspace_.reports().string());
+  // Entries as they were compiled, where this run stops the program; and a profile is not to learn from it.
+  options.environment.emplace_back("RECRASH_PROFILE", "");
+  return EnvironmentOf(first_, options);
 }
 
 // The functions of the first report's frames, at their addresses in this run.
@@ -144,7 +130,7 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
   TracedStart start;
   start.program = options_.program;
   start.arguments = first_.process.arguments;
-  start.environment = Environment();
+  start.environment = environment_.kept;
   start.directory = workspace_.current();
   start.seconds = options_.seconds;
   TracedProgram program(round.on_loaded, round.on_entry);
@@ -216,7 +202,7 @@ Result<Rerun> Runner::Run() {
   if (!std::ranges::equal(frames, now, {}, place, place)) return Different("each run has another stack");
 
   Rerun rerun{std::move(last->report), std::move(last->backtrace), {}};
-  if (const std::string dropped = DroppedText(); !dropped.empty()) rerun.notes.push_back(dropped);
+  if (const std::string dropped = DroppedText(environment_.dropped); !dropped.empty()) rerun.notes.push_back(dropped);
   for (const FrameEntry& frame : frames)
     if (frame.number == 0) rerun.notes.push_back(WhyNot(counts, frame));
   states_.resize(with_memory_);

@@ -29,6 +29,9 @@ struct Rerun {
   std::vector<std::string> notes;  // frames without an entry state, and why
 };
 
+// Command line, environment and files of the runs, a line each, for the user to look at before.
+std::string DescribeRun(const Report& report, const RerunOptions& options);
+
 // The error says in one sentence why there is no result: the program ended in another way, may not be traced, …
 Result<Rerun> RunAgain(const TestReport& first, const Backtrace& backtrace, const RerunOptions& options);
 

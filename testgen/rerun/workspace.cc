@@ -50,6 +50,45 @@ Status WriteInputs(const Report& report, const fs::path& folder) {
   return Ok{};
 }
 
+// Copies what a run may read or write. A report may name any folder: the copy is bounded, and takes no devices.
+class Copier {
+ public:
+  Status Copy(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    if (++entries_ > kMostEntries) return TooMuch(from);
+    if (fs::is_directory(from, error)) return CopyFolder(from, to);
+    if (!fs::is_regular_file(from, error) || fs::exists(to, error)) return Ok{};
+    bytes_ += fs::file_size(from, error);
+    if (bytes_ > kMostBytes) return TooMuch(from);
+    if (fs::copy_file(from, to, error)) return Ok{};
+    return Error{Errc::kRefused, from.string() + ": cannot be copied: " + error.message()};
+  }
+
+ private:
+  static constexpr uint64_t kMostEntries = 20000;
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+
+  // Links to folders are not followed: they may lead back.
+  Status CopyFolder(const fs::path& from, const fs::path& to) {
+    std::error_code error;
+    fs::create_directories(to, error);
+    for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
+      if (entry.is_symlink(error) && entry.is_directory(error)) continue;
+      if (const Status status = Copy(entry.path(), to / entry.path().filename()); !status) return status;
+    }
+    return Ok{};
+  }
+
+  static Error TooMuch(const fs::path& at) {
+    return {Errc::kRefused, "needed a copy of what the command line names, found more than " +
+                                std::to_string(kMostEntries) + " files or " + std::to_string(kMostBytes >> 20) +
+                                " MiB (at " + at.string() + ")\n  leave out --rerun"};
+  }
+
+  uint64_t entries_ = 0;
+  uint64_t bytes_ = 0;
+};
+
 }  // namespace
 
 Result<Workspace> Workspace::Make() {
@@ -71,14 +110,27 @@ Status Workspace::Refresh(const Report& report) {
       return Error{Errc::kRefused, folder.string() + ": cannot be made: " + error.message()};
   }
   if (const Status status = WriteInputs(report, current()); !status) return status;
+  Copier copier;
   for (const fs::path& name : RelativeNames(report)) {
     const fs::path original = fs::path(report.process.working_directory) / name;
     if (!fs::exists(original, error)) continue;
     fs::create_directories((current() / name).parent_path(), error);
-    fs::copy(original, current() / name, fs::copy_options::recursive | fs::copy_options::skip_existing, error);
-    if (error) return Error{Errc::kRefused, original.string() + ": cannot be copied: " + error.message()};
+    if (const Status status = copier.Copy(original, current() / name); !status) return status;
   }
   return Ok{};
+}
+
+std::vector<std::string> FilesOfRun(const Report& report) {
+  std::vector<std::string> files;
+  for (const Input& input : report.inputs)
+    if (input.held() && !input.names.empty()) files.push_back(input.names.front() + " (of the report)");
+  for (const fs::path& name : RelativeNames(report)) {
+    std::error_code error;
+    const fs::path original = fs::path(report.process.working_directory) / name;
+    if (fs::exists(original, error))
+      files.push_back(original.string() + (fs::is_directory(original, error) ? "/" : ""));
+  }
+  return files;
 }
 
 Result<fs::path> Workspace::OnlyReport() const {

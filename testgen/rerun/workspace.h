@@ -3,6 +3,8 @@
 #define RECRASH_TESTGEN_RERUN_WORKSPACE_H_
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
@@ -29,6 +31,9 @@ class Workspace {
 
   std::filesystem::path root_;
 };
+
+// The names of what Refresh puts there, and whence: for the user to look at.
+std::vector<std::string> FilesOfRun(const Report& report);
 
 }  // namespace recrash
 

@@ -25,6 +25,7 @@ std::string Slurp(const fs::path& path) {
 class Silence : public Observer {
  public:
   void Note(const std::string& text) override { notes.push_back(text); }
+  bool Ask(const std::string&) override { return false; }
   void Progress(const std::string&, size_t, size_t) override {}
   std::vector<std::string> notes;
 };

@@ -12,6 +12,8 @@ class Observer {
   virtual ~Observer() = default;
   // The first line of `text` says what happened, the others what to do. May hold text of a report, unescaped.
   virtual void Note(const std::string& text) = 0;
+  // May be done what `text` says? False where nobody can be asked.
+  virtual bool Ask(const std::string& text) = 0;
   // Of the task `what`, `done` of `all` steps are done.
   virtual void Progress(const std::string& what, size_t done, size_t all) = 0;
 };

@@ -77,6 +77,10 @@ Status Pipeline::Load() {
   Result<Crash> crash = recrash::Load(request_.report, symbols);
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
+  if (!crash_->is_own && request_.goal != Goal::kCandidates)
+    observer_->Note(
+        "the report was not written on this machine by you: replays run code of the program, in a sandbox, on "
+        "data of the report");
   if (!request_.program.empty()) return Ok{};
   const CodeSources sources = {request_.search_paths, crash_->is_own || request_.trust_report};
   const Result<std::string> program = FindRecordedProgram(crash_->report, sources);
@@ -106,7 +110,10 @@ Status Pipeline::Describe() {
   suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
   if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
-  if (request_.rerun_seconds) RunProgramAgain(*request_.rerun_seconds, &suite_, observer_);
+  if (request_.rerun_seconds) {
+    const Status status = RunProgramAgain(*request_.rerun_seconds, request_.may_rerun, &suite_, observer_);
+    if (!status) return status;
+  }
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   return Ok{};
 }

@@ -40,6 +40,7 @@ struct Request {
   bool trust_report = false;            // as if it had been written here by this user (code_files.h)
   bool force = false;                   // use a folder that holds other files
   std::optional<double> rerun_seconds;  // run the program again, for at most so long, and use that crash
+  bool may_rerun = false;               // without asking, whoever wrote the report
   uint32_t max_frames = 200;            // of the stack, half from each end
   double seconds_per_frame = 10;
   uint32_t runs = 3;       // in which a frame has to reproduce

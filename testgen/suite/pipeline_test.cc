@@ -18,6 +18,7 @@ using ::testing::IsEmpty;
 class Listener : public Observer {
  public:
   void Note(const std::string& text) override { notes.push_back(text); }
+  bool Ask(const std::string&) override { return false; }
   void Progress(const std::string& what, size_t, size_t) override { tasks.push_back(what); }
   std::vector<std::string> notes, tasks;
 };

@@ -20,15 +20,11 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   return options;
 }
 
-}  // namespace
-
-void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
-  Result<RerunOptions> options = OptionsFor(*suite, seconds);
-  if (!options) return observer->Note("the program was not run again: " + options.error().message);
-  options->progress = [=](int round) {
+void TakeSecondRun(RerunOptions options, Suite* suite, Observer* observer) {
+  options.progress = [=](int round) {
     observer->Progress("running the program again, round", static_cast<size_t>(round), 3);
   };
-  Result<Rerun> again = RunAgain(suite->report, suite->backtrace, *options);
+  Result<Rerun> again = RunAgain(suite->report, suite->backtrace, options);
   if (!again) return observer->Note(again.error().message + "\nthe tests are made from the report alone");
   for (const std::string& note : again->notes) observer->Note(note);
   const std::vector<EntryState>& states = again->report.replay.entry_states;
@@ -38,6 +34,22 @@ void RunProgramAgain(double seconds, Suite* suite, Observer* observer) {
                              states.size(), states.size() == 1 ? "" : "s", bytes >> 10));
   suite->report = std::move(again->report);
   suite->backtrace = std::move(again->backtrace);
+}
+
+}  // namespace
+
+Status RunProgramAgain(double seconds, bool may_run, Suite* suite, Observer* observer) {
+  Result<RerunOptions> options = OptionsFor(*suite, seconds);
+  if (!options) {
+    observer->Note("the program was not run again: " + options.error().message);
+    return Ok{};
+  }
+  if (!may_run && !options->trust_report && !observer->Ask(DescribeRun(suite->report, *options)))
+    return Error{Errc::kRefused,
+                 "--rerun needs your consent, since the report was not written on this machine by you\n"
+                 "answer y at a terminal, give --yes, or leave out --rerun"};
+  TakeSecondRun(*std::move(options), suite, observer);
+  return Ok{};
 }
 
 }  // namespace recrash

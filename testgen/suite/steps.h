@@ -22,8 +22,9 @@ namespace recrash {
 Result<Suite> Describe(Crash crash);
 
 // Puts the crash of another run, with the entry states of its frames, in the place of the suite's. When the program
-// does not fail in the same way, the suite stays as it is and the observer is told why.
-void RunProgramAgain(double seconds, Suite* suite, Observer* observer);
+// does not fail in the same way, the suite stays as it is and the observer is told why. kRefused: the report is from
+// elsewhere, and neither `may_run` nor the observer, who was asked, consents.
+Status RunProgramAgain(double seconds, bool may_run, Suite* suite, Observer* observer);
 
 // ---- Replay and Derive ---------------------------------------------------------------------------------------------
 

@@ -69,11 +69,46 @@ class FromElsewhere(harness.Workspace):
         report = self.crash(program, died_of=signal.SIGSEGV, env={"LD_PRELOAD": str(self.compile_payload())})
         self.mark.unlink()
         self.make_foreign()
-        result = self.reproduce(program, "--rerun", report=report)
+        result = self.reproduce(program, "--rerun", "--yes", report=report)
         self.assertFalse(self.mark.exists())
         self.assert_reproduced(result, "Read", "main")
         self.assertIn("run again, it failed in the same way", self.output.stderr)
         self.assertRegex(self.output.stderr, "without what can make a program run other code: .*LD_PRELOAD")
+
+    def test_it_is_not_run_again_without_consent(self):
+        program = self.compile_text(PROGRAM)
+        (self.path / "input").write_text("x")
+        report = self.crash(program, "input", died_of=signal.SIGSEGV, env={"GREETING": "\33]0;title\7 hello"})
+        self.make_foreign()
+        words = ("recrash", "reproduce", report, "--program", program, "--no-build", "-o", "tests", "--rerun")
+        refused = self.run_command(*words, expect=4)
+        self.assertIn("--rerun needs your consent", refused.stderr)
+        self.assertRegex(refused.stderr, "arguments +.*program input")
+        self.assertIn(f"files        {self.path}/input", refused.stderr)
+        self.assertIn(r"GREETING=\x1b]0;title\x07 hello", refused.stderr)
+        self.assertNotIn("\33", refused.stderr)
+        self.assertIn("run again, it failed in the same way", self.run_command(*words, "--yes").stderr)
+        for answer, ran in (("n", False), ("y", True)):
+            out = self.at_a_terminal(words, answer)
+            self.assertEqual("failed in the same way" in out, ran, out)
+
+    def at_a_terminal(self, words, answer):
+        """What comes out of a command at a terminal, where `answer` is typed."""
+        out = self.path / "typescript"
+        command = " ".join(map(str, words))
+        subprocess.run(["script", "-qec", command, str(out)], input=answer.encode() + b"\n", cwd=self.path, env=self.environment,
+                       stdout=subprocess.DEVNULL, timeout=harness.TIMEOUT)
+        return out.read_text(errors="replace")
+
+    def test_what_a_replay_is_is_said_first(self):
+        program = self.compile_text(PROGRAM)
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.reproduce(program, report=report)
+        self.assertNotIn("not written on this machine", self.output.stderr)
+        self.make_foreign()
+        self.reproduce(program, report=report)
+        self.assertTrue(self.output.stderr.startswith("recrash: the report was not written on this machine by you: replays run "
+                                                      "code of the program"), self.output.stderr)
 
     def test_preloads_of_an_own_crash_stay(self):
         program = self.compile_text(PROGRAM)

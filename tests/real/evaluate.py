@@ -265,7 +265,7 @@ def evaluate(build, case, runs, keep):
         more = [reproduce(build, report, folder, "--no-build") for _ in range(runs - 1)]
         again = rerun_seconds = None
         if build.mode not in product.RECORDED:
-            again, rerun_seconds, output = reproduce(build, report, folder, "--no-build", "--rerun")
+            again, rerun_seconds, output = reproduce(build, report, folder, "--no-build", "--rerun", "--yes")
             result["rerun_said"] = output.stdout[:600]
         (folder / case.name).unlink()
         gone = reproduce(build, report, folder, "--no-build")

@@ -149,7 +149,7 @@ def measure(fix, case, build, folder, keep):
         raise Failed(f"does not crash: {ended}")
     found, rerun = make_tests(build, report, folder), False
     if all(IMPOSSIBLE in comment for comment in labels(folder / "tests/crash_test.cc").values()):
-        found, rerun = make_tests(build, report, folder, "--rerun"), True
+        found, rerun = make_tests(build, report, folder, "--rerun", "--yes"), True
     before = run_tests(build, folder, "before")
     rebuild(build, FIXES / fix.patch)
     status = survives(build, case, folder / "fixed")
