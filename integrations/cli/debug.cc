@@ -85,6 +85,7 @@ int DebugCommand(const DebugArguments& arguments) {
        {std::string("--args"), test, std::string("--program"), suite->program, std::string("--recrash-in-process"),
         fmt::format("--gtest_filter=*.Frame{}_*:*.Frame{}", arguments.frame, arguments.frame)})
     words.push_back(word);
+  if (!arguments.request.sandbox) words.emplace_back("--no-sandbox");
   std::fflush(stdout);
   execvp("gdb", ArgumentPointers(words).data());
   return Fail({Errc::kMissing, fmt::format("gdb cannot be started: {}", std::strerror(errno))});

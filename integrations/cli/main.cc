@@ -142,6 +142,7 @@ CLI::Option* AddFolder(CLI::App* app, Request* request) {
 void AddTrust(CLI::App* app, Request* request) {
   app->add_flag("--trust-report", request->trust_report,
                 "run code that the report names or holds, wherever it lies, as of a report that you wrote yourself");
+  app->add_flag("!--no-sandbox", request->sandbox, "let replays do all that you may do");
 }
 
 void AddReplay(CLI::App* app, Request* request) {

@@ -66,15 +66,17 @@ Status BuildTests(const fs::path& directory) {
   return Ok{};
 }
 
-Result<std::set<std::string>> RunBuiltTests(const fs::path& directory, const std::string& program) {
+Result<std::set<std::string>> RunBuiltTests(const fs::path& directory, const std::string& program, bool sandbox) {
   const fs::path executable = fs::absolute(directory / "build" / "crash_test");
   const fs::path results = fs::absolute(directory / "build" / "expected_to_fail.json");
   std::error_code error;
   fs::remove(results, error);
   ProcessOptions quiet;
   quiet.capture = true;
-  const Result<ProcessResult> run = RunProcess(
-      {executable.string(), "--program", program, "--expect=fail", "--gtest_output=json:" + results.string()}, quiet);
+  std::vector<std::string> words = {executable.string(), "--program", program, "--expect=fail",
+                                    "--gtest_output=json:" + results.string()};
+  if (!sandbox) words.emplace_back("--no-sandbox");
+  const Result<ProcessResult> run = RunProcess(words, quiet);
   if (!run) return run.error();
   std::ifstream file(results);
   const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);

@@ -15,7 +15,8 @@ namespace recrash {
 Status BuildTests(const std::filesystem::path& directory);
 
 // Runs DIR/build/crash_test. The names of the tests that fail as recorded.
-Result<std::set<std::string>> RunBuiltTests(const std::filesystem::path& directory, const std::string& program);
+Result<std::set<std::string>> RunBuiltTests(const std::filesystem::path& directory, const std::string& program,
+                                            bool sandbox);
 
 }  // namespace recrash
 

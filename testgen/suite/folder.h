@@ -29,6 +29,7 @@ struct Suite {
   std::string program;  // absolute path of the build that the tests are run against
   SymbolOptions symbols;
   bool is_own = false;        // the report was written on this machine by this user
+  bool sandbox = true;        // of its replays
   bool trust_report = false;  // the developer says that it may be taken for such a one
   TestReport report;
   Backtrace backtrace;

@@ -91,6 +91,7 @@ Status Pipeline::LoadTests() {
   Result<Suite> suite = ReadSuite(request_.folder, request_.program);
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
+  suite_.sandbox = request_.sandbox;
   suite_.trust_report = suite_.trust_report || request_.trust_report;
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
@@ -106,6 +107,7 @@ Status Pipeline::Describe() {
   Result<Suite> suite = recrash::Describe(*std::move(crash_));
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
+  suite_.sandbox = request_.sandbox;
   suite_.trust_report = request_.trust_report;
   suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
   if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
@@ -122,6 +124,7 @@ VerifyOptions Pipeline::Options() const {
   VerifyOptions options;
   options.program = suite_.program;
   options.code = suite_.code();
+  options.sandbox = suite_.sandbox;
   options.seconds_per_frame = request_.seconds_per_frame;
   options.max_frames = request_.max_frames;
   options.runs = request_.runs;

@@ -37,7 +37,8 @@ struct Request {
   std::string program;           // empty: the one that the report or the folder names
   std::vector<std::string> search_paths;
   Goal goal = Goal::kTests;
-  bool trust_report = false;            // as if it had been written here by this user (code_files.h)
+  bool trust_report = false;  // as if it had been written here by this user (code_files.h)
+  bool sandbox = true;
   bool force = false;                   // use a folder that holds other files
   std::optional<double> rerun_seconds;  // run the program again, for at most so long, and use that crash
   bool may_rerun = false;               // without asking, whoever wrote the report

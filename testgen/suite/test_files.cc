@@ -50,7 +50,7 @@ Status TestFiles::EmitAndBuild() {
 }
 
 Result<std::vector<uint32_t>> TestFiles::NotRed() const {
-  const Result<std::set<std::string>> red = RunBuiltTests(suite_->directory, suite_->program);
+  const Result<std::set<std::string>> red = RunBuiltTests(suite_->directory, suite_->program, suite_->sandbox);
   if (!red) return red.error();
   std::vector<uint32_t> wrong;
   for (const Frame& frame : suite_->backtrace.frames) {

@@ -198,7 +198,7 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
   PlanOptions plan_options;
-  plan_options.flags = plan::kVerify | plan::kSandbox;
+  plan_options.flags = options.sandbox ? plan::kVerify | plan::kSandbox : plan::kVerify;
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.memory_limit = options.memory_limit;
   plan_options.queue_fd = queue->descriptor();

@@ -17,7 +17,8 @@ namespace recrash {
 
 struct VerifyOptions {
   std::string program;  // build to replay against
-  CodeSources code;     // beside it
+  bool sandbox = true;
+  CodeSources code;  // beside it
   double seconds_per_frame = 10;
   uint64_t memory_limit = 4ull << 30;
   bool allow_same_bases = true;   // false: plain ASLR and rebasing, as under a debugger

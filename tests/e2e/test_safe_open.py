@@ -177,5 +177,41 @@ class FromElsewhere(harness.Workspace):
         self.run_command("recrash", "reproduce", report, "--program", program, "--no-build", expect=None, timeout=20)
 
 
+WRITER = """
+#include <cstdlib>
+static bool again = false;
+__attribute__((noinline)) int Write(const int* target) {
+  if (again && std::system("touch written 2> /dev/null") == 0) return 7;
+  again = true;
+  return *target;
+}
+int main(int count, char**) { return Write(count > 5 ? &count : nullptr) + 1; }
+"""
+
+
+class InPlace(harness.Workspace):
+    """Without a process of its own, as under a debugger, a replay is held as well."""
+
+    def test_no_file_is_written(self):
+        program = self.compile_text(WRITER)
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.reproduce(program, report=report, build=True)
+        for options in ((), ("--recrash-in-process",)):
+            self.run_tests(*options, expect=1)
+            self.assertFalse((self.path / "written").exists(), options)
+        for options in (("--no-sandbox",), ("--no-sandbox", "--recrash-in-process")):
+            self.run_tests("--gtest_filter=*Write*", *options, expect=None)
+            self.assertTrue((self.path / "written").exists(), options)
+            (self.path / "written").unlink()
+
+    def test_all_tests_run_one_after_the_other(self):
+        program = self.compile_text(PROGRAM)
+        (self.path / "input").write_text("x")
+        report = self.crash(program, "input", died_of=signal.SIGSEGV, env={"RECRASH_OPTIONS": "files=embed"})
+        self.reproduce(program, report=report, build=True)
+        out = self.run_tests("--recrash-in-process", expect=1).stdout
+        self.assertIn("[  FAILED  ] 2 tests", out)
+
+
 if __name__ == "__main__":
     harness.main()

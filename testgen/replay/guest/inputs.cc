@@ -153,12 +153,13 @@ void PrepareFolder(bool seal) {
   own.folder_left = false;
   CopyText(own.folder, sizeof own.folder, TextOf(world.plan->working_directory));
   own.folder_is_ours = own.sealed || !IsFolder(own.folder);
-  if (!own.folder_is_ours) return;
+  // In place the first call enters the sandbox, in which no folder can be made for those that follow.
+  if (!own.folder_is_ours && !Has(plan::kInProcess)) return;
   if (!IsFolderAsMade()) {
     RemoveFolder();
     MakeFolder();
   }
-  CopyText(own.folder, sizeof own.folder, own.empty_folder);
+  if (own.folder_is_ours) CopyText(own.folder, sizeof own.folder, own.empty_folder);
 }
 
 void RemoveFolder() {

@@ -11,9 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <iterator>
+
 #include "agent/base/signal_safe/clock.h"
 #include "shadowstack/abi.h"
 #include "testgen/replay/guest/inputs.h"
+#include "testgen/replay/guest/isolation.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
@@ -100,7 +103,7 @@ const plan::Array& FilesOf(const PreparedCall& call) {
 }
 
 [[noreturn]] void RunChild(long parent) {
-  setpgid(0, 0);
+  Raw(SYS_setsid);  // without a terminal, and a group that its processes cannot leave: the sandbox refuses that
   DieWith(parent);
   EnterFolder();
   SetLimits();
@@ -113,7 +116,21 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   EndChild();
 }
 
-// False when the time is over.
+// Of the process alone, in bytes. No limit of the kernel is on this: sanitizers reserve terabytes of addresses.
+uint64_t ResidentMemory(pid_t process) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/statm", process);
+  FILE* file = fopen(path, "re");
+  unsigned long pages = 0;
+  if (!file) return 0;
+  if (fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
+  fclose(file);
+  return pages * plan::kPageSize;
+}
+
+constexpr int kMostBetweenLooks = 100;  // milliseconds
+
+// False when the time is over, or it has taken more memory than a replay may.
 bool WaitForEnd(pid_t child, double seconds) {
   constexpr long kPidfdOpen = 434;
   pollfd end{static_cast<int>(syscall(kPidfdOpen, child, 0)), POLLIN, 0};
@@ -121,7 +138,9 @@ bool WaitForEnd(pid_t child, double seconds) {
   const double until = Now() + seconds;
   bool ended = false;
   for (double left = seconds; left > 0 && !ended; left = until - Now()) {
-    ended = poll(&end, 1, static_cast<int>(left * 1000) + 1) > 0;
+    const int milliseconds = static_cast<int>(left * 1000) + 1;
+    ended = poll(&end, 1, milliseconds < kMostBetweenLooks ? milliseconds : kMostBetweenLooks) > 0;
+    if (!ended && world.plan->memory_limit && ResidentMemory(child) > world.plan->memory_limit) break;
   }
   close(end.fd);
   return ended;
@@ -162,6 +181,7 @@ void RunInPlace() {
   EnterFolder();
   InstallHandlers(LeaveCall);
   ReopenFiles(FilesOf(world.run.call));
+  EnterSandbox();
   SaveLive();
   RestoreAndCall(world.run.call);
   if (world.run.observed->ending == Ending::kNone) world.run.observed->ending = Ending::kReturned;
@@ -225,7 +245,12 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   } else {
     RunInChild();
   }
-  return Judge(*world.run.observed, text, size);
+  // What the replay wrote may have no end.
+  Observed observed = *world.run.observed;
+  for (char* end : {std::end(observed.abort_message), std::end(observed.exception_type),
+                    std::end(observed.exception_what), std::end(observed.reason)})
+    end[-1] = 0;
+  return Judge(observed, text, size);
 }
 
 void UseObserved(uint32_t worker) { world.run.observed = world.run.all_observed + worker; }

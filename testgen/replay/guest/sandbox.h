@@ -2,7 +2,6 @@
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_
 #define RECRASH_TESTGEN_REPLAY_GUEST_SANDBOX_H_
 
-#include <linux/filter.h>
 #include <signal.h>
 #include <ucontext.h>
 
@@ -10,24 +9,12 @@
 
 namespace recrash::replay {
 
-constexpr int kMostInstructions = 256;
-
-struct Filter {
-  sock_filter instructions[kMostInstructions];
-  int size;
-};
-
-// How much address space this process has, for SetLimits; once, since each child would read it anew.
-void MeasureAddressSpace();
-
-void SetLimits();
-
 // Descriptors as they were (of plan::OpenFile), at their offsets: inputs that are held, files that were read; /dev/null
 // for the rest.
 void ReopenFiles(const plan::Array& files);
 
-// No network, no signals to others, no changes to files; opening for writing gives /dev/null. Last before memory is
-// restored.
+// Only calls of an allow-list (filter.h), no changes to files (isolation.h); opening for writing gives /dev/null. Last
+// before memory is restored.
 void EnterSandbox();
 
 // In the handler of SIGSYS: true when the system call was one of the sandbox's and has its result now.

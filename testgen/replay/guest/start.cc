@@ -12,6 +12,7 @@
 
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
+#include "testgen/replay/guest/isolation.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
@@ -74,6 +75,7 @@ void MapPlan() {
 int ReplayMain(int argc, char** argv, char**) {
   MapPlan();
   PrepareInputs();
+  LeaveNamespaces();
   LoadMissingModules();
   if (world.plan->traced) Raw(SYS_getpriority, plan::kMarkerWhich, 0);
   FindModules();

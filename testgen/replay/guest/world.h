@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "testgen/replay/guest/filter.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"

@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
       program = argument.substr(10);
     } else if (argument == "--search-path" && i + 1 < argc) {
       options.insert(options.end(), {argument, argv[++i]});
-    } else if (argument == "--trust-report") {
+    } else if (argument == "--trust-report" || argument == "--no-sandbox") {
       options.push_back(argument);
     } else if (argument == "--recrash-in-process") {
       options.push_back("--in-process");

@@ -49,7 +49,8 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   plan_options.test_library = options.test_library;
   plan_options.report_path = options.report_path;
   plan_options.seconds_per_frame = options.seconds_per_frame;
-  plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : plan::kSandbox;
+  plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : 0;
+  if (options.sandbox) plan_options.flags |= plan::kSandbox;
   if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
   plan_options.to_load = subject->code.to_load;
   plan_options.trust_report = subject->trust_report;

@@ -19,6 +19,7 @@ struct LaunchOptions {
   CodeSources code;          // beside the program
   bool in_process = false;   // run tests in place; under a debugger
   bool allow_same_bases = true;
+  bool sandbox = true;
   std::vector<std::string> arguments;  // for the test program (argv[1..])
   std::string argv0;
   std::string report_path;        // for messages

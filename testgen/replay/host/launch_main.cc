@@ -14,7 +14,8 @@ namespace {
 
 constexpr char kUsage[] =
     "usage: recrash-launch --report FILE --program FILE --test-library FILE [--in-process] [--no-same-bases]\n"
-    "                      [--argv0 NAME] [--search-path DIR]... [--trust-report] [-- ARGUMENTS...]\n";
+    "                      [--argv0 NAME] [--search-path DIR]... [--trust-report] [--no-sandbox]\n"
+    "                      [-- ARGUMENTS...]\n";
 
 int Fail(const recrash::Error& error) {
   fprintf(stderr, "recrash: error: %s\n", error.message.c_str());
@@ -55,6 +56,8 @@ int main(int argc, char** argv) {
       options.in_process = true;
     } else if (argument == "--trust-report") {
       options.code.trust_report = true;
+    } else if (argument == "--no-sandbox") {
+      options.sandbox = false;
     } else if (argument == "--no-same-bases") {
       options.allow_same_bases = false;
     } else if (!value) {

@@ -47,7 +47,7 @@ enum Flags : uint32_t {
   kVerify = 4,          // work off the Queue; no test library
   kShowOutput = 8,      // descriptors 1 and 2 stay as they are
   kStackOverflow = 16,  // the failing access was just below the failing thread's stack
-  kSandbox = 32,        // no network, no writing to files that are there
+  kSandbox = 32,        // only calls of an allow-list, no changes to files
 };
 
 enum ModuleFlags : uint32_t {

@@ -1,0 +1,23 @@
+// What the kernel keeps a replay from beside its system calls: files by Landlock, networks and shared memory of others
+// by namespaces, memory and processor by limits.
+#ifndef RECRASH_TESTGEN_REPLAY_GUEST_ISOLATION_H_
+#define RECRASH_TESTGEN_REPLAY_GUEST_ISOLATION_H_
+
+namespace recrash::replay {
+
+// Once, in the subject, before its replays: a network and System V objects of its own, where that is allowed.
+void LeaveNamespaces();
+
+// In the process of a replay; privileges cannot be gained any more (PR_SET_NO_NEW_PRIVS). No file can be changed, made
+// or removed, no process outside signalled or traced, no abstract socket of others reached. Nothing where the kernel
+// has no Landlock.
+void RestrictFiles();
+
+// How much address space this process has, for SetLimits; once, since each child would read it anew.
+void MeasureAddressSpace();
+
+void SetLimits();
+
+}  // namespace recrash::replay
+
+#endif  // RECRASH_TESTGEN_REPLAY_GUEST_ISOLATION_H_
