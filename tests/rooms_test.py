@@ -38,7 +38,8 @@ ROOMS = {
                               "testgen/symbols/values testgen/symbols/text",
     "testgen/replay/plan": BASE + "include/recrash agent/elf agent/report",
     # Inside the test process.
-    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan",
+    "testgen/replay/sandbox": SAFE,
+    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan testgen/replay/sandbox",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/replay/plan",
     "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.

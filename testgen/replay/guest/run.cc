@@ -16,7 +16,6 @@
 #include "agent/base/signal_safe/clock.h"
 #include "shadowstack/abi.h"
 #include "testgen/replay/guest/inputs.h"
-#include "testgen/replay/guest/isolation.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"

@@ -4,21 +4,32 @@
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/inputs.h"
-#include "testgen/replay/guest/isolation.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/sandbox/filter.h"
+#include "testgen/replay/sandbox/isolation.h"
 
 namespace recrash::replay {
 namespace {
+
+constexpr rlim_t kLargestFile = 64 << 20;
+constexpr rlim_t kMostLocked = 64 << 20;
+
+void Limit(int resource, rlim_t value) {
+  const rlimit limit{value, value};
+  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
+}
 
 void MoveTo(int from, int to) {
   if (from == to) return;
@@ -52,6 +63,23 @@ void Reopen(const plan::OpenFile& file) {
 }
 
 }  // namespace
+
+void MeasureAddressSpace() {
+  FILE* file = fopen("/proc/self/statm", "re");
+  unsigned long pages = 0;
+  if (file) {
+    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
+    fclose(file);
+  }
+  world.address_space = pages * plan::kPageSize;
+}
+
+void SetLimits() {
+  Limit(RLIMIT_CORE, 0);
+  Limit(RLIMIT_FSIZE, kLargestFile);
+  Limit(RLIMIT_MEMLOCK, kMostLocked);
+  if (world.plan->memory_limit) Limit(RLIMIT_AS, world.address_space + world.plan->memory_limit);
+}
 
 void ReopenFiles(const plan::Array& files) {
   if (LeftOut("files")) return;

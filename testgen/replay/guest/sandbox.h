@@ -9,11 +9,16 @@
 
 namespace recrash::replay {
 
+// How much address space this process has, for SetLimits; once, since each child would read it anew.
+void MeasureAddressSpace();
+
+void SetLimits();
+
 // Descriptors as they were (of plan::OpenFile), at their offsets: inputs that are held, files that were read; /dev/null
 // for the rest.
 void ReopenFiles(const plan::Array& files);
 
-// Only calls of an allow-list (filter.h), no changes to files (isolation.h); opening for writing gives /dev/null. Last
+// Only calls of an allow-list (testgen/replay/sandbox), no changes to files; opening for writing gives /dev/null. Last
 // before memory is restored.
 void EnterSandbox();
 

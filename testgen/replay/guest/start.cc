@@ -12,7 +12,6 @@
 
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
-#include "testgen/replay/guest/isolation.h"
 #include "testgen/replay/guest/keeper.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
@@ -23,6 +22,7 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/sandbox/isolation.h"
 
 namespace recrash::replay {
 
@@ -75,7 +75,7 @@ void MapPlan() {
 int ReplayMain(int argc, char** argv, char**) {
   MapPlan();
   PrepareInputs();
-  LeaveNamespaces();
+  if (Has(plan::kSandbox) && !Has(plan::kInProcess)) LeaveNamespaces();
   LoadMissingModules();
   if (world.plan->traced) Raw(SYS_getpriority, plan::kMarkerWhich, 0);
   FindModules();

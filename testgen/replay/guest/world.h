@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "testgen/replay/guest/filter.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
@@ -19,6 +18,7 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/plan/plan.h"
+#include "testgen/replay/sandbox/filter.h"
 
 namespace recrash::replay {
 

@@ -4,7 +4,7 @@
 //
 // What keeps a replay's processes together: none may leave its process group or session, and the group is killed at the
 // end of the replay.
-#include "testgen/replay/guest/filter.h"
+#include "testgen/replay/sandbox/filter.h"
 
 #include <errno.h>
 #include <fcntl.h>

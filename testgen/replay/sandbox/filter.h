@@ -1,6 +1,6 @@
 // The system calls that a replayed function may make: an allow-list, as instructions for the kernel.
-#ifndef RECRASH_TESTGEN_REPLAY_GUEST_FILTER_H_
-#define RECRASH_TESTGEN_REPLAY_GUEST_FILTER_H_
+#ifndef RECRASH_TESTGEN_REPLAY_SANDBOX_FILTER_H_
+#define RECRASH_TESTGEN_REPLAY_SANDBOX_FILTER_H_
 
 #include <linux/filter.h>
 #include <stdint.h>
@@ -19,4 +19,4 @@ void BuildFilter(uint32_t self, Filter* filter);
 
 }  // namespace recrash::replay
 
-#endif  // RECRASH_TESTGEN_REPLAY_GUEST_FILTER_H_
+#endif  // RECRASH_TESTGEN_REPLAY_SANDBOX_FILTER_H_

@@ -1,4 +1,4 @@
-#include "testgen/replay/guest/isolation.h"
+#include "testgen/replay/sandbox/isolation.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
-#include "testgen/replay/guest/raw.h"
-#include "testgen/replay/guest/world.h"
+#include "agent/base/signal_safe/system_call.h"
 
 namespace recrash::replay {
 namespace {
@@ -50,14 +49,7 @@ Ruleset EverythingOf(long version) {
 
 size_t SizeOf(long version) { return version >= 6 ? sizeof(Ruleset) : version >= 4 ? 16 : 8; }
 
-constexpr rlim_t kLargestFile = 64 << 20;
-constexpr rlim_t kMostLocked = 64 << 20;
 constexpr rlim_t kMostProcesses = 512;  // of all replays of a start, threads counted
-
-void Limit(int resource, rlim_t value) {
-  const rlimit limit{value, value};
-  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
-}
 
 void WriteMap(const char* path, const char* text) {
   const int file = open(path, O_WRONLY | O_CLOEXEC);
@@ -79,46 +71,31 @@ void KeepIdentity(uid_t user, gid_t group) {
 }  // namespace
 
 void LeaveNamespaces() {
-  if (!Has(plan::kSandbox) || Has(plan::kInProcess) || LeftOut("namespaces")) return;
+  if (LeftOut("namespaces")) return;
   const uid_t user = geteuid();
   const gid_t group = getegid();
   if (unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0) return;
   // A user without rights has them in a namespace of its own, if its program has no threads yet.
   if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) != 0) return;
   KeepIdentity(user, group);
-  Limit(RLIMIT_NPROC, kMostProcesses);  // counted in this namespace alone; for root it would not hold
+  // Counted in this namespace alone; for root it would not hold.
+  constexpr rlimit kProcesses = {kMostProcesses, kMostProcesses};
+  setrlimit(RLIMIT_NPROC, &kProcesses);
 }
 
 void RestrictFiles() {
   if (LeftOut("landlock")) return;
-  const long version = Raw(kCreateRuleset, nullptr, 0, kAskVersion);
+  const long version = signal_safe::Call(kCreateRuleset, nullptr, 0, kAskVersion);
   if (version < 1) return;
   const Ruleset rules = EverythingOf(version);
-  const long ruleset = Raw(kCreateRuleset, Number(&rules), SizeOf(version), 0);
+  const long ruleset = signal_safe::Call(kCreateRuleset, &rules, SizeOf(version), 0);
   if (ruleset < 0) return;
   const int root = open("/", O_PATH | O_CLOEXEC);
   const FolderRule reading{kReads, root};
-  if (Raw(kAddRule, static_cast<uint64_t>(ruleset), kPathBeneath, Number(&reading), 0) == 0)
-    Raw(kRestrictSelf, static_cast<uint64_t>(ruleset), 0);
+  if (signal_safe::Call(kAddRule, static_cast<uint64_t>(ruleset), kPathBeneath, &reading, 0) == 0)
+    signal_safe::Call(kRestrictSelf, static_cast<uint64_t>(ruleset), 0);
   close(root);
   close(static_cast<int>(ruleset));
-}
-
-void MeasureAddressSpace() {
-  FILE* file = fopen("/proc/self/statm", "re");
-  unsigned long pages = 0;
-  if (file) {
-    if (fscanf(file, "%lu", &pages) != 1) pages = 0;
-    fclose(file);
-  }
-  world.address_space = pages * plan::kPageSize;
-}
-
-void SetLimits() {
-  Limit(RLIMIT_CORE, 0);
-  Limit(RLIMIT_FSIZE, kLargestFile);
-  Limit(RLIMIT_MEMLOCK, kMostLocked);
-  if (world.plan->memory_limit) Limit(RLIMIT_AS, world.address_space + world.plan->memory_limit);
 }
 
 }  // namespace recrash::replay

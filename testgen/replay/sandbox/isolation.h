@@ -1,7 +1,7 @@
 // What the kernel keeps a replay from beside its system calls: files by Landlock, networks and shared memory of others
 // by namespaces, memory and processor by limits.
-#ifndef RECRASH_TESTGEN_REPLAY_GUEST_ISOLATION_H_
-#define RECRASH_TESTGEN_REPLAY_GUEST_ISOLATION_H_
+#ifndef RECRASH_TESTGEN_REPLAY_SANDBOX_ISOLATION_H_
+#define RECRASH_TESTGEN_REPLAY_SANDBOX_ISOLATION_H_
 
 namespace recrash::replay {
 
@@ -13,11 +13,6 @@ void LeaveNamespaces();
 // has no Landlock.
 void RestrictFiles();
 
-// How much address space this process has, for SetLimits; once, since each child would read it anew.
-void MeasureAddressSpace();
-
-void SetLimits();
-
 }  // namespace recrash::replay
 
-#endif  // RECRASH_TESTGEN_REPLAY_GUEST_ISOLATION_H_
+#endif  // RECRASH_TESTGEN_REPLAY_SANDBOX_ISOLATION_H_

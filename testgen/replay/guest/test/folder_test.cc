@@ -34,6 +34,7 @@ int main(int argc, char**) { return Step(2, argc > 5 ? &argc : nullptr); }
 std::vector<FrameVerdict> VerdictsOf(const ReplayedProgram& program) {
   VerifyOptions options;
   options.jobs = 1;
+  options.sandbox = false;  // in which no replay can change it
   const Result<std::vector<FrameVerdict>> verdicts = program.VerifyAll(options);
   EXPECT_TRUE(verdicts) << verdicts.error().message;
   return verdicts ? *verdicts : std::vector<FrameVerdict>();
