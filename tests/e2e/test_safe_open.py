@@ -181,7 +181,7 @@ WRITER = """
 #include <cstdlib>
 static bool again = false;
 __attribute__((noinline)) int Write(const int* target) {
-  if (again && std::system("touch written 2> /dev/null") == 0) return 7;
+  if (again && std::system("touch PATH 2> /dev/null") == 0) return 7;
   again = true;
   return *target;
 }
@@ -193,7 +193,7 @@ class InPlace(harness.Workspace):
     """Without a process of its own, as under a debugger, a replay is held as well."""
 
     def test_no_file_is_written(self):
-        program = self.compile_text(WRITER)
+        program = self.compile_text(WRITER.replace("PATH", str(self.path / "written")))
         report = self.crash(program, died_of=signal.SIGSEGV)
         self.reproduce(program, report=report, build=True)
         for options in ((), ("--recrash-in-process",)):
