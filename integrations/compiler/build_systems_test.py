@@ -246,8 +246,8 @@ class Ccache(Build):
     def setUp(self):
         super().setUp()
         self.environment["CCACHE_DIR"] = str(self.path / "cache")
-        self.support = self.path / "support"
-        shutil.copytree(harness.PREFIX / "lib/recrash", self.support)
+        installed = shutil.copytree(harness.PREFIX, self.path / "installed", symlinks=True)
+        self.support = installed / "lib/recrash"
         self.environment["RECRASH_SUPPORT_DIR"] = str(self.support)
         (self.path / "which.list").write_text("fun:Lend*\n")
         self.environment["CCACHE_EXTRAFILES"] = f"{self.support}/recrash-pass.so:{self.path}/which.list"
