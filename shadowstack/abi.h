@@ -169,7 +169,8 @@ struct CrashRecord {
   uint32_t version;
   uint32_t size;
   FailureKind kind;
-  uint8_t reserved[3];  // 0
+  uint8_t without_memory;  // 1: the program is not dumpable, and has not asked for its memory to be kept
+  uint8_t reserved[2];     // 0
   int32_t pid;
   int32_t tid;
   int32_t depth_option;   // reserved, 0

@@ -28,6 +28,8 @@
 //                 build-id note
 //   kMemory       RawMemory, then bytes: present pages of private writable mappings. Ascending, not overlapping, runs
 //                 of at most 1 MiB. The client's own buffers are among them.
+//   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
+//                 dumpable, all of it; there is no kMemory then
 #ifndef RECRASH_SHADOWSTACK_RAW_FORMAT_H_
 #define RECRASH_SHADOWSTACK_RAW_FORMAT_H_
 
@@ -61,6 +63,7 @@ enum class BlockKind : uint32_t {
   kFile = 11,
   kModuleHead = 12,
   kMemory = 13,
+  kWithheld = 14,
 };
 
 struct RawBlock {
@@ -95,8 +98,13 @@ struct RawMemory {
   uint64_t address;
 };
 
+struct RawRange {
+  uint64_t start;
+  uint64_t end;
+};
+
 static_assert(sizeof(RawHeader) == 16 && sizeof(RawBlock) == 16 && sizeof(RawProcess) == 32);
-static_assert(sizeof(RawThread) == 24 && sizeof(RawFile) == 32 && sizeof(RawMemory) == 8);
+static_assert(sizeof(RawThread) == 24 && sizeof(RawFile) == 32 && sizeof(RawMemory) == 8 && sizeof(RawRange) == 16);
 
 }  // namespace recrash::raw
 

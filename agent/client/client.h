@@ -8,6 +8,7 @@
 //   exceptions.cc      __cxa_throw, __cxa_begin_catch, std::terminate
 //   caught_in_main.cc  exceptions that only main catches
 //   crash.cc           Breakpad's HandlerCallback, and RECRASH_REPORT: fills the CrashRecord
+//   choices.cc         what the program says about the memory in its reports
 //   collect.cc         starts the collector and waits for it
 //   raw_writer.cc      the report without a collector
 //   type_info.cc       types as the C++ ABI has them
@@ -97,11 +98,12 @@ signal_safe::Text SetAbsolute(char (&out)[1024], const char* path);
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
   int dumpable_before;
-  int32_t reporting;   // thread that makes a report
-  int32_t failing;     // thread that a fatal signal came to first
-  int32_t failing_in;  // its process
-  uint32_t reported;   // its report is made, or could not be
-  char profile[1024];  // of second chance: read at start-up, and updated by the collector; empty: there is none
+  int32_t keeps_memory;  // RECRASH_KEEP_MEMORY: also where it is not dumpable
+  int32_t reporting;     // thread that makes a report
+  int32_t failing;       // thread that a fatal signal came to first
+  int32_t failing_in;    // its process
+  uint32_t reported;     // its report is made, or could not be
+  char profile[1024];    // of second chance: read at start-up, and updated by the collector; empty: there is none
 };
 extern Progress g_progress;
 

@@ -39,6 +39,8 @@ namespace {
 using google_breakpad::ExceptionHandler;
 using google_breakpad::MinidumpDescriptor;
 
+constexpr int kDumpable = 1;  // 2: for root alone
+
 // Never destroyed: a crash in a static destructor must find it.
 alignas(ExceptionHandler) RECRASH_SEALED char g_handler[sizeof(ExceptionHandler)];
 
@@ -78,6 +80,7 @@ RECRASH_SIGNAL_SAFE void ClearRecord(abi::FailureKind kind, uint64_t entered) {
   g_record.pid = static_cast<int32_t>(syscall(SYS_getpid));
   g_record.tid = static_cast<int32_t>(syscall(SYS_gettid));
   g_record.monotonic_ns = entered;
+  g_record.without_memory = g_progress.dumpable_before != kDumpable && g_progress.keeps_memory == 0 ? 1 : 0;
   CopyText(g_record.options, g_state.options_text);
 }
 
@@ -222,6 +225,7 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
   const uint64_t entered = Nanoseconds(CLOCK_MONOTONIC);
   if (g_progress.reporting == ThisThread()) return;  // from a signal handler of the program, amid another report
   if (!BecomeReporter()) return;
+  g_progress.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   ClearRecord(kind, entered);
   g_record.throw_record = reinterpret_cast<uint64_t>(thrown);
   CopyText(g_record.reason, reason);
@@ -231,8 +235,7 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRe
   asm volatile("fxsave %0" : "=m"(fpstate));
   memcpy(g_record.fpstate, fpstate, sizeof fpstate);
   g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
-  g_progress.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
-  prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+  prctl(PR_SET_DUMPABLE, kDumpable, 0, 0, 0);
   MakeReport();
   __atomic_store_n(&g_progress.reporting, 0, __ATOMIC_RELEASE);
 }

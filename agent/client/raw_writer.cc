@@ -164,14 +164,19 @@ RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, const PresentPa
 }
 
 // Writes program and library data and the failing stack, then the rest up to the limit, lowest address (the heap)
-// first.
+// first. What the program excludes from core dumps is left out.
 RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   const uint64_t sp = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RSP]);
   uint64_t budget = uint64_t{g_state.options.memory_mib} << 20;
-  MapLines lines;
+  MapLines lines("/proc/self/smaps");
   PresentPages pages;
-  for (Map map; lines.Next(map);) {
+  for (Map map; lines.NextWithFlags(map);) {
     if (!map.readable || !map.writable || map.shared) continue;
+    if (map.not_dumped) {
+      const raw::RawRange range = {map.start, map.end};
+      PutBlock(out, BlockKind::kWithheld, &range, sizeof range, nullptr, 0);
+      continue;
+    }
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
     // A mapping larger than the limit is no library's, but data.
     const bool library = map.file && map.end - map.start <= (uint64_t{g_state.options.memory_mib} << 20);
@@ -193,7 +198,7 @@ RECRASH_SIGNAL_SAFE void PutThrow(RawFileOut& out) {
   const auto* thrown = reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record);
   if (thrown == nullptr) return;
   PutBlock(out, BlockKind::kThrow, thrown, sizeof *thrown, reinterpret_cast<const void*>(thrown->stack_copy),
-           thrown->stack_size);
+           g_record.without_memory == 0 ? thrown->stack_size : 0);
 }
 
 // glibc's struct abort_msg_s: size, then the text.
@@ -336,7 +341,7 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutFile(out, BlockKind::kMaps, "/proc/self/maps");
   PutDescriptors(out);
   PutModuleHeads(out);
-  PutMemory(out);
+  if (g_record.without_memory == 0) PutMemory(out);
   PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
 }
 

@@ -79,6 +79,16 @@ void ReadException(const TargetMemory& memory, const abi::CrashRecord& record, R
   TakeThrow(thrown, std::move(stack), report);
 }
 
+// smaps says which memory is excluded from core dumps.
+void ReadMappings(pid_t pid, Report* report) {
+  const std::string smaps = ReadProcFile(pid, "smaps");
+  report->mappings = ParseMaps(smaps);
+  if (smaps.find("\nVmFlags:") != smaps.npos) return;
+  report->mappings = ParseMaps(ReadProcFile(pid, "maps"));
+  report->losses.push_back(
+      "which memory the program excludes from core dumps: the kernel does not say, and all was kept");
+}
+
 void ReadMemory(const TargetMemory& memory, uint32_t limit_mib, Report* report) {
   MemoryRequest request;
   request.limit = uint64_t{limit_mib} << 20;
@@ -107,7 +117,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   Result<abi::CrashRecord> record = ReadRecord(*memory, request);
   if (!record) return record.error();
   collected.record = *record;
-  report.mappings = ParseMaps(ReadProcFile(request.pid, "maps"));
+  ReadMappings(request.pid, &report);
   const std::optional<record::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
   if (log) LeaveOutLog(*log, &report.mappings);
   report.threads = stopped->ReadThreads();
@@ -120,13 +130,14 @@ Result<Collected> Collect(const CollectRequest& request) {
     report.losses.push_back(std::string("RECRASH_OPTIONS: not understood and ignored at \"") + option + "\"");
   });
   ReadMemory(*memory, options.memory_mib, &report);
-  if (log) {
+  if (log && record->without_memory == 0) {
     ReadSnapshots(*memory, *log, &report);
     report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
-  } else if (request.snapshots.value != 0) {
+  } else if (!log && request.snapshots.value != 0) {
     report.losses.push_back(
         "no entry states: their log is damaged, or that of another process or of another version of recrash");
   }
+  DropWithheld(&report);
   // The other threads are still stopped, so that files do not change while they are read.
   ReadInputs(options.embed_files != 0, &report);
   stopped->Detach();

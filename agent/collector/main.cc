@@ -83,7 +83,9 @@ int Run(const CollectRequest& request) {
   // The client gives this process no environment.
   NoteOwnReport(*path + ".rcr", ReadProcFile(request.pid, "environ"));
   TellClient(request, *path + ".rcr");
-  if (Status status = WriteMinidump(*path + ".dmp", collected->record); !status) Fail(status.error());
+  // It consists of stacks, environment and the like.
+  if (collected->record.without_memory == 0)
+    if (Status status = WriteMinidump(*path + ".dmp", *collected); !status) Fail(status.error());
   if (Status status = UpdateProfile(collected->report, request.profile); !status) Fail(status.error());
   return 0;
 }

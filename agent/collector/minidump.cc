@@ -1,18 +1,32 @@
+// Breakpad writes into memory, so that nothing is on the disk of what is taken out afterwards.
 #include "agent/collector/minidump.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
 
+#include "agent/base/fd.h"
+#include "agent/base/file_io.h"
 #include "client/linux/handler/exception_handler.h"
 #include "client/linux/minidump_writer/minidump_writer.h"
 #include "google_breakpad/common/minidump_exception_linux.h"
+#include "google_breakpad/common/minidump_format.h"
 
 namespace recrash {
+namespace {
 
-Status WriteMinidump(const std::string& path, const abi::CrashRecord& record) {
+Error NotWritten(const std::string& path) {
+  return Error{Errc::kRefused, path + ": the minidump could not be written: " + std::strerror(errno)};
+}
+
+google_breakpad::ExceptionHandler::CrashContext ContextOf(const abi::CrashRecord& record) {
   google_breakpad::ExceptionHandler::CrashContext context = {};
   context.siginfo = record.siginfo;
   if (record.kind == abi::FailureKind::kReported)
@@ -21,15 +35,64 @@ Status WriteMinidump(const std::string& path, const abi::CrashRecord& record) {
   context.context = record.context;
   static_assert(sizeof context.float_state == sizeof record.fpstate);
   std::memcpy(&context.float_state, record.fpstate, sizeof record.fpstate);
-  const std::string partial = path + ".part";
-  unlink(partial.c_str());
-  if (!google_breakpad::WriteMinidump(partial.c_str(), record.pid, &context, sizeof context) ||
-      rename(partial.c_str(), path.c_str()) != 0) {
-    const Error error{Errc::kRefused, path + ": the minidump could not be written: " + std::strerror(errno)};
-    unlink(partial.c_str());
-    return error;
+  return context;
+}
+
+std::optional<std::vector<uint8_t>> MakeMinidump(const abi::CrashRecord& record) {
+  const google_breakpad::ExceptionHandler::CrashContext context = ContextOf(record);
+  Fd file(memfd_create("minidump", MFD_CLOEXEC));
+  struct stat status;
+  if (!file || !google_breakpad::WriteMinidump(file.get(), record.pid, &context, sizeof context) ||
+      fstat(file.get(), &status) != 0)
+    return std::nullopt;
+  std::vector<uint8_t> bytes(static_cast<size_t>(status.st_size));
+  if (pread(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return std::nullopt;
+  return bytes;
+}
+
+// The object at an offset of the minidump; zero where it is not whole.
+template <typename T>
+T At(std::span<const uint8_t> dump, uint64_t offset) {
+  T object = {};
+  if (offset <= dump.size() && dump.size() - offset >= sizeof object)
+    std::memcpy(&object, dump.data() + offset, sizeof object);
+  return object;
+}
+
+void ZeroWithin(const MDMemoryDescriptor& memory, const Mapping& mapping, std::span<uint8_t> dump) {
+  const uint64_t size = memory.memory.data_size;
+  if (memory.memory.rva > dump.size() || dump.size() - memory.memory.rva < size) return;
+  const uint64_t from = std::max(memory.start_of_memory_range, mapping.start.value);
+  const uint64_t to = std::min(memory.start_of_memory_range + size, mapping.end.value);
+  if (from < to) std::memset(&dump[memory.memory.rva + (from - memory.start_of_memory_range)], 0, to - from);
+}
+
+// All memory in a minidump, stacks among it, stands in its list of memory.
+void ZeroWithheld(const std::vector<Mapping>& mappings, std::span<uint8_t> dump) {
+  const auto header = At<MDRawHeader>(dump, 0);
+  for (uint32_t i = 0; i < header.stream_count; ++i) {
+    const auto stream = At<MDRawDirectory>(dump, header.stream_directory_rva + i * sizeof(MDRawDirectory));
+    if (stream.stream_type != MD_MEMORY_LIST_STREAM) continue;
+    const auto count = At<uint32_t>(dump, stream.location.rva);
+    for (uint32_t j = 0; j < count; ++j) {
+      const uint64_t at = stream.location.rva + sizeof count + uint64_t{j} * sizeof(MDMemoryDescriptor);
+      const auto memory = At<MDMemoryDescriptor>(dump, at);
+      for (const Mapping& mapping : mappings)
+        if (mapping.flags & kMapWithheld) ZeroWithin(memory, mapping, dump);
+    }
   }
-  return Ok{};
+}
+
+}  // namespace
+
+Status WriteMinidump(const std::string& path, const Collected& crash) {
+  std::optional<std::vector<uint8_t>> dump = MakeMinidump(crash.record);
+  if (!dump) return NotWritten(path);
+  ZeroWithheld(crash.report.mappings, *dump);
+  Result<OutputFile> file = OutputFile::Create(path);
+  if (!file) return file.error();
+  if (Status status = file->WriteAt(0, dump->data(), dump->size()); !status) return status;
+  return file->Keep();
 }
 
 }  // namespace recrash

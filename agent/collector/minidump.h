@@ -5,12 +5,13 @@
 #include <string>
 
 #include "agent/base/result.h"
-#include "shadowstack/abi.h"
+#include "agent/collector/collect.h"
 
 namespace recrash {
 
-// REQUIRES: nobody holds the threads, since Breakpad stops them itself. The file appears complete or not at all.
-Status WriteMinidump(const std::string& path, const abi::CrashRecord& record);
+// REQUIRES: nobody holds the threads, since Breakpad stops them itself. The file appears complete or not at all. Memory
+// that the report withholds is zero in it.
+Status WriteMinidump(const std::string& path, const Collected& crash);
 
 }  // namespace recrash
 

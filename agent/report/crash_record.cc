@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "agent/base/signal_safe/register_order.h"
+#include "agent/report/maps.h"
 
 namespace recrash {
 namespace {
@@ -45,6 +46,19 @@ void TakeBuildNotes(const std::vector<BuildNote>& notes, Process* process) {
   }
 }
 
+void TakeWithheld(bool without_memory, Report* report) {
+  if (without_memory) {
+    Withhold({0}, {UINT64_MAX}, &report->mappings);
+    report->losses.push_back(
+        "all memory: the program excludes itself from core dumps (PR_SET_DUMPABLE), and has not asked for its memory "
+        "to "
+        "be kept (RECRASH_KEEP_MEMORY)");
+  } else if (const uint64_t bytes = WithheldBytes(report->mappings); bytes != 0) {
+    report->losses.push_back(std::to_string(bytes >> 10) +
+                             " KiB of memory that the program excludes from core dumps (MADV_DONTDUMP)");
+  }
+}
+
 }  // namespace
 
 bool IsOfThisVersion(const abi::CrashRecord& record) {
@@ -67,6 +81,7 @@ void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report*
     thread.failing = true;
     thread.registers = AtFailure(record, thread.registers.fs_base);
   }
+  TakeWithheld(record.without_memory != 0, report);
 }
 
 void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report) {

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <optional>
 
+#include "agent/report/pages.h"
+
 namespace recrash {
 namespace {
 
@@ -54,6 +56,41 @@ std::optional<Mapping> ParseLine(std::string_view line) {
   return mapping;
 }
 
+// Of smaps, which has the mapping's flags below its line: "VmFlags: rd wr mr mw me dd ac". MADV_DONTDUMP sets `dd`.
+bool IsOutOfDumps(std::string_view line) {
+  return line.starts_with("VmFlags:") && (line.ends_with(" dd") || line.find(" dd ") != line.npos);
+}
+
+constexpr uint64_t kPage = 4096;
+
+bool IsWithheld(const Mapping& mapping) { return (mapping.flags & kMapWithheld) != 0; }
+
+Mapping Part(const Mapping& mapping, TargetAddress start, TargetAddress end) {
+  Mapping part = mapping;
+  part.start = start;
+  part.end = end;
+  if (!mapping.path.empty() && !mapping.path.starts_with('[')) part.file_offset += start - mapping.start;
+  return part;
+}
+
+// `regions` without what lies in `mapping`.
+std::vector<Region> Outside(std::vector<Region> regions, const Mapping& mapping) {
+  std::vector<Region> rest;
+  for (Region& region : regions) {
+    const TargetAddress end = region.address + region.bytes.size();
+    if (end <= mapping.start || region.address >= mapping.end) {
+      rest.push_back(std::move(region));
+      continue;
+    }
+    const auto at = [&](TargetAddress address) {
+      return region.bytes.begin() + static_cast<ptrdiff_t>(address - region.address);
+    };
+    if (region.address < mapping.start) rest.push_back({region.address, {region.bytes.begin(), at(mapping.start)}});
+    if (mapping.end < end) rest.push_back({mapping.end, {at(mapping.end), region.bytes.end()}});
+  }
+  return rest;
+}
+
 }  // namespace
 
 std::vector<Mapping> ParseMaps(std::string_view text) {
@@ -61,7 +98,11 @@ std::vector<Mapping> ParseMaps(std::string_view text) {
   while (!text.empty()) {
     const size_t end = text.find('\n');
     if (end == text.npos) break;  // cut: a path may be half there
-    if (std::optional<Mapping> mapping = ParseLine(text.substr(0, end))) mappings.push_back(std::move(*mapping));
+    const std::string_view line = text.substr(0, end);
+    if (std::optional<Mapping> mapping = ParseLine(line))
+      mappings.push_back(std::move(*mapping));
+    else if (IsOutOfDumps(line) && !mappings.empty() && IsPrivateWritable(mappings.back()))
+      mappings.back().flags |= kMapWithheld;
     text.remove_prefix(end + 1);
   }
   return mappings;
@@ -97,6 +138,47 @@ std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::v
     gone.back().start = {at};
   }
   return gone;
+}
+
+void Withhold(TargetAddress start, TargetAddress end, std::vector<Mapping>* mappings) {
+  start.value -= start.value % kPage;
+  if (end.value < UINT64_MAX - kPage) end.value += (kPage - end.value % kPage) % kPage;
+  std::vector<Mapping> parts;
+  for (const Mapping& mapping : *mappings) {
+    const TargetAddress from = std::max(start, mapping.start);
+    const TargetAddress to = std::min(end, mapping.end);
+    if (!IsPrivateWritable(mapping) || from >= to) {
+      parts.push_back(mapping);
+      continue;
+    }
+    if (mapping.start < from) parts.push_back(Part(mapping, mapping.start, from));
+    parts.push_back(Part(mapping, from, to));
+    parts.back().flags |= kMapWithheld;
+    if (to < mapping.end) parts.push_back(Part(mapping, to, mapping.end));
+  }
+  *mappings = std::move(parts);
+}
+
+void DropWithheld(Report* report) {
+  for (const Mapping& mapping : report->mappings) {
+    if (!IsWithheld(mapping)) continue;
+    report->memory = Outside(std::move(report->memory), mapping);
+    if (report->snapshots)
+      ChangeLayers(&report->snapshots->states,
+                   [&](EntryMemory::Layer* layer) { *layer = Outside(std::move(*layer), mapping); });
+    // What is left of the stack would lie elsewhere.
+    if (report->thrown) {
+      const TargetAddress stack = report->thrown->address;
+      if (stack < mapping.end && mapping.start < stack + report->thrown->bytes.size()) report->thrown.reset();
+    }
+  }
+}
+
+uint64_t WithheldBytes(const std::vector<Mapping>& mappings) {
+  uint64_t bytes = 0;
+  for (const Mapping& mapping : mappings)
+    if (IsWithheld(mapping)) bytes += mapping.end - mapping.start;
+  return bytes;
 }
 
 }  // namespace recrash

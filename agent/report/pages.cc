@@ -51,4 +51,11 @@ std::vector<PageSpan> SpansOf(const Pages& pages) {
   return spans;
 }
 
+void ChangeLayers(std::vector<EntryState>* states, const std::function<void(EntryMemory::Layer*)>& change) {
+  std::vector<EntryMemory::Layer> layers;
+  for (const EntryState& state : *states) change(&layers.emplace_back(state.memory.own()));
+  std::vector<EntryMemory> memories = EntryMemory::Of(std::move(layers));
+  for (size_t i = 0; i < memories.size(); ++i) (*states)[i].memory = std::move(memories[i]);
+}
+
 }  // namespace recrash

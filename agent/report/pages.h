@@ -3,6 +3,7 @@
 #define RECRASH_AGENT_REPORT_PAGES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -22,6 +23,9 @@ std::vector<Region> JoinPages(const Pages& pages);
 
 // The pages of the state's memory, where they differ from the crash. They belong to the state.
 Pages PagesOf(const Report& report, const EntryState& state);
+
+// Changes the pages of the states that one program recorded: each layer once.
+void ChangeLayers(std::vector<EntryState>* states, const std::function<void(EntryMemory::Layer*)>& change);
 
 // The pages as they lie in memory, ascending: neighbours there become one span. Nothing is copied.
 struct PageSpan {

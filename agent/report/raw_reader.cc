@@ -36,6 +36,7 @@ struct Blocks {
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
+  std::vector<raw::RawRange> withheld;
   bool complete = false;  // the end block is there
 };
 
@@ -131,6 +132,9 @@ class BlockReader {
         return ReadHead();
       case BlockKind::kMemory:
         return ReadMemory();
+      case BlockKind::kWithheld:
+        if (blocks_.withheld.size() == kMaxEntries) return TooLong();
+        return TakeStruct(&blocks_.withheld.emplace_back());
       case BlockKind::kEnd:
         break;
     }
@@ -217,6 +221,7 @@ Result<ElfFacts> LookUp(const Blocks& blocks, const Mapping& mapping) {
 Report MakeReport(Blocks blocks) {
   Report report;
   report.mappings = ParseMaps(blocks.maps);
+  for (const raw::RawRange& range : blocks.withheld) Withhold({range.start}, {range.end}, &report.mappings);
   report.threads = MakeThreads(blocks);
   TakeRecord(*blocks.record, blocks.texts, &report);
   report.process.brk_end = {blocks.process.brk_end};
@@ -226,6 +231,7 @@ Report MakeReport(Blocks blocks) {
   TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
   report.memory = std::move(blocks.memory);
+  DropWithheld(&report);
   report.losses.push_back("no collector was there: the other threads ran on while memory was kept, without registers");
   if (!blocks.complete) {
     report.memory_complete = false;

@@ -81,6 +81,7 @@ enum MappingFlags : uint32_t {
   kMapWrite = 2,
   kMapExecute = 4,
   kMapShared = 8,
+  kMapWithheld = 16,  // the report has nothing of it, on purpose: maps.h
 };
 
 // A line of /proc/PID/maps.

@@ -26,6 +26,11 @@ __attribute__((weak)) void __recrash_report(const char* why);
  * have brought the profile, say. Null: nothing is watched any more. */
 __attribute__((weak)) void __recrash_profiles(const char* folder);
 
+/* Reports leave out memory that the program excludes from core dumps (MADV_DONTDUMP), and all memory of a program that
+ * is not dumpable (PR_SET_DUMPABLE). 1: keeps the memory of this program although it is not dumpable. 0: takes that
+ * back. */
+__attribute__((weak)) void __recrash_keep_memory(int keep);
+
 #ifdef __cplusplus
 }
 #endif
@@ -40,6 +45,11 @@ __attribute__((weak)) void __recrash_profiles(const char* folder);
 #define RECRASH_PROFILES(folder)                        \
   do {                                                  \
     if (__recrash_profiles) __recrash_profiles(folder); \
+  } while (0)
+
+#define RECRASH_KEEP_MEMORY(keep)                           \
+  do {                                                      \
+    if (__recrash_keep_memory) __recrash_keep_memory(keep); \
   } while (0)
 
 #ifdef __has_attribute

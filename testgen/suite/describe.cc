@@ -24,6 +24,13 @@ Error NoCandidates(const Crash& crash) {
                       crash.name, why)};
 }
 
+Error NoMemory(const Crash& crash) {
+  const std::vector<std::string>& losses = crash.report.losses;
+  const auto why = std::ranges::find_if(losses, [](const std::string& loss) { return loss.starts_with("all memory"); });
+  return {Errc::kMissing, fmt::format("{}: needed the memory of the crash, found none{}", crash.name,
+                                      why == losses.end() ? "" : "\nthe report is without " + *why)};
+}
+
 std::vector<ReplayFrame> Chosen(const std::vector<ReplayFrame>& frames, uint32_t most) {
   std::vector<ReplayFrame> chosen;
   for (const uint32_t position : ChooseFrames(frames.size(), most)) chosen.push_back(frames[position]);
@@ -35,6 +42,7 @@ std::string Absolute(const fs::path& path) { return fs::absolute(path).lexically
 }  // namespace
 
 Result<Suite> Describe(Crash crash) {
+  if (crash.report.memory.empty()) return NoMemory(crash);
   ReplayData replay = MakeReplayData(crash.backtrace, *crash.opened);
   if (replay.frames.empty()) return NoCandidates(crash);
   std::ranges::sort(replay.frames, {}, &ReplayFrame::index);

@@ -1,4 +1,4 @@
-// /proc/self/maps line by line.
+// /proc/self/maps, or smaps, line by line.
 //
 // Signal-safe: system calls and the stack. By syscall(), for open and read are where a pthread_cancel by another thread
 // would end this one.
@@ -26,6 +26,7 @@ struct Map {
   bool shared;
   bool file;  // or [vdso]
   bool vdso;
+  bool not_dumped;  // MADV_DONTDUMP; known of smaps alone
 };
 
 RECRASH_SIGNAL_SAFE inline bool ParseMap(const char* line, Map& map) {
@@ -40,6 +41,7 @@ RECRASH_SIGNAL_SAFE inline bool ParseMap(const char* line, Map& map) {
   map.offset = ReadNumber(line, 16);
   const char* bracket = strchr(line, '[');
   map.vdso = bracket != nullptr && strncmp(bracket, "[vdso]", 6) == 0;
+  map.not_dumped = false;
   map.file = map.vdso || strchr(line, '/') != nullptr;
   return map.end > map.start;
 }
@@ -47,15 +49,29 @@ RECRASH_SIGNAL_SAFE inline bool ParseMap(const char* line, Map& map) {
 // Lines of /proc/self/maps one after the other. A line is cut behind 255 bytes: only paths are so long.
 class MapLines {
  public:
-  RECRASH_SIGNAL_SAFE MapLines()
-      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC))),
-        begin_(0),
-        end_(0) {}
+  RECRASH_SIGNAL_SAFE explicit MapLines(const char* path = "/proc/self/maps")
+      : fd_(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC))), begin_(0), end_(0) {}
   RECRASH_SIGNAL_SAFE ~MapLines() {
     if (fd_ >= 0) syscall(SYS_close, fd_);
   }
   RECRASH_SIGNAL_SAFE bool Next(Map& map) {
     char line[256];
+    return NextLine(line) && ParseMap(line, map);
+  }
+  // Of smaps, where lines about a mapping follow its line; the flags are the last.
+  RECRASH_SIGNAL_SAFE bool NextWithFlags(Map& map) {
+    char line[256];
+    if (!NextLine(line) || !ParseMap(line, map)) return false;
+    do {
+      if (!NextLine(line)) return false;
+    } while (strncmp(line, "VmFlags:", 8) != 0);
+    for (const char* flag = line; (flag = strchr(flag, ' ')) != nullptr;)
+      if (strncmp(++flag, "dd", 2) == 0) map.not_dumped = true;
+    return true;
+  }
+
+ private:
+  RECRASH_SIGNAL_SAFE bool NextLine(char (&line)[256]) {
     size_t length = 0;
     for (;;) {
       if (begin_ == end_) {
@@ -69,10 +85,9 @@ class MapLines {
       if (length + 1 < sizeof line) line[length++] = c;
     }
     line[length] = 0;
-    return ParseMap(line, map);
+    return true;
   }
 
- private:
   int fd_;
   size_t begin_;
   size_t end_;

@@ -283,6 +283,47 @@ NOINLINE void ThrowAMillion() {
   }
 }
 
+// A page that is excluded from core dumps, and one beside it that is not.
+NOINLINE void ExcludeAPage() {
+  auto* pages = static_cast<char*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  std::strcpy(pages, "seen");
+  std::strcpy(pages + 4096, "secret");
+  madvise(pages + 4096, 4096, MADV_DONTDUMP);
+  std::printf("%p\n", static_cast<void*>(pages));
+  std::fflush(stdout);
+  ReadNull();
+  munmap(pages, 8192);
+}
+
+NOINLINE void FailNotDumpable() {
+  prctl(PR_SET_DUMPABLE, 0);
+  if (std::getenv("KEEP_MEMORY") != nullptr) RECRASH_KEEP_MEMORY(1);
+  FailIn(ReadNull);
+}
+
+// Its stack is excluded from core dumps, as that of a thread that handles keys may be.
+NOINLINE void FailOnExcludedStack() {
+  constexpr size_t kSize = 256 << 10;
+  auto* stack = static_cast<char*>(mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  madvise(stack, kSize, MADV_DONTDUMP);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstack(&attributes, stack, kSize);
+  pthread_t thread;
+  pthread_create(
+      &thread, &attributes,
+      [](void*) -> void* {
+        char secret[32];
+        std::strcpy(secret, "words on an excluded stack");
+        asm volatile("" : : "r"(secret) : "memory");
+        FailIn(ReadNull);
+        asm volatile("" : : "r"(secret) : "memory");
+        return nullptr;
+      },
+      nullptr);
+  pthread_join(thread, nullptr);
+}
+
 NOINLINE void NotDumpable() {
   prctl(PR_SET_DUMPABLE, 0);
   RECRASH_REPORT("secret");
@@ -428,6 +469,9 @@ int main(int count, char** arguments) {
       {"full-pipe", FailWithFullPipe},
       {"throw-a-million", ThrowAMillion},
       {"not-dumpable", NotDumpable},
+      {"excluded-page", ExcludeAPage},
+      {"excluded-stack", FailOnExcludedStack},
+      {"fail-not-dumpable", FailNotDumpable},
       {"terminate-handler",
        [] {
          std::printf("%p\n", reinterpret_cast<void*>(std::get_terminate()));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "agent/report/maps.h"
 #include "agent/report/pages.h"
 #include "testgen/replay/plan/plan_parts.h"
 
@@ -28,8 +29,10 @@ void PlanBuilder::AddMapping(const Mapping& mapping, uint64_t start, uint64_t en
   if (mapping.flags & kMapWrite) planned.protection |= PROT_WRITE;
   // Code comes from modules alone: what else could be executed came with the report, or is a file that it names.
   if ((mapping.flags & kMapExecute) && options_.trust_report) planned.protection |= PROT_EXEC;
-  if ((mapping.flags & kMapWrite) && !(mapping.flags & kMapShared)) {
+  if (IsPrivateWritable(mapping)) {
     planned.kind = plan::MappingKind::kMemory;
+  } else if (mapping.flags & kMapWithheld) {
+    planned.kind = plan::MappingKind::kReserved;
   } else if (is_file) {
     planned.kind = plan::MappingKind::kFile;
     planned.path = AddText(mapping.path);
@@ -82,8 +85,7 @@ void PlanBuilder::AddEntryMappings() {
   for (const EntryState& state : report_.replay.entry_states) {
     for (const Mapping& mapping : state.mappings) {
       const bool is_aligned = mapping.start.value % kPage == 0 && mapping.end.value % kPage == 0;
-      const bool is_private = (mapping.flags & kMapWrite) && !(mapping.flags & kMapShared);
-      if (is_aligned && is_private) AddEntryMapping(mapping.start.value, mapping.end.value);
+      if (is_aligned && IsPrivateWritable(mapping)) AddEntryMapping(mapping.start.value, mapping.end.value);
     }
   }
 }
