@@ -140,6 +140,8 @@ constexpr char kAdaptiveNote[] = "mode=adaptive;";  // how it begins where the a
 
 constexpr uint64_t kCrashMagic = 0x3148534152434552ull;  // "RECRASH1"
 constexpr uint32_t kCrashVersion = 1;
+// The same layout, of a program that withholds or masks memory: older collectors, which would keep it, refuse it.
+constexpr uint32_t kDiscreetVersion = 2;
 
 enum class FailureKind : uint8_t {
   kSignal = 1,
@@ -161,6 +163,22 @@ struct ThrowRecord {
   uint64_t stack_copy;  // where the copy lies in this process
   char type[512];       // demangled by the reader
   char what[1024];      // empty when it is not a std::exception
+};
+
+// A value of the program's that leaves the process only masked; size 0: none.
+struct MarkedValue {
+  uint64_t address;
+  uint64_t size;
+};
+
+// What the program has marked so far. The collector gets its address.
+constexpr uint32_t kMostMarked = 4096;
+constexpr uint64_t kMostMarkedBytes = 4 << 20;  // of all values
+struct MarkedValues {
+  uint32_t count;    // of the places in use, those of values that are not marked any more among them
+  uint32_t refused;  // not 0: one did not fit, so that its program leaves no memory any more
+  uint64_t bytes;
+  MarkedValue values[kMostMarked];
 };
 
 // Lives in the dying process; its address is the collector's third argument.

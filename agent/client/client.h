@@ -60,6 +60,10 @@ struct State {
   CreateFunction real_create;
   TerminateHandler original_terminate;  // libstdc++'s own; null while ours is not installed
   void (*preloaded_report)(const char* reason);
+  void (*preloaded_keep_memory)(int keep);  // these as preloaded_report
+  abi::MarkedValues* marked;                // RECRASH_SENSITIVE
+  void (*preloaded_mark)(const void* value, size_t size);
+  void (*preloaded_unmark)(const void* value);
   const char* abort_message;                       // address of libc's __abort_msg, or null
   void (*signal_handler)(int, siginfo_t*, void*);  // Breakpad's
   int32_t process;                                 // that started up: not its children's, of fork or vfork
@@ -98,6 +102,7 @@ signal_safe::Text SetAbsolute(char (&out)[1024], const char* path);
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us
   int dumpable_before;
+  int32_t mark_lost;     // a value was marked without a table
   int32_t keeps_memory;  // RECRASH_KEEP_MEMORY: also where it is not dumpable
   int32_t reporting;     // thread that makes a report
   int32_t failing;       // thread that a fatal signal came to first
@@ -162,6 +167,29 @@ void ReportIfCaughtInMain(ThreadBlock& block, void* unwind_exception, void* retu
 RECRASH_SIGNAL_SAFE const char* WhyNotToRun(const char* path);
 // Lets the collector write a report of g_record, or writes the raw report if that fails, and prints a line about it.
 RECRASH_SIGNAL_SAFE void MakeReport();
+
+// choices.cc
+void MapMarkedValues();
+RECRASH_SIGNAL_SAFE bool HasMarkedValues();
+RECRASH_SIGNAL_SAFE bool KnowsMarkedValues();  // all that were ever marked
+// Masks what is about to leave the process. Where nothing is marked it does nothing.
+class Discretion {
+ public:
+  RECRASH_SIGNAL_SAFE Discretion();  // looks up the values as they are now
+  RECRASH_SIGNAL_SAFE ~Discretion();
+  Discretion(const Discretion&) = delete;
+  Discretion& operator=(const Discretion&) = delete;
+
+  // Bytes around what will be written make values known that begin before it or end behind it.
+  RECRASH_SIGNAL_SAFE void Mask(void* bytes, uint64_t size) const;
+  // Marked places, whatever their size and content, in a copy of the memory at `address`.
+  RECRASH_SIGNAL_SAFE void MaskPlaces(uint64_t address, void* bytes, uint64_t size) const;
+  bool has_values() const { return slots_ != nullptr; }
+
+ private:
+  uint64_t* slots_;
+  uint64_t slot_count_;
+};
 
 // raw_writer.cc
 // Writes NAME.rcraw into the report folder, and its path into `path`. Returns null if the file is whole, or else what

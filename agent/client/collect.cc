@@ -65,15 +65,15 @@ RECRASH_SIGNAL_SAFE int BecomeCollector(void* arguments) {
 }
 
 RECRASH_SIGNAL_SAFE pid_t StartCollector() {
-  static char pid[24], tid[24], record[24], abort_message[24], snapshots[24];
+  static char pid[24], tid[24], record[24], abort_message[24], snapshots[24], marked[24];
   Text(pid).Decimal(static_cast<uint64_t>(g_record.pid));
   Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
   Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
   Text(abort_message).Hex(reinterpret_cast<uint64_t>(g_state.abort_message));
   Text(snapshots).Hex(SnapshotLogAddress());
-  char* const profile = g_progress.profile[0] != 0 ? g_progress.profile : nullptr;
-  char* arguments[] = {g_state.collector, pid,       tid,     record, g_state.directory,
-                       abort_message,     snapshots, profile, nullptr};
+  Text(marked).Hex(HasMarkedValues() ? reinterpret_cast<uint64_t>(g_state.marked) : 0);
+  char* arguments[] = {g_state.collector,  pid,    tid,    record, g_state.directory, abort_message, snapshots,
+                       g_progress.profile, marked, nullptr};
   alignas(16) static char stack[16 << 10];
   return clone(BecomeCollector, stack + sizeof stack, CLONE_VM | CLONE_VFORK | SIGCHLD, arguments);
 }

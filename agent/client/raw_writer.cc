@@ -29,13 +29,18 @@ namespace {
 using namespace signal_safe;
 using raw::BlockKind;
 
-alignas(4096) char g_buffer[64 << 10];
+constexpr uint64_t kBuffer = 64 << 10;
+// Beside what is written: of a marked value that goes on there, all but one byte may lie there.
+constexpr uint64_t kBeside = 8;
+alignas(4096) char g_around[kBeside + kBuffer + kBeside];
+char* const g_buffer = g_around + kBeside;
 
 // The file; after the first failed write nothing more is written.
 struct RawFileOut {
   int fd;
   bool failed;
   int folder;  // it lies in
+  const Discretion& discretion;
 };
 
 RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
@@ -52,31 +57,59 @@ RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
   }
 }
 
+// In pieces, each with what is beside it.
+RECRASH_SIGNAL_SAFE void PutMasked(RawFileOut& out, const void* data, uint64_t size) {
+  if (!out.discretion.has_values()) return Put(out, data, size);
+  static char piece[kBeside + 4096 + kBeside];
+  for (uint64_t at = 0; at < size;) {
+    const uint64_t before = at < kBeside ? at : kBeside;
+    const uint64_t written = size - at < 4096 ? size - at : 4096;
+    const uint64_t after = size - at - written < kBeside ? size - at - written : kBeside;
+    memcpy(piece, static_cast<const char*>(data) + at - before, before + written + after);
+    out.discretion.Mask(piece, before + written + after);
+    Put(out, piece + before, written);
+    at += written;
+  }
+}
+
 RECRASH_SIGNAL_SAFE void PutBlock(RawFileOut& out, BlockKind kind, const void* head, uint64_t head_size,
                                   const void* data, uint64_t size) {
   const raw::RawBlock block = {kind, 0, head_size + size};
   Put(out, &block, sizeof block);
-  Put(out, head, head_size);
-  Put(out, data, size);
+  PutMasked(out, head, head_size);
+  PutMasked(out, data, size);
 }
 
 RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   ssize_t size;
-  while ((size = read(fd, g_buffer, sizeof g_buffer)) > 0)
+  while ((size = read(fd, g_buffer, kBuffer)) > 0)
     PutBlock(out, kind, nullptr, 0, g_buffer, static_cast<uint64_t>(size));
   close(fd);
 }
 
 RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* path) {
-  const ssize_t size = readlink(path, g_buffer, sizeof g_buffer);
+  const ssize_t size = readlink(path, g_buffer, kBuffer);
   if (size > 0) PutBlock(out, kind, nullptr, 0, g_buffer, static_cast<uint64_t>(size));
 }
 
 // Reads from `address` into g_buffer; returns how many bytes could be read.
 RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
-  return ReadOwn(address, g_buffer, size < sizeof g_buffer ? size : sizeof g_buffer);
+  return ReadOwn(address, g_buffer, size < kBuffer ? size : kBuffer);
+}
+
+// The same, and masks what is marked.
+RECRASH_SIGNAL_SAFE uint64_t ReadSelfMasked(const Discretion& discretion, uint64_t address, uint64_t size) {
+  const uint64_t got = ReadSelf(address, size);
+  if (got == 0 || !discretion.has_values()) return got;
+  memset(g_around, 0, kBeside);
+  memset(g_buffer + got, 0, kBeside);
+  ReadOwn(address - kBeside, g_around, kBeside);
+  ReadOwn(address + got, g_buffer + got, kBeside);
+  discretion.Mask(g_around, kBeside + got + kBeside);
+  discretion.MaskPlaces(address, g_buffer, got);
+  return got;
 }
 
 RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
@@ -108,7 +141,7 @@ class PresentPages {
     run_end = end;
     if (at >= end) return false;
     if (!whole && !Scan(run, run_end) && !ReadEntries(run, run_end)) return false;
-    if (run_end - run > sizeof g_buffer) run_end = run + sizeof g_buffer;
+    if (run_end - run > kBuffer) run_end = run + kBuffer;
     return run < run_end;
   }
 
@@ -153,7 +186,7 @@ RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, const PresentPa
   uint64_t run, end;
   for (uint64_t at = map.start; !out.failed && pages.Next(at, map.end, whole, run, end);) {
     if (!always && budget < end - run) return;
-    const uint64_t size = ReadSelf(run, end - run);
+    const uint64_t size = ReadSelfMasked(out.discretion, run, end - run);
     if (size != 0) {
       const raw::RawMemory head = {run};
       PutBlock(out, BlockKind::kMemory, &head, sizeof head, g_buffer, size);
@@ -347,7 +380,9 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
 
 // Returns null, or why the file is not whole; then it is not there either.
 RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, const char* name, const char* partial) {
-  RawFileOut out = {openat(folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), false, folder};
+  const Discretion discretion;
+  RawFileOut out = {openat(folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), false, folder,
+                    discretion};
   if (out.fd < 0) return "cannot be made";
   PutAll(out);
   close(out.fd);

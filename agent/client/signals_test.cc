@@ -216,7 +216,7 @@ TEST_F(Collectors, FailingLeaveARawReportAndTheirStatus) {
 // A program carries its client with it; the collector beside it may be older.
 TEST_F(Collectors, OlderThanTheirClientLeaveAReport) {
   const std::string exec = "exec " RECRASH_TEST_COLLECTOR " $1 $2 $3 $4 ";
-  const Ran more = Program::Failing("segv").With("RECRASH_COLLECTOR", Script(exec + "0 0 '' more and more")).Run();
+  const Ran more = Program::Failing("segv").With("RECRASH_COLLECTOR", Script(exec + "0 0 '' 0 more and more")).Run();
   EXPECT_EQ(more.OnlyReport().failure.signal, SIGSEGV);
   const Ran other = Program::Failing("segv").With("RECRASH_COLLECTOR", Script(exec + "0 1000")).Run();
   EXPECT_THAT(other.OnlyReport().losses, testing::Contains(HasSubstr("of another version of recrash")));

@@ -124,6 +124,9 @@ int IsPreloadedClient(dl_phdr_info* module, size_t, void*) {
 bool PreloadedClientIsThere() {
   if (dl_iterate_phdr(IsPreloadedClient, nullptr) == 0) return false;
   g_state.preloaded_report = LookUp<void (*)(const char*)>(RTLD_NEXT, "__recrash_report");
+  g_state.preloaded_keep_memory = LookUp<void (*)(int)>(RTLD_NEXT, "__recrash_keep_memory");
+  g_state.preloaded_mark = LookUp<void (*)(const void*, size_t)>(RTLD_NEXT, "__recrash_mark");
+  g_state.preloaded_unmark = LookUp<void (*)(const void*)>(RTLD_NEXT, "__recrash_unmark");
   return true;
 }
 #endif
@@ -144,6 +147,7 @@ void Prepare() {
   g_state.options = ParseOptions(g_state.options_text, TellNotUnderstood);
   FindReportDirectory();
   FindCollector();
+  MapMarkedValues();
   g_state.abort_message = LookUp<const char*>(RTLD_DEFAULT, "__abort_msg");
   g_state.process = getpid();
   g_state.mode = Mode::kLive;

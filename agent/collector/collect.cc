@@ -121,6 +121,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   const std::optional<record::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
   if (log) LeaveOutLog(*log, &report.mappings);
   report.threads = stopped->ReadThreads();
+  if (Status status = collected.discretion.Read(*memory, request.marked); !status) return status.error();
   ReadCrash(*memory, request, *record, &report);
   ReadException(*memory, *record, &report);
   TakeModules(LookupIn(*memory, request.pid), &report);
@@ -141,6 +142,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   // The other threads are still stopped, so that files do not change while they are read.
   ReadInputs(options.embed_files != 0, &report);
   stopped->Detach();
+  collected.discretion.Apply(&report);
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   return collected;
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/base/result.h"
+#include "agent/collector/discretion.h"
 #include "agent/report/report.h"
 #include "shadowstack/abi.h"
 
@@ -20,12 +21,14 @@ struct CollectRequest {
   std::string folder;
   TargetAddress abort_message;  // of libc's __abort_msg; 0 when not known
   TargetAddress snapshots;      // the version log; 0 when nothing was recorded
+  TargetAddress marked;         // values that leave the process only masked; 0: there are none
   std::string profile;          // that a crash of a second-chance build updates; empty: none
 };
 
 struct Collected {
   abi::CrashRecord record;
   Report report;
+  Discretion discretion;  // already applied to the report
 };
 
 // Stops all threads, reads everything, lets them go.

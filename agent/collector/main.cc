@@ -1,8 +1,8 @@
 // recrash-collector: started by the client in a program that has just failed, with
 //
-//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE]]]
+//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE [MARKED]]]]
 //
-// RECORD, ABORT_MESSAGE and SNAPSHOTS are addresses in hex. Further arguments, of a newer client, are ignored.
+// RECORD, ABORT_MESSAGE, SNAPSHOTS and MARKED are addresses in hex. Further arguments, of a newer client, are ignored.
 //
 // Writes FOLDER/NAME.rcr, writes its path into the client's record, then writes NAME.dmp, and adds the functions on the
 // stack to the profile of a second-chance build. Prints nothing when all is well: the client has a line to print. Exit
@@ -44,7 +44,8 @@ bool ParseArguments(int count, char** arguments, CollectRequest* request) {
          ParseNumber(arguments[2], 10, &request->tid) && request->tid > 0 &&
          ParseNumber(arguments[3], 16, &request->record.value) && request->folder.starts_with('/') &&
          (count < 6 || ParseNumber(arguments[5], 16, &request->abort_message.value)) &&
-         (count < 7 || ParseNumber(arguments[6], 16, &request->snapshots.value));
+         (count < 7 || ParseNumber(arguments[6], 16, &request->snapshots.value)) &&
+         (count < 9 || ParseNumber(arguments[8], 16, &request->marked.value));
 }
 
 // This process has inherited the program's signals and descriptors. If a standard descriptor is closed, a file that is
@@ -98,7 +99,7 @@ int main(int count, char** arguments) {
   if (!recrash::ParseArguments(count, arguments, &request)) {
     fprintf(stderr,
             "recrash-collector: started by a program that was built with recrash, not by hand\n"
-            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE]]]\n");
+            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE [MARKED]]]]\n");
     return 2;
   }
   recrash::LeaveProgramBehind();

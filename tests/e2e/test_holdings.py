@@ -39,5 +39,46 @@ class NotDumpable(Workspace):
         self.assert_reproduced(self.reproduce(self.program), "Store")
 
 
+KEY = "correct_horse_b"  # short enough to lie in the string itself, on the stack, so that the minidump has it
+MARKED = """
+#include <recrash/recrash.h>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+struct Account { recrash::Sensitive<std::string> key; int* balance = nullptr; };
+__attribute__((noinline)) void Book(Account* account, long amount) { *account->balance += amount; }
+__attribute__((noinline)) void Settle(Account* account, const char* amount) {
+  Book(account, std::atol(amount) + static_cast<long>(account->key.get().size()));
+  std::puts("settled");
+}
+int main(int argc, char** argv) {
+  Account account{recrash::Sensitive<std::string>(argv[1])};
+  account.key.Change([](std::string& key) { for (char& c : key) c = static_cast<char>(c + 1); });
+  if (argc > 5) account.balance = &argc;
+  Settle(&account, "12");
+}
+"""
+
+
+class Marked(Workspace):
+    def check(self, mode, crashes):
+        program = self.compile_text(MARKED, output="program", flags=("-O1", "-g", f"-recrash-mode={mode}"))
+        coded = "".join(chr(ord(letter) - 1) for letter in KEY)
+        for _ in range(crashes):
+            report = self.crash(program, coded, died_of=SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report), "Book", "Settle")
+        files = [*self.reports.iterdir(), *(self.path / "tests").glob("*.*")]
+        self.assertIn(b"*" * len(KEY), b"".join(file.read_bytes() for file in files if file.suffix == ".dmp"))
+        for file in files:
+            for at in range(len(KEY) - 7):
+                self.assertNotIn(KEY[at:at + 8].encode(), file.read_bytes(), file)
+
+    def test_values_are_in_no_file_and_frames_reproduce(self):
+        self.check("references", crashes=1)
+
+    def test_nor_are_they_in_entry_states(self):
+        self.check("references+second-chance", crashes=2)
+
+
 if __name__ == "__main__":
     main()

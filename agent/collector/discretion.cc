@@ -1,0 +1,98 @@
+#include "agent/collector/discretion.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/base/signal_safe/masking.h"
+#include "agent/report/pages.h"
+
+namespace recrash {
+
+using signal_safe::Masker;
+
+Status Discretion::Read(const PageSource& memory, TargetAddress table) {
+  if (table.value == 0) return Ok{};
+  const Error damaged{Errc::kRefused, "the table of values to be masked is damaged"};
+  abi::MarkedValues marked;
+  if (memory.Read(table, {reinterpret_cast<uint8_t*>(&marked), sizeof marked}) != sizeof marked ||
+      marked.count > abi::kMostMarked)
+    return damaged;
+  std::vector<std::vector<uint8_t>> contents;
+  uint64_t bytes = 0;
+  for (const abi::MarkedValue& value : std::span(marked.values, marked.count)) {
+    if (value.size == 0) continue;
+    if (value.size > abi::kMostMarkedBytes - bytes || value.address > UINT64_MAX - value.size) return damaged;
+    bytes += value.size;
+    values_.push_back(value);
+    std::vector<uint8_t>& content = contents.emplace_back(value.size);
+    content.resize(memory.Read({value.address}, content));  // its memory may be gone
+  }
+  slots_.resize(Masker::SlotsFor(bytes));
+  Masker masker(slots_.data(), slots_.size());
+  for (const std::vector<uint8_t>& content : contents) masker.Add(content.data(), content.size());
+  return Ok{};
+}
+
+void Discretion::Mask(std::span<uint8_t> bytes) const {
+  if (!values_.empty()) Masker(slots_.data(), slots_.size()).Mask(bytes.data(), bytes.size());
+}
+
+void Discretion::Mask(std::string* text) const { Mask({reinterpret_cast<uint8_t*>(text->data()), text->size()}); }
+
+void Discretion::Mask(Registers* registers) const {
+  for (uint64_t& word : registers->dwarf) Mask({reinterpret_cast<uint8_t*>(&word), sizeof word});
+  Mask(std::span(registers->fxsave));
+}
+
+void Discretion::Mask(std::vector<Region>* regions) const {
+  for (Region& region : *regions) {
+    Mask(std::span(region.bytes));
+    // The places themselves, however short their values are, and whatever was in them at an entry.
+    for (const abi::MarkedValue& value : values_) {
+      const uint64_t from = std::max(value.address, region.address.value);
+      const uint64_t to = std::min(value.address + value.size, region.address.value + region.bytes.size());
+      if (from < to) std::memset(&region.bytes[from - region.address.value], signal_safe::kMask, to - from);
+    }
+  }
+}
+
+void Discretion::MaskFiles(std::vector<OpenFile>* files) const {
+  for (OpenFile& file : *files) Mask(&file.path);
+}
+
+void Discretion::MaskSnapshots(SnapshotLog* snapshots) const {
+  ChangeLayers(&snapshots->states, [this](EntryMemory::Layer* layer) { Mask(layer); });
+  for (EntryState& state : snapshots->states) {
+    MaskFiles(&state.files);
+    for (uint64_t& word : state.registers.integer) Mask({reinterpret_cast<uint8_t*>(&word), sizeof word});
+    for (auto& vector : state.registers.vector) Mask(std::span(vector));
+  }
+}
+
+void Discretion::Apply(Report* report) const {
+  if (values_.empty()) return;
+  Process& process = report->process;
+  Failure& failure = report->failure;
+  for (std::string* text :
+       {&process.working_directory, &process.options, &failure.abort_message, &failure.exception_what, &failure.reason})
+    Mask(text);
+  for (std::string& argument : process.arguments) Mask(&argument);
+  for (Thread& thread : report->threads) Mask(&thread.registers);
+  for (Mapping& mapping : report->mappings) Mask(&mapping.path);
+  MaskFiles(&report->files);
+  for (Input& input : report->inputs) {
+    for (std::string& name : input.names) Mask(&name);
+    Mask(&input.path);
+    Mask(std::span(input.bytes));
+  }
+  if (report->thrown) {
+    Mask(&report->thrown->registers);
+    Mask(std::span(report->thrown->bytes));
+  }
+  Mask(&report->memory);
+  if (report->snapshots) MaskSnapshots(&*report->snapshots);
+  report->losses.push_back("what the program has marked as sensitive: " + std::to_string(values_.size()) +
+                           " values are masked wherever they were");
+}
+
+}  // namespace recrash
