@@ -34,8 +34,23 @@ int ListCommand(const ListArguments& arguments);
 struct ShowArguments {
   ReportArguments report;
   std::string json;
+  bool strings = false;  // these: lists of what the report holds, in place of the failure
+  bool environment = false;
+  bool files = false;
+
+  bool lists() const { return strings || environment || files; }
 };
 int ShowCommand(const ShowArguments& arguments);
+int HoldingsCommand(const ShowArguments& arguments);  // of lists()
+
+struct RedactArguments {
+  std::string report;  // as in ReportArguments
+  std::string output;  // -o: a new file
+  bool environment = false;
+  bool files = false;
+  std::vector<std::string> texts;
+};
+int RedactCommand(const RedactArguments& arguments);
 
 struct TestsArguments {
   ReportArguments report;  // not of verify

@@ -52,6 +52,12 @@ constexpr const char* kShowHelp =
 Without the program's files, frames are shown as module and offset.
 A report holds memory and files of the program: look at it before you pass it on.)";
 
+constexpr const char* kRedactHelp =
+    R"(Pages that hold nothing else are left out: a replay finds nothing there. In other pages, and on the stack, stars stand
+in the place of what was taken out. The rest is as it was, so frames that do not need it still reproduce.
+
+Example: recrash show --env --strings, then recrash redact --env --strings @example.com -o to-send.rcr)";
+
 constexpr const char* kGenerateHelp =
     R"(Writes a test for each frame that can be called again, without trying one. `recrash verify` tries them.
 
@@ -191,6 +197,7 @@ struct Invocation {
   RunArguments run;
   ListArguments list;
   ShowArguments show;
+  RedactArguments redact;
   TestsArguments generate, verify, reproduce;
   bool rerun = false;
   double rerun_seconds = 60;
@@ -220,7 +227,24 @@ void AddShow(CLI::App* app, Invocation* to) {
   CLI::App* command = AddCommand(app, "show", "show what failed: stack, arguments, what the report holds", kShowHelp);
   AddReport(command, &to->show.report);
   AddJson(command, &to->show.json);
-  command->callback([=] { to->code = ShowCommand(to->show); });
+  command->add_flag("--strings", to->show.strings, "list the texts in its memory, of six characters or more, instead");
+  command->add_flag("--env", to->show.environment, "list the environment of the program instead");
+  command->add_flag("--files", to->show.files,
+                    "list the files that were open or named, and whether it holds them, instead");
+  command->callback([=] { to->code = to->show.lists() ? HoldingsCommand(to->show) : ShowCommand(to->show); });
+}
+
+void AddRedact(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "redact", "take private things out of a report", kRedactHelp);
+  command->add_option("REPORT", to->redact.report, "path, name in the store, or its beginning (default: the newest)");
+  command->add_option("-o", to->redact.output, "report to write, a new file")->type_name("FILE")->required();
+  command->add_flag("--env", to->redact.environment, "take out the environment");
+  command->add_flag("--files", to->redact.files, "take out the contents of files; their names stay");
+  command->add_option("--strings", to->redact.texts, "take out each text that has TEXT in it; may be repeated")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->callback([=] { to->code = RedactCommand(to->redact); });
 }
 
 void AddGenerate(CLI::App* app, Invocation* to) {
@@ -302,7 +326,8 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "recrash " RECRASH_VERSION);
   app.set_help_all_flag("--help-all", "help on all subcommands");
-  for (const auto add : {AddRun, AddList, AddShow, AddGenerate, AddVerify, AddReproduce, AddProfile, AddDebug})
+  for (const auto add :
+       {AddRun, AddList, AddShow, AddRedact, AddGenerate, AddVerify, AddReproduce, AddProfile, AddDebug})
     add(&app, &invocation);
   try {
     std::vector<std::string> words = invocation.line.before;

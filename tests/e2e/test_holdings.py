@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What a report holds, and what it does not."""
 
+import json
+
 from harness import Workspace, main
 
 SIGSEGV = 11
@@ -78,6 +80,54 @@ class Marked(Workspace):
 
     def test_nor_are_they_in_entry_states(self):
         self.check("references+second-chance", crashes=2)
+
+
+HELD = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+struct User { char name[32]; int* balance; char* mail; };
+__attribute__((noinline)) void Book(User* user) { *user->balance += std::strlen(user->name); }
+__attribute__((noinline)) void Settle(User* user, const char* path) {
+  std::FILE* file = std::fopen(path, "r");
+  std::fgets(user->name, 8, file);
+  Book(user);
+  std::fclose(file);
+}
+int main(int argc, char** argv) {
+  User user{"nobody", argc > 5 ? &argc : nullptr, strdup("ada@example.com")};
+  Settle(&user, argv[1]);
+  std::free(user.mail);
+}
+"""
+
+
+class Redacted(Workspace):
+    def show(self, report, *options):
+        return self.run_command("recrash", "show", report, *options).stdout
+
+    def test_reports_hold_nothing_of_it_and_frames_reproduce(self):
+        program = self.compile_text(HELD, flags=("-O1", "-g"))
+        (self.path / "input.txt").write_text("private")
+        report = self.crash(program, "input.txt", died_of=SIGSEGV,
+                            env={"TOKEN": "hunter2!", "MORE": "x" * 9000, "RECRASH_OPTIONS": "files=embed"})
+        self.assertIn("TOKEN=hunter2!\n", self.show(report, "--env"))
+        self.assertIn("  ada@example.com\n", self.show(report, "--strings"))
+        self.assertRegex(self.show(report, "--files"), r"held  \S*input.txt\n")
+        listed = json.loads(self.show(report, "--env", "--files", "--strings", "--json", "-"))
+        self.assertIn("TOKEN=hunter2!", listed["environment"])
+        self.assertIn("ada@example.com", [held["text"] for held in listed["strings"]])
+
+        said = self.run_command("recrash", "redact", report, "--env", "--files", "--strings", "@example", "-o", "out.rcr").stdout
+        self.assertRegex(said, r"taken out: \d+ variables of the environment, 1 files, [12] texts")
+        self.assertNotIn("TOKEN", self.show("out.rcr", "--env"))
+        self.assertNotIn("hunter2!", self.show("out.rcr", "--strings"))
+        self.assertNotIn("@example", self.show("out.rcr", "--strings"))
+        self.assertNotIn("held ", self.show("out.rcr", "--files"))
+        self.assertRegex(self.show("out.rcr"), "lost: [12] texts: taken out by `recrash redact`")
+        self.assertEqual((self.path / "out.rcr").stat().st_mode & 0o777, 0o600)
+        self.assert_reproduced(self.reproduce(program, report="out.rcr"), "Book")
+        self.run_command("recrash", "redact", report, "--env", "-o", "out.rcr", expect=2)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+// What a report holds that may be private, for people who pass it on, and the report without some of it.
+//
+//   for (const HeldText& held : TextsIn(report)) fmt::print("{:#x} {}\n", held.address.value,
+//   PrintableText(held.text)); Redaction redaction = {.environment = true}; const Redacted redacted = Redact(redaction,
+//   &report);
+#ifndef RECRASH_TESTGEN_SUITE_HOLDINGS_H_
+#define RECRASH_TESTGEN_SUITE_HOLDINGS_H_
+
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+
+namespace recrash {
+
+struct HeldText {
+  TargetAddress address;
+  std::string text;
+};
+
+// Runs of at least six printable characters in the memory of the crash, ascending.
+std::vector<HeldText> TextsIn(const Report& report);
+
+// NAME=value, in order.
+std::vector<std::string> EnvironmentIn(const Report& report);
+
+// What is to be taken out. Pages that hold nothing else are withheld: a replay finds nothing there. In other pages
+// stars stand in its place.
+struct Redaction {
+  bool environment = false;        // the block at the top of the stack
+  bool files = false;              // contents of inputs; their names stay
+  std::vector<std::string> texts;  // each text that has one of these in it
+};
+
+struct Redacted {
+  size_t variables = 0;
+  size_t files = 0;
+  size_t texts = 0;
+  uint64_t withheld = 0;  // bytes
+};
+
+Redacted Redact(const Redaction& redaction, TestReport* report);
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SUITE_HOLDINGS_H_
