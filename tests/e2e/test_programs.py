@@ -318,16 +318,17 @@ class MovedInstallation(harness.Workspace):
         self.assertTrue((self.path / "ran").exists(), flags)
 
     def test_by_each_linker(self):
-        for flags in ((), ("-fuse-ld=lld-19", "-Wl,--gc-sections"), ("-fuse-ld=gold",), ("-no-pie",), ("-static-pie",),
-                      ("-flto", "-fuse-ld=lld-19"), ("-recrash-mode=adaptive", "-shared-libgcc")):
+        lld = f"-fuse-ld=lld-{harness.LLVM}"
+        for flags in ((), (lld, "-Wl,--gc-sections"), ("-fuse-ld=gold",), ("-no-pie",), ("-static-pie",), ("-flto", lld),
+                      ("-recrash-mode=adaptive", "-shared-libgcc")):
             with self.subTest(flags=flags):
                 self.check(*flags)
 
     # The program has no such text, and is linked all the same. Its collector is where the product was built for.
     def test_nothing_is_instrumented(self):
-        for flags in ((), ("-fuse-ld=lld-19",), ("-fuse-ld=gold",), ("-no-pie",)):
+        for flags in ((), (f"-fuse-ld=lld-{harness.LLVM}",), ("-fuse-ld=gold",), ("-no-pie",)):
             with self.subTest(flags=flags):
-                self.run_command("clang++-19", "-O1", "-c", "program.cc", "-o", "program.o")
+                self.run_command(f"clang++-{harness.LLVM}", "-O1", "-c", "program.cc", "-o", "program.o")
                 self.run_command("recrash-clang++", *flags, "program.o", "-o", "program")
                 self.crash("./program", died_of=signal.SIGSEGV,
                            env={"RECRASH_COLLECTOR": str(self.moved / "bin/real-collector")})
