@@ -127,7 +127,8 @@ Status WordUnpacker::Unpack(SectionReader* reader, const format::Run& run, uint6
   for (size_t i = 0; i < classes_.size(); ++i) {
     const size_t number = StreamOf(classes_[i]);
     uint64_t value = 0;
-    std::memcpy(&value, arguments_.data() + stream[number], kArgumentSize[number]);
+    // Not memcpy: where no class of the piece has an argument, there may be no array.
+    std::copy_n(arguments_.data() + stream[number], kArgumentSize[number], reinterpret_cast<uint8_t*>(&value));
     stream[number] += kArgumentSize[number];
     const uint64_t word = UnpackWord(classes_[i], value, run.address + offset + i * kWord, &history_);
     const auto* bytes = reinterpret_cast<const uint8_t*>(&word);

@@ -111,6 +111,9 @@ TEST_F(WordPacking, ComesBackFromOddRuns) {
   ExpectBack({{{3}, {1}}, {{5}, {1, 2, 3, 4, 5, 6, 7}}, {{0x10001}, Bytes(4099, 5)}, {{UINT64_MAX - 9}, Bytes(9, 1)}});
 }
 
+// No class of them has an argument, and none came before: UBSan sees what is read of the empty array.
+TEST_F(WordPacking, ComesBackFromZeroWordsAlone) { ExpectBack({{{kHeap}, OfWords({0, 0, 0})}}); }
+
 // More than 2 GiB apart, so that 32 bits do not hold the distance; the pages are never touched.
 TEST_F(WordPacking, TellsDistancesThatAreTooLong) {
   const Bytes bytes = OfWords({kHeap + (uint64_t{1} << 31), kHeap + (uint64_t{1} << 31) + 7, kHeap + 2});
