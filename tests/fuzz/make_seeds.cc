@@ -1,0 +1,139 @@
+// make_seeds FOLDER: writes the first inputs of each target, FOLDER/TARGET/NAME, with our own writers.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "agent/report/archive.h"
+#include "agent/report/profile.h"
+#include "agent/report/testing_reports.h"
+#include "agent/report/writer.h"
+#include "shadowstack/abi.h"
+#include "shadowstack/raw_format.h"
+
+namespace recrash {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Seeds {
+ public:
+  Seeds(const fs::path& folder, const std::string& target) : folder_(folder / target) {
+    fs::create_directories(folder_);
+  }
+  fs::path operator/(const std::string& name) const { return folder_ / name; }
+  void Add(const std::string& name, const std::string& bytes) const {
+    std::ofstream(folder_ / name, std::ios::binary) << bytes;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+std::string Text(const Result<std::vector<uint8_t>>& bytes) {
+  if (!bytes) std::abort();
+  return {bytes->begin(), bytes->end()};
+}
+
+template <typename T>
+std::string Raw(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+// A small stack: the fuzzer gets further with short inputs.
+TestReport ShortReport() {
+  TestReport report = FullReport();
+  report.memory.back().bytes.resize(4096);
+  return report;
+}
+
+void AddReports(const Seeds& seeds) {
+  const TestReport report = ShortReport();
+  if (!WriteReport(SmallReport(), seeds / "small") || !WriteReport(report, seeds / "tests") ||
+      !WriteReport(static_cast<const Report&>(report), seeds / "crash"))
+    std::abort();
+}
+
+void AddMetadata(const Seeds& seeds) {
+  for (const TestReport& report : {SmallReport(), FullReport()}) {
+    const std::string size = std::to_string(report.losses.size());
+    seeds.Add("metadata" + size, '\0' + Text(EncodeMetadata(report)));
+    for (uint8_t version = 1; version <= format::kVersion; ++version) {
+      const std::string name = size + "-" + std::to_string(version);
+      const auto kind = [&](int number) { return std::string(1, static_cast<char>(number + (version - 1) * 3)); };
+      seeds.Add("replay" + name, kind(1) + Text(EncodeReplay(report.replay, version)));
+      if (report.snapshots) seeds.Add("snapshots" + name, kind(2) + Text(EncodeSnapshots(*report.snapshots, version)));
+    }
+  }
+}
+
+void AddProfiles(const Seeds& seeds) {
+  Profile profile;
+  profile.functions = {{"0123abcd", 0x1234, "_ZN4Tree6InsertEi", 5, 6, 2, 1000}, {"", std::nullopt, "main"}};
+  seeds.Add("two", ProfileText(profile));
+}
+
+void AddRawReports(const Seeds& seeds) {
+  abi::CrashRecord record{};
+  record.magic = abi::kCrashMagic;
+  record.version = abi::kCrashVersion;
+  record.size = sizeof record;
+  record.kind = abi::FailureKind::kException;
+  record.pid = record.tid = 7;
+  abi::ThrowRecord thrown{};
+  thrown.armed = 1;
+  thrown.stack_address = 0x7ffe00000000;
+  thrown.stack_size = 5;
+  std::strcpy(thrown.type, "St13runtime_error");
+  const std::string maps =
+      "00400000-00402000 r-xp 00000000 fe:01 1234    /nowhere/server\n"
+      "01000000-01021000 rw-p 00000000 00:00 0       [heap]\n";
+  std::string text = Raw(raw::RawHeader{raw::kMagic, raw::kVersion, sizeof(raw::RawHeader)});
+  const auto add = [&](raw::BlockKind kind, const std::string& payload) {
+    text += Raw(raw::RawBlock{kind, 0, payload.size()}) + payload;
+  };
+  using enum raw::BlockKind;
+  add(kRecord, Raw(record));
+  add(kProcess, Raw(raw::RawProcess{0x7f00, 0x1021000, 8 << 20, 1700000000}));
+  add(kThrow, Raw(thrown) + "stack");
+  add(kExecutable, "/nowhere/server");
+  add(kCommandLine, std::string("server\0--port\0", 14));
+  add(kMaps, maps);
+  add(kStat, "42 (server) S 1 2 3");
+  add(kAbortMessage, "free(): invalid pointer\n");
+  add(kThread, Raw(raw::RawThread{7, 1, "server"}));
+  add(kFile, Raw(raw::RawFile{3, 2, 12, 0100644, 0, 34}) + "/tmp/input");
+  add(kWithheld, Raw(raw::RawRange{0x1001000, 0x1002000}));
+  add(kModuleHead, Raw(raw::RawMemory{0x400000}) + "\177ELF" + std::string(300, '\0'));
+  add(kMemory, Raw(raw::RawMemory{0x1000000}) + std::string(4096, 'x'));
+  add(kEnd, "");
+  seeds.Add("exception", text);
+}
+
+// One of the log's header, then many of its other parts: the header's are read first, and say whether the rest is.
+void AddOverwrittenWords(const Seeds& seeds) {
+  seeds.Add("header", Raw(uint16_t{60}) + Raw(uint64_t{1}));
+  std::string words;
+  for (int i = 0; i < 32; ++i) words += Raw(static_cast<uint16_t>(i * 6 + 1 + i % 5)) + Raw(uint64_t{3} * i);
+  seeds.Add("parts", words);
+}
+
+}  // namespace
+}  // namespace recrash
+
+int main(int count, char** arguments) {
+  using namespace recrash;
+  if (count != 2) return 2;
+  const fs::path folder = arguments[1];
+  AddReports(Seeds(folder, "container"));
+  AddMetadata(Seeds(folder, "metadata"));
+  AddProfiles(Seeds(folder, "profile"));
+  AddRawReports(Seeds(folder, "raw_report"));
+  AddOverwrittenWords(Seeds(folder, "version_log"));
+  fs::copy_file(RECRASH_SEED_PROGRAM, Seeds(folder, "symbols") / "program", fs::copy_options::overwrite_existing);
+  fs::copy_file(RECRASH_SEED_STRIPPED, Seeds(folder, "symbols") / "stripped", fs::copy_options::overwrite_existing);
+  return 0;
+}
