@@ -124,7 +124,10 @@ TEST(Collected, LogThatIsNoneIsOneLoss) {
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   ASSERT_TRUE(collected) << collected.error().message;
-  EXPECT_THAT(collected->report.losses, ElementsAre(HasSubstr("no entry states: their log is damaged")));
+  // AddressSanitizer's own memory, which it excludes from core dumps, is another loss.
+  std::vector<std::string> losses = collected->report.losses;
+  std::erase_if(losses, [](const std::string& loss) { return loss.find("MADV_DONTDUMP") != loss.npos; });
+  EXPECT_THAT(losses, ElementsAre(HasSubstr("no entry states: their log is damaged")));
 }
 
 // The library's prebuilt reader gets as far as the name of the function, given the program's symbols.
