@@ -114,14 +114,21 @@ class Sensitive {
   }
 
   const T& get() const { return value_; }
+  // The value as it was stays marked meanwhile: `change` may fail, or throw.
   template <typename Changing>
   void Change(Changing&& change) {
-    Unmark();
+    const MarkAgain at_end{*this};
     std::forward<Changing>(change)(value_);
-    Mark();
   }
 
  private:
+  struct MarkAgain {
+    Sensitive& value;
+    ~MarkAgain() {
+      value.Unmark();
+      value.Mark();
+    }
+  };
   struct Bytes {
     const void* first;
     size_t size;
