@@ -54,7 +54,8 @@ A report holds memory and files of the program: look at it before you pass it on
 
 constexpr const char* kRedactHelp =
     R"(Pages that hold nothing else are left out: a replay finds nothing there. In other pages, and on the stack, stars stand
-in the place of what was taken out. The rest is as it was, so frames that do not need it still reproduce.
+in the place of what was taken out. Names of files and folders stay. The rest is as it was, so frames that do not need
+what is gone still reproduce. The minidump beside REPORT (.dmp) is not changed: do not pass it on.
 
 Example: recrash show --env --strings, then recrash redact --env --strings @example.com -o to-send.rcr)";
 

@@ -112,6 +112,7 @@ class Redactor {
     for (std::string* text : {&process.options, &failure.abort_message, &failure.exception_what, &failure.reason})
       MaskIfOne(text);
     for (std::string& argument : process.arguments) MaskIfOne(&argument);
+    for (Input& input : report_.inputs) MaskTextsIn(input.bytes);
     if (report_.thrown) MaskTextsIn(report_.thrown->bytes);
     for (ReplayFrame& frame : report_.replay.frames)
       for (ReplayField& field : frame.fields) MaskTextsIn(field.bytes);

@@ -1,8 +1,7 @@
 // What a report holds that may be private, for people who pass it on, and the report without some of it.
 //
-//   for (const HeldText& held : TextsIn(report)) fmt::print("{:#x} {}\n", held.address.value,
-//   PrintableText(held.text)); Redaction redaction = {.environment = true}; const Redacted redacted = Redact(redaction,
-//   &report);
+//   const std::vector<HeldText> texts = TextsIn(report);
+//   const Redacted redacted = Redact({.environment = true}, &report);
 #ifndef RECRASH_TESTGEN_SUITE_HOLDINGS_H_
 #define RECRASH_TESTGEN_SUITE_HOLDINGS_H_
 
@@ -29,7 +28,7 @@ std::vector<std::string> EnvironmentIn(const Report& report);
 struct Redaction {
   bool environment = false;        // the block at the top of the stack
   bool files = false;              // contents of inputs; their names stay
-  std::vector<std::string> texts;  // each text that has one of these in it
+  std::vector<std::string> texts;  // each text that has one of these in it; names of files and folders stay
 };
 
 struct Redacted {

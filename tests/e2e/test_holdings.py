@@ -56,6 +56,7 @@ __attribute__((noinline)) void Settle(Account* account, const char* amount) {
 int main(int argc, char** argv) {
   Account account{recrash::Sensitive<std::string>(argv[1])};
   account.key.Change([](std::string& key) { for (char& c : key) c = static_cast<char>(c + 1); });
+  if (argc == 3) account.key.Change([&](std::string&) { Settle(&account, "12"); });
   if (argc > 5) account.balance = &argc;
   Settle(&account, "12");
 }
@@ -63,11 +64,11 @@ int main(int argc, char** argv) {
 
 
 class Marked(Workspace):
-    def check(self, mode, crashes):
+    def check(self, mode, crashes, *arguments):
         program = self.compile_text(MARKED, output="program", flags=("-O1", "-g", f"-recrash-mode={mode}"))
         coded = "".join(chr(ord(letter) - 1) for letter in KEY)
         for _ in range(crashes):
-            report = self.crash(program, coded, died_of=SIGSEGV)
+            report = self.crash(program, coded, *arguments, died_of=SIGSEGV)
         self.assert_reproduced(self.reproduce(program, report=report), "Book", "Settle")
         files = [*self.reports.iterdir(), *(self.path / "tests").glob("*.*")]
         self.assertIn(b"*" * len(KEY), b"".join(file.read_bytes() for file in files if file.suffix == ".dmp"))
@@ -77,6 +78,9 @@ class Marked(Workspace):
 
     def test_values_are_in_no_file_and_frames_reproduce(self):
         self.check("references", crashes=1)
+
+    def test_nor_while_a_value_is_changed(self):
+        self.check("references", 1, "change")
 
     def test_nor_are_they_in_entry_states(self):
         self.check("references+second-chance", crashes=2)
@@ -124,6 +128,10 @@ class Redacted(Workspace):
         self.assertNotIn("hunter2!", self.show("out.rcr", "--strings"))
         self.assertNotIn("@example", self.show("out.rcr", "--strings"))
         self.assertNotIn("held ", self.show("out.rcr", "--files"))
+        self.run_command("recrash", "redact", report, "--strings", "private", "-o", "masked.rcr")
+        self.assertIn("held ", self.show("masked.rcr", "--files"))
+        self.assertNotIn("private", self.show("masked.rcr", "--strings"))
+        self.assertNotIn(b"private", (self.path / "masked.rcr").read_bytes())
         self.assertRegex(self.show("out.rcr"), "lost: [12] texts: taken out by `recrash redact`")
         self.assertEqual((self.path / "out.rcr").stat().st_mode & 0o777, 0o600)
         self.assert_reproduced(self.reproduce(program, report="out.rcr"), "Book")
