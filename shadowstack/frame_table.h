@@ -36,8 +36,15 @@ class FrameTable {
     return address_ + static_cast<uint64_t>(static_cast<int64_t>(offset));
   }
 
-  // The last range has no next one: its end is `limit`, where the segment ends.
-  CodeRange Find(uint64_t pc, uint64_t limit) const {
+  // Where the call frame information of that range lies.
+  uint64_t Description(size_t index) const {
+    int32_t offset = 0;
+    memcpy(&offset, bytes_ + kHeader + index * kEntry + kEntry / 2, sizeof offset);
+    return address_ + static_cast<uint64_t>(static_cast<int64_t>(offset));
+  }
+
+  // The number of ranges that begin at or before `pc`.
+  size_t CountUpTo(uint64_t pc) const {
     size_t low = 0, high = count_;
     while (low < high) {
       const size_t middle = low + (high - low) / 2;
@@ -46,6 +53,12 @@ class FrameTable {
       else
         high = middle;
     }
+    return low;
+  }
+
+  // The last range has no next one: its end is `limit`, where the segment ends.
+  CodeRange Find(uint64_t pc, uint64_t limit) const {
+    const size_t low = CountUpTo(pc);
     if (low == 0) return {};
     const CodeRange range = {Start(low - 1), low < count_ ? Start(low) : limit};
     return pc < range.end ? range : CodeRange{};

@@ -40,14 +40,14 @@ ROOMS = {
     # Inside the test process.
     "testgen/replay/sandbox": SAFE,
     "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan testgen/replay/sandbox",
-    "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/replay/plan",
+    "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/replay/plan",
     "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
-    "testgen/emit": BASE + "include/recrash agent/report testgen/symbols",
+    "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
                             "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/emit",

@@ -122,6 +122,34 @@ std::optional<uint64_t> ElfImage::FunctionStart(uint64_t address) const {
   return range.end == 0 ? std::nullopt : std::optional(range.start);
 }
 
+std::optional<uint64_t> ElfImage::FrameDescription(uint64_t address) const {
+  if (!FunctionStart(address)) return std::nullopt;
+  const std::span<const uint8_t> bytes = Bytes(facts_.frame_table, facts_.frame_table_size);
+  const abi::FrameTable table(bytes.data(), bytes.size(), facts_.frame_table);
+  return table.Description(table.CountUpTo(address) - 1);
+}
+
+std::map<uint64_t, ElfRelocation> ElfImage::Relocations() const {
+  std::map<uint64_t, ElfRelocation> relocations;
+  for (const ElfSection& section : sections_) {
+    if (section.type != SHT_RELA || section.link >= sections_.size()) continue;
+    const ElfSection& symbols = sections_[section.link];
+    if (symbols.type != SHT_DYNSYM || symbols.link >= sections_.size()) continue;
+    const std::span<const uint8_t> names = sections_[symbols.link].bytes;
+    for (std::span<const uint8_t> left = section.bytes; left.size() >= sizeof(Elf64_Rela);
+         left = left.subspan(sizeof(Elf64_Rela))) {
+      Elf64_Rela entry;
+      std::memcpy(&entry, left.data(), sizeof entry);
+      const uint64_t index = ELF64_R_SYM(entry.r_info);
+      Elf64_Sym symbol{};
+      if (index < symbols.bytes.size() / sizeof symbol)
+        std::memcpy(&symbol, symbols.bytes.data() + index * sizeof symbol, sizeof symbol);
+      relocations[entry.r_offset] = {index ? TextAt(names, symbol.st_name) : "", entry.r_addend};
+    }
+  }
+  return relocations;
+}
+
 bool ElfImage::IsPatchable(uint64_t start) const {
   const std::span<const uint8_t> prefix = Bytes(start - abi::kEntryPrefixSize, sizeof abi::kEntryPrefix);
   return std::ranges::equal(prefix, abi::kEntryPrefix);

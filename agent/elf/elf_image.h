@@ -36,6 +36,12 @@ struct ElfSection {
   std::span<const uint8_t> bytes;  // empty if the file has none: .bss, and what a .debug file only names
 };
 
+// What the loader writes into a word of the file when it loads it.
+struct ElfRelocation {
+  std::string_view symbol;  // the word gets its address; empty: none
+  int64_t addend = 0;       // without a symbol: an address of the file
+};
+
 // A function or an object that has a name and is defined in the file.
 struct ElfSymbol {
   uint64_t address = 0;
@@ -68,6 +74,8 @@ class ElfImage {
 
   // Calls `visit` for each symbol of .symtab or, if there is none, of .dynsym.
   void VisitSymbols(const std::function<void(const ElfSymbol&)>& visit) const;
+  // Returns the relocations by the address of their word.
+  std::map<uint64_t, ElfRelocation> Relocations() const;
   // Returns the names of those functions that begin at one of the addresses.
   std::map<uint64_t, std::string> FunctionNames(const std::set<uint64_t>& starts) const;
 
@@ -77,6 +85,8 @@ class ElfImage {
   std::span<const uint8_t> Bytes(uint64_t address, size_t size) const;
   // Returns where the function begins that holds the address, by .eh_frame_hdr, which stripped files have too.
   std::optional<uint64_t> FunctionStart(uint64_t address) const;
+  // Returns the address of the FDE of that function.
+  std::optional<uint64_t> FrameDescription(uint64_t address) const;
   bool IsPatchable(uint64_t start) const;        // compiled in a second-chance mode
   bool IsReturnAddress(uint64_t address) const;  // the instruction before it may be a call
 

@@ -132,10 +132,10 @@ void Fields(Is<ReplayStream> auto& record, auto&& visit) {
   visit(parameter, kind, offset);
 }
 void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
-  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start] = record;
+  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start, caught] = record;
   [[maybe_unused]] auto& [depth, from_entry, sealed, rewind] = start;
   visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, Rewound{record},
-        from_entry, sealed);
+        from_entry, sealed, Since{4, caught});
 }
 void Fields(Is<Symbol> auto& record, auto&& visit) {
   auto& [offset, size, is_function, name] = record;
@@ -145,9 +145,13 @@ void Fields(Is<ModuleImage> auto& record, auto&& visit) {
   auto& [base, read_only, symbols] = record;
   visit(base, Elsewhere{read_only}, symbols);
 }
+void Fields(Is<SourceFrame> auto& record, auto&& visit) {
+  auto& [function, file] = record;
+  visit(function, file);
+}
 void Fields(Is<Place> auto& record, auto&& visit) {
-  auto& [function, file, line, pc, function_start, function_size] = record;
-  visit(function, file, line, pc, function_start, function_size);
+  auto& [function, file, line, pc, function_start, function_size, chain] = record;
+  visit(function, file, line, pc, function_start, function_size, Since{4, chain});
 }
 void Fields(Is<EntryState> auto& record, auto&& visit) {
   auto& [origin, outer, frame, number, thread, others_ran, copied_depth, copies_cut, registers, arguments, brk_end,

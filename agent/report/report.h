@@ -291,7 +291,8 @@ struct ReplayFrame {
   std::vector<ReplayWord> words;
   std::vector<ReplayField> fields;
   std::vector<ReplayStream> streams;
-  Start start;  // from which it reproduced; set by verification
+  Start start;                      // from which it reproduced; set by verification
+  std::vector<std::string> caught;  // mangled types of exceptions that recorded callers catch; "": any
 
   // Of Start::rewind: all streams.
   uint64_t StreamBits() const;
@@ -311,6 +312,12 @@ struct ModuleImage {
   std::vector<Symbol> symbols;    // sorted by offset
 };
 
+// A function of the program's own on the failing stack, as the source has it: inlined calls count.
+struct SourceFrame {
+  std::string function;  // as people read it, without its parameters
+  std::string file;
+};
+
 // How a replay tells whether it died in the same place.
 struct Place {
   std::string function;  // linkage name of the innermost function of the program's own on the failing stack
@@ -319,6 +326,7 @@ struct Place {
   TargetAddress pc;              // in it: the failing instruction, or the return address of its call
   TargetAddress function_start;  // of the function that pc lies in (out of line)
   uint64_t function_size = 0;
+  std::vector<SourceFrame> chain;  // innermost first; what another build compares
 };
 
 struct ReplayData {

@@ -72,10 +72,17 @@ ReplayData SomeReplay() {
   frame.words = {word, {.location = abi::Location::kRdi, .size = 8, .source = ValueSource::kRecord}};
   frame.fields = {{{0x602000}, {9, 8, 7}, 2}};
   frame.streams = {{.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 4, .offset = 16}};
+  frame.caught = {"St9exception", ""};
   frame.start = {.depth = 1, .from_entry = true, .sealed = true, .rewind = frame.StreamBits()};
   ReplayData replay;
   replay.frames = {frame, {}};
-  replay.place = {"_ZN4Tree4findEi", "/src/find.cc", 7, {0x401200}, {0x4011f0}, 0x40};
+  replay.place = {"_ZN4Tree4findEi",
+                  "/src/find.cc",
+                  7,
+                  {0x401200},
+                  {0x4011f0},
+                  0x40,
+                  {{"Tree::find", "/src/find.cc"}, {"main", "/src/main.cc"}}};
   replay.images = {{{0x400000},
                     {{{0x400000}, Pattern(4096, 3)}, {{0x403000}, Pattern(100, 4)}},
                     {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},

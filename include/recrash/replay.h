@@ -16,7 +16,13 @@ enum class Verdict : uint32_t {
   kExited = 4,
   kTimedOut = 5,
   kUnstable = 6,  // of verification, not of a replay: some of several replays reproduced, others did not
+  kCaught = 7,    // threw an exception that a recorded caller catches
+  kWaited = 8,    // no end, and no processor time used: it waits for something that the replay does not have
+  kMissing = 9,   // exited, and something that was recorded is not there: a file, a descriptor
 };
+
+// The replay was given up; each costs as much as all others together.
+inline bool HadNoEnd(Verdict verdict) { return verdict == Verdict::kTimedOut || verdict == Verdict::kWaited; }
 
 // What a replay of a frame starts from.
 struct Start {
@@ -31,7 +37,7 @@ static_assert(sizeof(Start) == 16, "a Start goes from one process to another as 
 constexpr uint32_t kLastRewound = 63;
 
 // Grows with each change of ReplayInterface. Tests and replay library have to be of one version: each side checks.
-constexpr uint32_t kReplayVersion = 2;
+constexpr uint32_t kReplayVersion = 3;
 
 // The C interface of librecrash_replay.so, which is in the process already when the test library is loaded.
 struct ReplayInterface {

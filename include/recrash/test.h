@@ -10,7 +10,16 @@
 //   }
 //
 // Each Call runs in a process of its own, so that a crash is a failed test and not the end of the run; under a debugger
-// it runs in place. With `--expect=fail` the meaning turns round: the recorded failure must happen.
+// it runs in place. A test ends in one of three ways:
+//
+//   it passes    The call returned. Or it threw what a recorded caller catches. Or it left by exit, and all that was
+//                recorded was there.
+//   it fails     The recorded failure happened again, or the call ended in another failure. A test that does not end
+//                fails, too.
+//   it is        The call says nothing about the bug here: a file is missing, the function is not in this build, a
+//   skipped      library is another one. A run in which each test was skipped fails, unless --allow-undecided is given.
+//
+// With `--expect=fail` the meaning turns round: the recorded failure must happen.
 //
 // C++17, header only; GoogleTest is included by this header.
 #ifndef RECRASH_TEST_H_
@@ -60,6 +69,8 @@ namespace internal {
 // Set once by recrash_test_main, before any test runs.
 inline const ReplayInterface* replay = nullptr;
 inline bool expect_failure = false;
+inline bool allow_undecided = false;  // --allow-undecided: a run in which each test was skipped is no failure
+inline bool ask_decided = false;      // --decided: the exit status says only whether a test was decided
 
 // What a parameter of type T is handed over as: integers at full width, because clang's callees rely on an extension
 // that the caller has made; everything else byte by byte.
@@ -92,33 +103,81 @@ inline std::string DebugHint(uint32_t frame) {
          "--frame " + std::to_string(frame);
 }
 
+// What a call says about the bug.
+enum class Says { kFixed, kStillFails, kNothing };
+
+inline Says WhatSays(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kReturned:
+    case Verdict::kCaught:
+    case Verdict::kExited:
+      return Says::kFixed;
+    case Verdict::kReproduced:
+    case Verdict::kDifferentFailure:
+    case Verdict::kTimedOut:
+      return Says::kStillFails;
+    default:
+      return Says::kNothing;
+  }
+}
+
+// Why the test is skipped; empty: it is not.
+inline std::string WhySkipped(const Outcome& outcome) {
+  if (expect_failure || WhatSays(outcome.verdict) != Says::kNothing) return "";
+  return FrameText(outcome.frame) + " says nothing about the bug here: " + outcome.text;
+}
+
 inline ::testing::AssertionResult IsFixed(const char*, const Outcome& outcome) {
-  if (outcome.verdict == Verdict::kCannotReplay) {
-    return ::testing::AssertionFailure() << FrameText(outcome.frame) << " cannot be replayed: " << outcome.text;
-  }
-  const bool failed_again = outcome.verdict == Verdict::kReproduced;
-  if (failed_again && !expect_failure) {
-    return ::testing::AssertionFailure() << replay->failure_text() << ": happens again when "
-                                         << FrameText(outcome.frame) << " is called\n"
-                                         << DebugHint(outcome.frame);
-  }
-  if (!failed_again && expect_failure) {
-    return ::testing::AssertionFailure() << replay->failure_text() << ": expected, but " << FrameText(outcome.frame)
+  const std::string frame = FrameText(outcome.frame);
+  if (expect_failure) {
+    if (outcome.verdict == Verdict::kReproduced) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << replay->failure_text() << ": expected, but " << frame
                                          << " ended otherwise: " << outcome.text;
   }
-  // A fixed program may end a state that was recorded mid-way in another manner: worth a line, not a failure.
-  if (!failed_again && outcome.verdict != Verdict::kReturned) {
-    std::printf("note: %s ended otherwise than recorded: %s\n", FrameText(outcome.frame).c_str(), outcome.text.c_str());
+  if (outcome.verdict == Verdict::kReproduced) {
+    return ::testing::AssertionFailure() << replay->failure_text() << ": happens again when " << frame
+                                         << " is called\n  now: " << outcome.text << "\n"
+                                         << DebugHint(outcome.frame);
+  }
+  if (WhatSays(outcome.verdict) == Says::kStillFails) {
+    return ::testing::AssertionFailure() << outcome.text << ": fails otherwise now when " << frame
+                                         << " is called\n  recorded: " << replay->failure_text() << "\n"
+                                         << DebugHint(outcome.frame);
+  }
+  if (outcome.verdict != Verdict::kReturned) {
+    ::testing::Test::RecordProperty("note", outcome.text);
+    std::printf("note: %s: %s\n", frame.c_str(), outcome.text.c_str());
   }
   return ::testing::AssertionSuccess();
 }
 
-// Takes --expect=… out of the arguments; true when all is well.
-inline bool TakeExpectation(int* argc, char** argv) {
+// Returns the exit status of a run that ended with `status`. CTest counts a skipped test as not failed, so a run that
+// decided nothing must not look like a fixed bug.
+inline int StatusOfRun(int status) {
+  const ::testing::UnitTest& all = *::testing::UnitTest::GetInstance();
+  int ran = 0, skipped = 0;
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const ::testing::TestSuite& suite = *all.GetTestSuite(i);
+    ran += suite.test_to_run_count();
+    skipped += suite.skipped_test_count();
+  }
+  if (ran > skipped) return ask_decided ? 0 : status;
+  if (!ask_decided && (ran == 0 || allow_undecided)) return status;
+  std::printf("recrash: error: no test was decided: %d of %d were skipped\n", skipped, ran);
+  if (!ask_decided) std::printf("  --allow-undecided takes that for a success\n");
+  return 1;
+}
+
+// Takes our own options out of the arguments; true when all is well.
+inline bool TakeOptions(int* argc, char** argv) {
   int kept = 1;
   bool valid = true;
   for (int i = 1; i < *argc; ++i) {
-    if (std::strncmp(argv[i], "--expect=", 9) != 0) {
+    if (std::strcmp(argv[i], "--allow-undecided") == 0) {
+      allow_undecided = true;
+    } else if (std::strcmp(argv[i], "--decided") == 0) {
+      ask_decided = true;
+    } else if (std::strncmp(argv[i], "--expect=", 9) != 0) {
       argv[kept++] = argv[i];
     } else if (std::strcmp(argv[i] + 9, "fail") == 0) {
       expect_failure = true;
@@ -236,8 +295,15 @@ class Frame {
 
 }  // namespace recrash
 
-// Fails when the recorded failure happened again, and says what, where, and how to look at it.
-#define RECRASH_EXPECT_FIXED(...) EXPECT_PRED_FORMAT1(::recrash::internal::IsFixed, (__VA_ARGS__))
+// Passes, fails or skips the test, as the top of this file says. A failure says what, where, and how to look at it. Use
+// it in the body of a test.
+#define RECRASH_EXPECT_FIXED(...)                                                     \
+  do {                                                                                \
+    const ::recrash::Outcome recrash_outcome = (__VA_ARGS__);                         \
+    const std::string recrash_why = ::recrash::internal::WhySkipped(recrash_outcome); \
+    if (!recrash_why.empty()) GTEST_SKIP() << recrash_why;                            \
+    EXPECT_PRED_FORMAT1(::recrash::internal::IsFixed, recrash_outcome);               \
+  } while (false)
 
 // The version that the tests were built for; the replay library asks before it runs them.
 extern "C" __attribute__((weak, visibility("default"))) uint32_t recrash_test_version() {
@@ -256,9 +322,9 @@ extern "C" __attribute__((weak, visibility("default"))) int recrash_test_main(in
   }
   recrash::internal::replay = replay;
   recrash::internal::expect_failure = replay->expect_failure;
-  if (!recrash::internal::TakeExpectation(&argc, argv)) return 2;
+  if (!recrash::internal::TakeOptions(&argc, argv)) return 2;
   ::testing::InitGoogleTest(&argc, argv);
-  return RUN_ALL_TESTS();
+  return recrash::internal::StatusOfRun(RUN_ALL_TESTS());
 }
 
 #endif  // RECRASH_TEST_H_

@@ -419,7 +419,7 @@ TEST(Derive, SaysThatAReplayDidNotEnd) {
   Recorded program(Astray("while (Elsewhere()) usleep(1000); return Inner(item, 7) + 1;"));
   program.seconds = 0.5;
   const Derivation derivation = program.DeriveFrom("Outer");
-  EXPECT_THAT(derivation.reasons.at(program.IndexOf("Inner")), HasSubstr("frame 2 replayed from its entry: timed out"));
+  EXPECT_THAT(derivation.reasons.at(program.IndexOf("Inner")), HasSubstr("frame 2 replayed from its entry: waited"));
 }
 
 // A replay with modules elsewhere has other addresses in its memory than the report.

@@ -6,16 +6,12 @@
 
 #include "agent/report/report.h"
 #include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash {
 
-// "ns::Tree<int>::insert(int) const" becomes "ns::Tree::insert": without parameters, template arguments and unnamed
-// namespaces.
-std::string PlainFunction(const std::string& demangled);
-// The last part of that name: "insert".
+// The last part of PlainFunction: "insert".
 std::string ShortFunction(const std::string& demangled);
-// "(anonymous namespace)::A {b_ = 1}" becomes "A {b_ = 1}".
-std::string WithoutUnnamedNamespaces(std::string text);
 
 // "SIGSEGV", "SIGABRT (free(): double free detected in tcache 2)", "uncaught std::bad_cast (std::bad_cast)",
 // "RECRASH_REPORT (queue is full)". The text of the report is not escaped: the caller does that for the place where it

@@ -8,7 +8,9 @@
 #include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/frame_builder.h"
+#include "testgen/symbols/source_place.h"
 #include "testgen/symbols/stack/code_info.h"
+#include "testgen/symbols/stack/handlers.h"
 #include "testgen/symbols/stack/unwind.h"
 
 namespace recrash {
@@ -123,6 +125,21 @@ void Describer::Describe(size_t max_candidates, Backtrace& backtrace) {
     backtrace.frames[i].index = static_cast<uint32_t>(i) + (i < inner_count ? 0 : backtrace.skipped);
 }
 
+// An exception that leaves a frame goes to the callers, the inner ones first. A call that was inlined shares the
+// handlers of the function around it.
+void FindHandlers(ModuleSet& modules, std::vector<Frame>& frames) {
+  HandlerReader reader(modules);
+  std::vector<std::string> caught;
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    frame->caught = caught;
+    if (frame->inlined) continue;
+    const Handlers here = reader.At(frame->pc);
+    if (here.ends) caught.clear();
+    for (const std::string& type : here.types)
+      if (std::ranges::find(caught, type) == caught.end()) caught.push_back(type);
+  }
+}
+
 }  // namespace
 
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols) {
@@ -148,7 +165,9 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
   Describer(unwound, start.fxsave, states, builder, symbols.code())
       .Describe(symbols.options().max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
+  FindHandlers(symbols.modules(), backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
+  backtrace.place.chain = SourceChain(backtrace.frames);
   backtrace.notes = symbols.modules().notes();
   for (const std::string& note : unwound.notes) backtrace.notes.push_back(note);
   return backtrace;

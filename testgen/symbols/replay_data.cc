@@ -22,6 +22,7 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   replay.words = frame.words;
   replay.fields = frame.fields;
   replay.streams = frame.streams;
+  replay.caught = frame.caught;
   return replay;
 }
 

@@ -83,7 +83,10 @@ class Dispatch {
     if (IsDone()) return false;
     const uint32_t events = __atomic_load_n(&queue_->get()->events, __ATOMIC_ACQUIRE);
     bool timed_out = false;
-    for (size_t slot = 0; slot < places_.size(); ++slot) timed_out |= Look(slot) == Verdict::kTimedOut;
+    for (size_t slot = 0; slot < places_.size(); ++slot) {
+      const std::optional<Verdict> verdict = Look(slot);
+      timed_out |= verdict && HadNoEnd(*verdict);
+    }
     if (timed_out) AskAgain();
     Fill();
     if (!IsDone()) WaitForChange(&queue_->get()->events, events);
@@ -198,6 +201,14 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
   PlanOptions plan_options;
+  // On the build that crashed an address tells the place.
+  std::unique_ptr<Inquiries> inquiries;
+  const Module* program = report.program();
+  if (!subject->rebuilt_libraries.empty() || (program && !IsSameBuild(report, *program, subject->program))) {
+    inquiries = std::make_unique<Inquiries>(report, *subject, options.code.search_paths);
+    inquiries->AnswerMeanwhile();
+    plan_options.inquiries_fd = inquiries->descriptor();
+  }
   plan_options.flags = options.sandbox ? plan::kVerify | plan::kSandbox : plan::kVerify;
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.memory_limit = options.memory_limit;
@@ -207,7 +218,7 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.workers = workers;
   Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
-  return Replays(report, *std::move(subject), std::move(queue), *std::move(plan));
+  return Replays(report, *std::move(subject), std::move(queue), std::move(inquiries), *std::move(plan));
 }
 
 Result<std::string> Replays::RunToEnd(const std::function<bool()>& attend) {

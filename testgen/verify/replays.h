@@ -16,6 +16,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
+#include "testgen/replay/host/inquiries.h"
 #include "testgen/replay/host/subject.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/plan_builder.h"
@@ -72,8 +73,13 @@ class Replays {
   Result<Try> RunHeld(uint32_t frame, const Start& start, const Trace& trace);
 
  private:
-  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue, Fd plan)
-      : report_(&report), subject_(std::move(subject)), queue_(std::move(queue)), plan_(std::move(plan)) {}
+  Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue,
+          std::unique_ptr<Inquiries> inquiries, Fd plan)
+      : report_(&report),
+        subject_(std::move(subject)),
+        queue_(std::move(queue)),
+        inquiries_(std::move(inquiries)),
+        plan_(std::move(plan)) {}
 
   // Runs the subject to its end; gives what became of it, for people.
   Result<std::string> RunToEnd(const std::function<bool()>& attend);
@@ -81,6 +87,7 @@ class Replays {
   const TestReport* report_;
   Subject subject_;
   std::unique_ptr<SharedQueue> queue_;
+  std::unique_ptr<Inquiries> inquiries_;
   Fd plan_;
 };
 

@@ -61,7 +61,7 @@ const Try& Standing(std::span<const Try> tries);
 class SlowFunctions {
  public:
   static constexpr int kMostTimedOut = 3;
-  void Note(TargetAddress entry, Verdict verdict) { count_[entry] += verdict == Verdict::kTimedOut; }
+  void Note(TargetAddress entry, Verdict verdict) { count_[entry] += HadNoEnd(verdict); }
   bool Has(TargetAddress entry) const {
     const auto found = count_.find(entry);
     return found != count_.end() && found->second >= kMostTimedOut;

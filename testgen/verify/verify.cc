@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kMostOutcomes = 3;  // of an unstable frame that are named
 
 // What was read may be why it ended so, or why it will not end so elsewhere.
-void NoteInputs(const std::vector<std::string>& problems, FrameVerdict* verdict) {
+void NoteInputs(const std::map<size_t, std::string>& problems, FrameVerdict* verdict) {
   if (!problems.empty() && verdict->note == "returned") verdict->note.clear();  // the verdict says so
-  for (const std::string& problem : problems) verdict->note += (verdict->note.empty() ? "" : "; ") + problem;
+  for (const auto& [input, problem] : problems) verdict->note += (verdict->note.empty() ? "" : "; ") + problem;
 }
 
 // How often a frame reproduced, and what else came of it.
@@ -159,7 +159,7 @@ Result<std::vector<FrameVerdict>> Verification::Run() {
   for (size_t i = 0; i < frames_.size(); ++i) verdicts_.push_back(VerdictOf(i));
   const auto is_sealed = [](const FrameVerdict& verdict) { return verdict.start.sealed; };
   if (!std::ranges::all_of(verdicts_, is_sealed)) {
-    const std::vector<std::string> problems = InputProblems(report_);
+    const std::map<size_t, std::string> problems = InputProblems(report_);
     for (FrameVerdict& verdict : verdicts_)
       if (!is_sealed(verdict)) NoteInputs(problems, &verdict);
   }
@@ -171,8 +171,9 @@ Result<std::vector<FrameVerdict>> Verification::Run() {
 
 const char* VerdictText(Verdict verdict) {
   constexpr const char* kTexts[] = {"cannot replay", "reproduced", "different failure", "returned",
-                                    "exited",        "timed out",  "unstable"};
-  static_assert(std::size(kTexts) == static_cast<size_t>(Verdict::kUnstable) + 1);
+                                    "exited",        "timed out",  "unstable",          "caught",
+                                    "waited",        "exited"};
+  static_assert(std::size(kTexts) == static_cast<size_t>(Verdict::kMissing) + 1);
   // It comes from a process that may have overwritten it.
   const auto number = static_cast<size_t>(verdict);
   return number < std::size(kTexts) ? kTexts[number] : kTexts[0];

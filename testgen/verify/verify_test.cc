@@ -261,23 +261,32 @@ int main(int argc, char**) { Table table; Fill(&table, argc); std::printf("%d\n"
   EXPECT_EQ(fill.start.depth, 1) << program.text();
 }
 
-TEST(Verify, GivesUpOnAFrameThatDoesNotEnd) {
-  const ReplayedProgram program(R"(
+constexpr char kGate[] = R"(
 #include <cstdio>
 #include <unistd.h>
-struct Gate { int open = 0; int* cell = nullptr; };
+struct Gate { volatile int open = 0; int* cell = nullptr; };
 __attribute__((noinline)) void Pass(Gate* gate) {
-  while (gate->open) usleep(1000);
+  while (gate->open) WAIT;
   gate->open = 1;
   *gate->cell = 1;
 }
 int main() { Gate gate; Pass(&gate); }
-)");
+)";
+
+// What computes for ever has failed; what waits for ever may wait for what is not in the replay.
+TEST(Verify, GivesUpOnAFrameThatDoesNotEnd) {
   VerifyOptions options;
   options.seconds_per_frame = 0.3;
-  const FrameVerdict verdict = program.Verify("Pass", options);
-  EXPECT_EQ(verdict.verdict, Verdict::kTimedOut) << program.text();
-  EXPECT_EQ(verdict.note, "no outcome within 0.3 s");
+  const ReplayedProgram computing(kGate, "-O2 -g '-DWAIT='");
+  const FrameVerdict computed = computing.Verify("Pass", options);
+  EXPECT_EQ(computed.verdict, Verdict::kTimedOut) << computing.text();
+  EXPECT_EQ(computed.note, "no outcome within 0.3 s of processor time");
+  for (const char* wait : {"-O2 -g '-DWAIT=pause()'", "-O2 -g '-DWAIT=usleep(200000)'"}) {
+    const ReplayedProgram waiting(kGate, wait);
+    const FrameVerdict waited = waiting.Verify("Pass", options);
+    EXPECT_EQ(waited.verdict, Verdict::kWaited) << waiting.text();
+    EXPECT_THAT(waited.note, HasSubstr("it waits for something that a replay does not have"));
+  }
 }
 
 TEST(Verify, NeitherWritesFilesNorKeepsNetwork) {

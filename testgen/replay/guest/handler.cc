@@ -37,8 +37,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
     ReadAbortMessage();
     ReadException(observed);
   }
-  observed->own_pc =
-      FindOwnCode(observed->pc, static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]), &observed->terminated);
+  FindOwnCode(observed->pc, static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]), observed);
   world.leave_call();
 }
 
@@ -73,6 +72,16 @@ void NoteRewinding(bool rewinding) { world.run.observed->rewinding = rewinding; 
 
 void NoteMissed() { world.run.observed->missed = true; }
 
+void NoteAbsent(const char* what) {
+  char(&absent)[sizeof world.run.observed->absent] = world.run.observed->absent;
+  if (!absent[0]) CopyText(absent, sizeof absent, what);
+}
+
+void NoteNotFound(const char* path) {
+  char(&not_found)[sizeof world.run.observed->not_found] = world.run.observed->not_found;
+  if (!not_found[0]) CopyText(not_found, sizeof not_found, path);
+}
+
 bool HasEnded() { return world.run.observed->ending != Ending::kNone; }
 
 void NoteExit(int status) {
@@ -88,7 +97,7 @@ void NoteReported(const char* reason) {
   CopyText(observed->reason, sizeof observed->reason, reason);
   observed->pc = Number(__builtin_return_address(0));
   observed->ending = Ending::kReported;
-  observed->own_pc = FindOwnCode(observed->pc, 0, &observed->terminated);
+  FindOwnCode(observed->pc, 0, observed);
   world.leave_call();
 }
 

@@ -148,6 +148,10 @@ bool IsHeld(int input) { return input >= 0 && own.contents[input].descriptor >= 
 
 bool IsSealed() { return own.sealed; }
 
+bool DiffersFromRecorded(int input) {
+  return TableOf<plan::Input>(world.plan->inputs)[static_cast<size_t>(input)].differs;
+}
+
 void PrepareFolder(bool seal) {
   own.sealed = seal;
   own.folder_left = false;
@@ -212,6 +216,7 @@ Place FindPlace(int folder, const char* path, bool only_writes) {
   const int input = FindInput(recorded);
   if (IsHeld(input)) return {Where::kHeld, input};
   if (own.sealed && (input >= 0 || here) && !only_writes) NoteMissed();
+  if (input >= 0 && !only_writes && (own.sealed || DiffersFromRecorded(input))) NoteAbsent(recorded);
   return input >= 0 && own.sealed ? Place{Where::kHidden, input} : Place{};
 }
 

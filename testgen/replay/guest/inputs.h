@@ -38,6 +38,9 @@ void PrepareInputs();
 // Returns whether the report holds the content of the input; false for -1.
 bool IsHeld(int input);
 
+// Returns whether the file of an input that is not held is missing or has changed. REQUIRES: the input exists.
+bool DiffersFromRecorded(int input);
+
 // ---- One run -----------------------------------------------------------------------------------------------------
 
 // Chooses the folder of the next run. A sealed run gets an empty folder that this process makes, and so does a run

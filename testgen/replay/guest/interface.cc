@@ -29,6 +29,26 @@ bool Load(uint32_t index, uint32_t number, void* out, size_t size) {
   return known >= size;
 }
 
+// What a test gives is for its next call alone: the words of the frame come back, so that the next test starts afresh.
+void PutWordsBack() {
+  if (!world.run.given) return;
+  const auto words = WordsOf(*world.run.given);
+  memcpy(words.first, world.run.words_before, words.count * sizeof(plan::Word));
+  free(world.run.words_before);
+  world.run.given = nullptr;
+}
+
+// Before the first Store.
+void KeepWords(const plan::Frame& frame) {
+  if (world.run.given == &frame) return;
+  PutWordsBack();
+  const auto words = WordsOf(frame);
+  world.run.words_before = static_cast<plan::Word*>(malloc(words.count * sizeof(plan::Word)));
+  if (!world.run.words_before) Problem("no memory for the arguments of a frame");
+  memcpy(world.run.words_before, words.first, words.count * sizeof(plan::Word));
+  world.run.given = &frame;
+}
+
 // A small value that sits alone in a register or stack slot is given at full width.
 bool StoreWhole(plan::Word* word, const void* bytes, size_t size) {
   if (size > 8 || (!IsRegister(*word) && !IsStack(*word))) return false;
@@ -39,6 +59,7 @@ bool StoreWhole(plan::Word* word, const void* bytes, size_t size) {
 bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
   const plan::Frame* frame = FindFrame(index);
   if (!frame) return false;
+  KeepWords(*frame);
   plan::Word* only = nullptr;
   size_t pieces = 0;
   size_t all = 0;
@@ -61,7 +82,9 @@ bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
 uint32_t Call(uint32_t index, const Start* start, char* text, size_t size) {
   const plan::Frame* frame = FindFrame(index);
   if (!frame) return static_cast<uint32_t>(Verdict::kCannotReplay);
-  return static_cast<uint32_t>(RunFrame(*frame, *start, text, size));
+  const Verdict verdict = RunFrame(*frame, *start, text, size);
+  PutWordsBack();
+  return static_cast<uint32_t>(verdict);
 }
 
 const char* FrameName(uint32_t index) {
@@ -76,7 +99,10 @@ Start VerifiedStart(uint32_t index) {
 
 const ReplayInterface kInterface = {
     kReplayVersion,
-    [](uint32_t index) { return FindFrame(index) != nullptr; },
+    [](uint32_t index) {
+      PutWordsBack();
+      return FindFrame(index) != nullptr;
+    },
     Load,
     Store,
     Call,

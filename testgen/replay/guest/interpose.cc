@@ -94,12 +94,27 @@ int Result(long result) {
   return -1;
 }
 
+// A file of the system's own that is not there says nothing of the replay.
+bool IsOfTheSystem(const char* path) {
+  constexpr const char* kFolders[] = {"/usr/", "/etc/", "/lib", "/proc/", "/sys/", "/dev/"};
+  for (const char* folder : kFolders) {
+    if (strncmp(path, folder, strlen(folder)) == 0) return true;
+  }
+  return false;
+}
+
+// Returns `result`, of a look at `path`. That nothing was found there may be why the program exits.
+int Looked(int result, const char* path) {
+  if (result < 0 && errno == ENOENT && world.restored && path && !IsOfTheSystem(path)) NoteNotFound(path);
+  return result;
+}
+
 int Open(int folder, const char* path, int flags, mode_t mode) {
   const bool only_writes = (flags & O_ACCMODE) == O_WRONLY;
   const Place place = FindPlace(folder, path, only_writes);
   if (place.where == Where::kHeld && !only_writes) return Result(OpenHeld(place.input, flags));
   if (world.restored && (flags & kWrites)) return Real().openat(AT_FDCWD, kNull, flags & ~kMakes);
-  return Real().openat(folder, PathOf(place, path), flags, mode);
+  return Looked(Real().openat(folder, PathOf(place, path), flags, mode), path);
 }
 
 // Of fopen: what open would be given.
@@ -118,7 +133,9 @@ FILE* OpenFile(const char* path, const char* mode) {
     const int copy = Result(OpenHeld(place.input, flags));
     return copy < 0 ? nullptr : Real().fdopen(copy, mode);
   }
-  return Real().fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
+  FILE* file = Real().fopen(flags & kWrites ? kNull : PathOf(place, path), mode);
+  Looked(file ? 0 : -1, path);
+  return file;
 }
 
 FILE* ReopenFile(const char* path, const char* mode, FILE* stream) {
@@ -134,12 +151,12 @@ int FlagsFor(const Place& place, int flags) {
 
 int Stat(int folder, const char* path, struct stat* status, int flags) {
   const Place place = FindPlace(folder, path);
-  return Result(Raw(SYS_newfstatat, folder, PathOf(place, path), status, FlagsFor(place, flags)));
+  return Looked(Result(Raw(SYS_newfstatat, folder, PathOf(place, path), status, FlagsFor(place, flags))), path);
 }
 
 int Access(int folder, const char* path, int mode, int flags) {
   const Place place = FindPlace(folder, path);
-  return Real().faccessat(folder, PathOf(place, path), mode, FlagsFor(place, flags));
+  return Looked(Real().faccessat(folder, PathOf(place, path), mode, FlagsFor(place, flags)), path);
 }
 
 char* RealPath(const char* path, char* out) {

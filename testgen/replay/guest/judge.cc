@@ -4,6 +4,7 @@
 
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
+#include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
 
@@ -44,10 +45,12 @@ bool HitStackEnd(const Observed& observed) {
          observed.address >= world.plan->stack_start - plan::kOverflowReach;
 }
 
-// The same instruction of the program (or return address of its call) on the same build, the same function on another.
-// An overflow is the same wherever in the recursion it strikes.
-bool SamePlace(const Observed& observed) {
+// The same instruction of the program (or return address of its call) on the same build; on another the same place in
+// the source or, where debug information does not say, the same function. An overflow is the same wherever in the
+// recursion it strikes.
+bool SamePlace(const Observed& observed, const Answer& answer) {
   if (Has(plan::kStackOverflow)) return HitStackEnd(observed);
+  if (Has(plan::kRebuilt) && answer.same != plan::Same::kNotKnown) return answer.same == plan::Same::kYes;
   if (world.plan->place_pc == 0) return ToRecorded(observed.pc) == world.plan->failure_pc;
   if (observed.own_pc == 0) return false;
   const LiveModule* module = FindLive(observed.own_pc);
@@ -59,12 +62,12 @@ bool SamePlace(const Observed& observed) {
   return ToRecorded(observed.own_pc) == world.plan->place_pc;
 }
 
-bool SameFailure(const Observed& observed) {
+bool SameFailure(const Observed& observed, const Answer& answer) {
   const char* type = TextOf(world.plan->exception_type);
   const char* abort_message = TextOf(world.plan->abort_message);
   if (world.plan->failure_kind == abi::FailureKind::kReported) {
     return observed.ending == Ending::kReported && strcmp(observed.reason, TextOf(world.plan->reason)) == 0 &&
-           SamePlace(observed);
+           SamePlace(observed, answer);
   }
   if (observed.ending != Ending::kSignal || observed.signal != world.plan->signal) return false;
   if (world.plan->failure_kind == abi::FailureKind::kException) {
@@ -77,7 +80,7 @@ bool SameFailure(const Observed& observed) {
   // the program.
   if (Has(plan::kRebuilt) && observed.terminated && observed.exception_type[0]) return false;
   if (observed.signal == SIGABRT && !SameMessage(abort_message, observed.abort_message)) return false;
-  return SamePlace(observed);
+  return SamePlace(observed, answer);
 }
 
 // ---- One line for people ---------------------------------------------------------------------------------------
@@ -99,13 +102,14 @@ void OneLine(char* text) {
   }
 }
 
-void DescribeSignal(const Observed& observed, char* text, size_t size) {
+void DescribeSignal(const Observed& observed, const Answer& answer, char* text, size_t size) {
   char signal[32];
-  char place[512] = "";
+  char name[512] = "";
   SignalName(observed.signal, signal, sizeof signal);
   const uint64_t pc = observed.own_pc ? observed.own_pc : observed.pc;
   // A return address may already belong to the next function; one byte back is inside the call.
-  NameCode(pc == observed.pc ? pc : pc - 1, place, sizeof place);
+  if (!answer.where[0]) NameCode(pc == observed.pc ? pc : pc - 1, name, sizeof name);
+  const char* place = answer.where[0] ? answer.where : name;
   if (observed.exception_type[0]) {
     char type[512];
     DemangleType(observed.exception_type, type, sizeof type);
@@ -123,11 +127,44 @@ void DescribeSignal(const Observed& observed, char* text, size_t size) {
   }
 }
 
-void Describe(const Observed& observed, char* text, size_t size) {
+// What may be why it exited, though it would not if all were as at the crash; null: nothing. A program that ends well
+// has not missed what it did not find.
+const char* MissingAtExit(const Observed& observed) {
+  if (observed.absent[0]) return observed.absent;
+  return observed.status != 0 && observed.not_found[0] ? observed.not_found : nullptr;
+}
+
+void DescribeExit(const Observed& observed, char* text, size_t size) {
+  const char* missing = MissingAtExit(observed);
+  if (missing) {
+    snprintf(text, size, "exit(%d), but this replay does not have %s", observed.status, missing);
+  } else {
+    snprintf(text, size, "exit(%d)", observed.status);
+  }
+}
+
+// Does a caller on the recorded stack catch what was thrown?
+bool IsCaught(const Observed& observed, const plan::Frame& frame) {
+  if (!observed.terminated || !observed.exception_type[0]) return false;
+  for (const plan::Text text : TableOf<plan::Text>(frame.caught)) {
+    const char* type = TextOf(text);
+    if (!*type || strcmp(type, observed.exception_type) == 0) return true;
+    const size_t length = strlen(type);
+    for (const char* base = observed.exception_bases; *base; ++base) {
+      const char* end = strchr(base, ' ');
+      if (!end) break;
+      if (static_cast<size_t>(end - base) == length && memcmp(base, type, length) == 0) return true;
+      base = end;
+    }
+  }
+  return false;
+}
+
+void Describe(const Observed& observed, const Answer& answer, char* text, size_t size) {
   char signal[32];
   switch (observed.ending) {
     case Ending::kSignal:
-      DescribeSignal(observed, text, size);
+      DescribeSignal(observed, answer, text, size);
       break;
     case Ending::kReturned:
       snprintf(text, size, "returned");
@@ -136,10 +173,14 @@ void Describe(const Observed& observed, char* text, size_t size) {
       snprintf(text, size, "reported \"%s\"", observed.reason);
       break;
     case Ending::kTimedOut:
-      snprintf(text, size, "no outcome within %g s", world.plan->seconds_per_frame);
+      snprintf(text, size, "no outcome within %g s of processor time", world.plan->seconds_per_frame);
+      break;
+    case Ending::kWaited:
+      snprintf(text, size, "no outcome within %g s: it waits for something that a replay does not have",
+               world.plan->seconds_per_frame);
       break;
     case Ending::kExited:
-      snprintf(text, size, "exit(%d)", observed.status);
+      DescribeExit(observed, text, size);
       break;
     case Ending::kKilled:
       SignalName(observed.status, signal, sizeof signal);
@@ -154,24 +195,28 @@ void Describe(const Observed& observed, char* text, size_t size) {
 
 }  // namespace
 
-Verdict Judge(const Observed& observed, char* text, size_t size) {
-  Describe(observed, text, size);
+Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
+  const bool asks = observed.ending == Ending::kSignal || observed.ending == Ending::kReported;
+  const Answer answer = asks ? AskTool(observed) : Answer{plan::Same::kNotKnown, ""};
+  Describe(observed, answer, text, size);
   if (observed.rewinding) {
     char how[1000];
     snprintf(how, sizeof how, "%s", text);
     snprintf(text, size, "a stream could not be rewound: %s", how);
     return Verdict::kCannotReplay;
   }
-  if (SameFailure(observed)) return Verdict::kReproduced;
+  if (SameFailure(observed, answer)) return Verdict::kReproduced;
   switch (observed.ending) {
     case Ending::kReturned:
       return Verdict::kReturned;
     case Ending::kExited:
-      return Verdict::kExited;
+      return MissingAtExit(observed) ? Verdict::kMissing : Verdict::kExited;
     case Ending::kTimedOut:
       return Verdict::kTimedOut;
+    case Ending::kWaited:
+      return Verdict::kWaited;
     default:
-      return Verdict::kDifferentFailure;
+      return IsCaught(observed, frame) ? Verdict::kCaught : Verdict::kDifferentFailure;
   }
 }
 

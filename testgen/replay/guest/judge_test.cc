@@ -21,6 +21,8 @@ World world;
 const LiveModule* g_rebuilt;
 const LiveModule* FindLive(uint64_t) { return g_rebuilt; }
 uint64_t ToRecorded(uint64_t live_address) { return live_address; }
+Answer g_answer;
+Answer AskTool(const Observed&) { return g_answer; }
 void NameCode(uint64_t, char* out, size_t size) { snprintf(out, size, "Parse(char const*)"); }
 void DemangleType(const char* mangled, char* out, size_t size) { snprintf(out, size, "%s", mangled); }
 
@@ -45,21 +47,32 @@ class Recorded : public ::testing::Test {
     return offset;
   }
 
+  // Recorded callers catch this type.
+  void Catch(const char* type) {
+    const plan::Text text = Text(type);
+    caught_.assign(reinterpret_cast<const char*>(&text), reinterpret_cast<const char*>(&text + 1));
+    frame_.caught.count = 1;
+  }
+
   // The verdict; text() has the line for people.
   Verdict On(const Observed& observed) {
     plan_.text.offset = sizeof plan_;
     bytes_.assign(reinterpret_cast<const char*>(&plan_), reinterpret_cast<const char*>(&plan_ + 1));
     bytes_.insert(bytes_.end(), texts_.begin(), texts_.end());
+    frame_.caught.offset = bytes_.size();
+    bytes_.insert(bytes_.end(), caught_.begin(), caught_.end());
     world.bytes = bytes_.data();
     world.plan = reinterpret_cast<const plan::Header*>(bytes_.data());
-    return Judge(observed, text_, sizeof text_);
+    return Judge(observed, frame_, text_, sizeof text_);
   }
   std::string text() const { return text_; }
 
   plan::Header plan_{};
+  plan::Frame frame_{};
 
  private:
   std::vector<char> texts_ = {'\0'};
+  std::vector<char> caught_;
   std::vector<char> bytes_;
   char text_[1000] = "";
 };
@@ -192,13 +205,59 @@ TEST_F(Recorded, SignalFromOutsideIsAnotherFailure) {
   EXPECT_EQ(text(), "killed by SIGSEGV");
 }
 
+// An exit may come of what a replay lacks: then it says nothing.
+TEST_F(Recorded, ExitCountsOnlyIfAllWasThere) {
+  Observed observed{};
+  observed.ending = Ending::kExited;
+  snprintf(observed.not_found, sizeof observed.not_found, "rules.txt");
+  EXPECT_EQ(On(observed), Verdict::kExited) << "a program that ends well has not missed it";
+  observed.status = 1;
+  EXPECT_EQ(On(observed), Verdict::kMissing);
+  EXPECT_EQ(text(), "exit(1), but this replay does not have rules.txt");
+  observed.status = 0;
+  snprintf(observed.absent, sizeof observed.absent, "descriptor 5 (socket:[12])");
+  EXPECT_EQ(On(observed), Verdict::kMissing);
+  EXPECT_EQ(text(), "exit(0), but this replay does not have descriptor 5 (socket:[12])");
+}
+
+// Of an exception that leaves the function, by its type and its bases.
+TEST_F(Recorded, ExceptionCountsAsCaughtIfARecordedCallerCatchesIt) {
+  Observed observed = Aborted("");
+  observed.terminated = true;
+  snprintf(observed.exception_type, sizeof observed.exception_type, "7Problem");
+  snprintf(observed.exception_bases, sizeof observed.exception_bases, "St13runtime_error St9exception ");
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure) << "nobody catches anything";
+  for (const char* type : {"7Problem", "St13runtime_error", "St9exception", ""}) {
+    Catch(type);
+    EXPECT_EQ(On(observed), Verdict::kCaught) << type;
+  }
+  for (const char* type : {"7Problems", "9exception", "St13runtime_erro", "Problem"}) {
+    Catch(type);
+    EXPECT_EQ(On(observed), Verdict::kDifferentFailure) << type;
+  }
+}
+
+// What the tool says counts on another build alone, where it is known.
+TEST_F(Recorded, PlaceInAnotherBuildIsThatInTheSource) {
+  plan_.flags = plan::kRebuilt;
+  g_answer.same = plan::Same::kYes;
+  EXPECT_EQ(On(Died(SIGSEGV, kPlace + 800)), Verdict::kReproduced);
+  g_answer.same = plan::Same::kNo;
+  EXPECT_EQ(On(Died(SIGSEGV, kPlace)), Verdict::kDifferentFailure);
+  plan_.flags = 0;
+  EXPECT_EQ(On(Died(SIGSEGV, kPlace)), Verdict::kReproduced);
+  g_answer = {};
+}
+
 TEST_F(Recorded, OtherEndingsHaveVerdictsOfTheirOwn) {
   Observed observed{};
   observed.ending = Ending::kReturned;
   EXPECT_EQ(On(observed), Verdict::kReturned);
   observed.ending = Ending::kTimedOut;
   EXPECT_EQ(On(observed), Verdict::kTimedOut);
-  EXPECT_EQ(text(), "no outcome within 2 s");
+  EXPECT_EQ(text(), "no outcome within 2 s of processor time");
+  observed.ending = Ending::kWaited;
+  EXPECT_EQ(On(observed), Verdict::kWaited);
   observed.ending = Ending::kExited;
   observed.status = 5;
   EXPECT_EQ(On(observed), Verdict::kExited);

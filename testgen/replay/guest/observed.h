@@ -10,10 +10,11 @@
 #include <stdint.h>
 
 #include "recrash/replay.h"
+#include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
 
-enum class Ending : uint32_t { kNone = 0, kSignal, kReturned, kReported, kTimedOut, kExited, kKilled };
+enum class Ending : uint32_t { kNone = 0, kSignal, kReturned, kReported, kTimedOut, kWaited, kExited, kKilled };
 
 // The child writes it into memory that it shares with its parent: it may die at any moment.
 struct Observed {
@@ -22,19 +23,25 @@ struct Observed {
   uint64_t address;
   uint64_t pc;      // live
   uint64_t own_pc;  // live; the innermost in the program or in the module of the failing place; 0: there is none
-  int32_t status;   // kExited: exit status; kKilled: signal
-  bool terminated;  // by std::terminate, not by an abort of its own
-  bool rewinding;   // a stream was being rewound: the function has not been called
-  bool missed;      // the replay is sealed, and looked for a file that may be there unsealed
+  uint32_t stack_size;
+  uint64_t
+      stack[plan::kMostAsked];  // live; where all its frames stand, innermost first: an instruction, return addresses
+  int32_t status;               // kExited: exit status; kKilled: signal
+  bool terminated;              // by std::terminate, not by an abort of its own
+  bool rewinding;               // a stream was being rewound: the function has not been called
+  bool missed;                  // the replay is sealed, and looked for a file that may be there unsealed
+  char absent[256];     // the first thing that the dead process had and this replay does not: a file, a descriptor
+  char not_found[256];  // the first path, recorded or not, at which the program found nothing
   char abort_message[1024];
   char exception_type[512];
+  char exception_bases[1024];  // mangled names of the type's bases, a blank behind each
   char exception_what[1024];
   char reason[512];
 };
 
-// Returns kReproduced for the recorded failure in the recorded place, else what happened instead. `text` gets one line
-// for people.
-Verdict Judge(const Observed& observed, char* text, size_t size);
+// Returns kReproduced for the recorded failure in the recorded place, else what happened instead, in a replay of
+// `frame`. `text` gets one line for people.
+Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, size_t size);
 
 // ---- What writes it: signal handlers, and functions that stand in for the C library's ----
 
@@ -56,6 +63,12 @@ void NoteRewinding(bool rewinding);
 
 // Sets Observed::missed.
 void NoteMissed();
+
+// Sets Observed::absent, unless it is set: what the replay does not have, as "descriptor 5 (a socket)".
+void NoteAbsent(const char* what);
+
+// Sets Observed::not_found, unless it is set.
+void NoteNotFound(const char* path);
 
 // Returns whether the replay has ended: in place, the code after a handler goes on.
 bool HasEnded();

@@ -50,7 +50,7 @@ plan::Slot* Take(plan::Queue* queue) {
 
 // While it sleeps the tool costs nothing. It posts so much ahead that it need not look at each outcome at once.
 void HandBack(plan::Queue* queue, plan::Slot* slot, uint32_t state) {
-  const bool may_change_all = state == plan::kLost || slot->verdict == Verdict::kTimedOut;
+  const bool may_change_all = state == plan::kLost || HadNoEnd(slot->verdict);
   __atomic_store_n(&slot->state, state, __ATOMIC_RELEASE);
   __atomic_fetch_add(&queue->events, 1, __ATOMIC_RELEASE);
   uint32_t left = 0;

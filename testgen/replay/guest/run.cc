@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,22 +128,68 @@ uint64_t ResidentMemory(pid_t process) {
   return pages * plan::kPageSize;
 }
 
-constexpr int kMostBetweenLooks = 100;  // milliseconds
+// Processor time of the process alone, in seconds; 0 when it has ended.
+double ProcessorTime(pid_t process) {
+  clockid_t clock;
+  return clock_getcpuclockid(process, &clock) == 0 ? static_cast<double>(signal_safe::Nanoseconds(clock)) * 1e-9 : 0;
+}
 
-// False when the time is over, or it has taken more memory than a replay may.
-bool WaitForEnd(pid_t child, double seconds) {
+// Does the process run, or wait for a processor to run on?
+bool IsRunnable(pid_t process) {
+  char path[32];
+  snprintf(path, sizeof path, "/proc/%d/stat", process);
+  FILE* file = fopen(path, "re");
+  char state = 0;
+  if (!file) return false;
+  // The name stands in brackets and may hold some itself. The state stands behind the last one.
+  char line[256];
+  const size_t size = fread(line, 1, sizeof line - 1, file);
+  line[size] = 0;
+  fclose(file);
+  if (const char* bracket = strrchr(line, ')')) state = bracket[1] ? bracket[2] : 0;
+  return state == 'R';
+}
+
+constexpr int kMostBetweenLooks = 100;  // milliseconds
+constexpr uint32_t kWaitingLooks = 5;   // who runs at fewer than one look in so many waits
+// A busy machine gives a replay a part of a processor. After so many times its limit nobody waits any longer.
+constexpr double kMostPatience = 10;
+
+// Tells a replay that computes without an end from one that waits: only the first says something about the program.
+class Clock {
+ public:
+  Clock(pid_t process, double limit) : process_(process), limit_(limit), begin_(Now()) {}
+
+  // Returns why the replay is given up; kNone: it is not.
+  Ending Look() {
+    ++looks_;
+    if (IsRunnable(process_)) ++running_;
+    if (ProcessorTime(process_) >= limit_) return Ending::kTimedOut;
+    const double so_far = Now() - begin_;
+    const bool waits = so_far >= limit_ && running_ * kWaitingLooks < looks_;
+    return waits || so_far >= limit_ * kMostPatience ? Ending::kWaited : Ending::kNone;
+  }
+
+ private:
+  pid_t process_;
+  double limit_, begin_;
+  uint32_t looks_ = 0, running_ = 0;
+};
+
+// Returns kNone when the process has ended, else why it is given up. kKilled: it has taken more memory than it may.
+Ending WaitForEnd(pid_t child, double seconds) {
   constexpr long kPidfdOpen = 434;
   pollfd end{static_cast<int>(syscall(kPidfdOpen, child, 0)), POLLIN, 0};
-  if (end.fd < 0) return true;  // older than Linux 5.3: no limit
-  const double until = Now() + seconds;
-  bool ended = false;
-  for (double left = seconds; left > 0 && !ended; left = until - Now()) {
-    const int milliseconds = static_cast<int>(left * 1000) + 1;
-    ended = poll(&end, 1, milliseconds < kMostBetweenLooks ? milliseconds : kMostBetweenLooks) > 0;
-    if (!ended && world.plan->memory_limit && ResidentMemory(child) > world.plan->memory_limit) break;
+  if (end.fd < 0) return Ending::kNone;  // older than Linux 5.3: no limit
+  Clock clock(child, seconds);
+  const int between = seconds * 100 < kMostBetweenLooks ? static_cast<int>(seconds * 100) + 1 : kMostBetweenLooks;
+  Ending given_up = Ending::kNone;
+  while (given_up == Ending::kNone && poll(&end, 1, between) <= 0) {
+    given_up = clock.Look();
+    if (world.plan->memory_limit && ResidentMemory(child) > world.plan->memory_limit) given_up = Ending::kKilled;
   }
   close(end.fd);
-  return ended;
+  return given_up;
 }
 
 // The child is made by the bare system call: fork() would run the program's pthread_atfork handlers.
@@ -152,15 +199,15 @@ void RunInChild() {
   const long child = Raw(SYS_clone, SIGCHLD);
   if (child == 0) RunChild(parent);
   if (child < 0) return;
-  const bool ended = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
-  if (!ended) kill(static_cast<pid_t>(child), SIGKILL);
+  const Ending given_up = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
+  if (given_up != Ending::kNone) kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
   while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
   }
   kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
   if (world.run.observed->ending != Ending::kNone) return;
-  if (!ended) {
-    world.run.observed->ending = Ending::kTimedOut;
+  if (given_up == Ending::kTimedOut || given_up == Ending::kWaited) {
+    world.run.observed->ending = given_up;
   } else if (WIFEXITED(status)) {
     world.run.observed->ending = Ending::kExited;
     world.run.observed->status = WEXITSTATUS(status);
@@ -193,7 +240,45 @@ void RunInPlace() {
   }
 }
 
+void MapInquiries() {
+  if (world.plan->inquiries_fd < 0) return;
+  void* shared =
+      mmap(nullptr, sizeof(plan::Inquiries), PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->inquiries_fd, 0);
+  if (shared != MAP_FAILED) world.run.inquiries = static_cast<plan::Inquiries*>(shared);
+  close(world.plan->inquiries_fd);
+}
+
+// Opening the debug information of a large program takes a second or two, on a busy machine more.
+constexpr double kLongestAnswer = 60;
+
 }  // namespace
+
+Answer AskTool(const Observed& observed) {
+  Answer answer{plan::Same::kNotKnown, ""};
+  if (!world.run.inquiries) return answer;
+  plan::Question& question = world.run.inquiries->questions[world.run.worker];
+  question.count = 0;
+  for (uint32_t i = 0; i < observed.stack_size && i < plan::kMostAsked; ++i) {
+    const LiveModule* module = FindLive(observed.stack[i]);
+    if (!module || !module->recorded) continue;
+    const auto index = static_cast<uint32_t>(module->recorded - TableOf<plan::Module>(world.plan->modules).first);
+    const bool exact = i == 0 && observed.ending == Ending::kSignal;
+    question.stack[question.count++] = {index, exact ? 1u : 0u, observed.stack[i] - module->live.start};
+  }
+  __atomic_store_n(&question.state, plan::kAsked, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&world.run.inquiries->asked, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &world.run.inquiries->asked, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  constexpr timespec kBetweenLooks{1, 0};
+  for (const double until = Now() + kLongestAnswer; Now() < until;) {
+    if (__atomic_load_n(&question.state, __ATOMIC_ACQUIRE) == plan::kAnswered) {
+      answer.same = question.same;
+      CopyText(answer.where, sizeof answer.where, question.where);
+      break;
+    }
+    syscall(SYS_futex, &question.state, FUTEX_WAIT, plan::kAsked, &kBetweenLooks, nullptr, 0);
+  }
+  return answer;
+}
 
 double Now() { return static_cast<double>(signal_safe::Nanoseconds(CLOCK_MONOTONIC)) * 1e-9; }
 
@@ -213,6 +298,7 @@ void PrepareFrames() {
   world.run.all_observed = world.run.observed = static_cast<Observed*>(mmap(
       nullptr, kMostWorkers * sizeof *world.run.observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (world.run.observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
+  MapInquiries();
   world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
     for (plan::Word& word : WordsOf(frame)) {
@@ -247,11 +333,15 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   // What the replay wrote may have no end.
   Observed observed = *world.run.observed;
   for (char* end : {std::end(observed.abort_message), std::end(observed.exception_type),
-                    std::end(observed.exception_what), std::end(observed.reason)})
+                    std::end(observed.exception_bases), std::end(observed.exception_what), std::end(observed.reason),
+                    std::end(observed.absent), std::end(observed.not_found)})
     end[-1] = 0;
-  return Judge(observed, text, size);
+  return Judge(observed, frame, text, size);
 }
 
-void UseObserved(uint32_t worker) { world.run.observed = world.run.all_observed + worker; }
+void UseObserved(uint32_t worker) {
+  world.run.worker = worker;
+  world.run.observed = world.run.all_observed + worker;
+}
 
 }  // namespace recrash::replay

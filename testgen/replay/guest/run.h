@@ -22,7 +22,11 @@ constexpr uint32_t kMostWorkers = 64;
 struct Run {
   Observed* all_observed;  // shared with children; one for each worker
   Observed* observed;      // this worker's
-  PreparedCall call;       // of the replay that is run
+  uint32_t worker;
+  const plan::Frame* given;  // the frame whose parameters a test has given for the next call; null: none
+  plan::Word* words_before;  // its words as they were
+  plan::Inquiries* inquiries;  // shared with the tool; null: nobody answers
+  PreparedCall call;           // of the replay that is run
 };
 
 // Returns the frame with that plan::Frame::index, or null.
@@ -34,6 +38,13 @@ void PrepareFrames();
 // Replays the frame once. `text` gets one line on what happened. If `held` is given, the replay waits for a tracer
 // before its call, and says so there.
 Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held = nullptr);
+
+// Where in the source a replay died, by the tool that started this process.
+struct Answer {
+  plan::Same same;  // as the recorded place
+  char where[512];  // "Parser::Next at parser.cc:86"; empty: not known
+};
+Answer AskTool(const Observed& observed);
 
 // Makes this process worker `number`: what its replays see is kept apart from what those of other workers see.
 // REQUIRES: number < kMostWorkers.

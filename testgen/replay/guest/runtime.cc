@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unwind.h>
 
+#include <iterator>
+
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/call.h"
 #include "testgen/replay/guest/modules.h"
@@ -44,10 +46,9 @@ void Set(T* pointer, void* found) {
 
 struct Walk {
   uint64_t pc;
-  uint64_t found;
+  Observed* observed;
   bool started;
   int frames;
-  bool terminated;
 };
 
 // The agent's code in the program is no place of a failure.
@@ -77,6 +78,12 @@ bool IsInTerminate(uint64_t return_address) {
          runtime.enclosing_function(Pointer<void>(return_address - 1)) == runtime.terminate;
 }
 
+// What is noted is kept if the next step fails: the stack may be damaged.
+void NoteCode(uint64_t pc, Observed* observed) {
+  if (observed->stack_size < plan::kMostAsked) observed->stack[observed->stack_size++] = pc;
+  if (observed->own_pc == 0 && IsOwn(pc)) observed->own_pc = pc;
+}
+
 _Unwind_Reason_Code Visit(_Unwind_Context* context, void* argument) {
   auto* walk = static_cast<Walk*>(argument);
   const uint64_t pc = runtime.get_ip(context);
@@ -84,10 +91,11 @@ _Unwind_Reason_Code Visit(_Unwind_Context* context, void* argument) {
   // The handler's own frames come first.
   if (!walk->started && pc != walk->pc) return _URC_NO_REASON;
   walk->started = true;
-  walk->terminated = walk->terminated || IsInTerminate(pc);
-  if (!IsOwn(pc)) return _URC_NO_REASON;
-  walk->found = pc;
-  return _URC_END_OF_STACK;
+  NoteCode(pc, walk->observed);
+  if (walk->observed->own_pc == 0) walk->observed->terminated = walk->observed->terminated || IsInTerminate(pc);
+  const bool enough =
+      world.run.inquiries ? walk->observed->stack_size == plan::kMostAsked : walk->observed->own_pc != 0;
+  return enough ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
 uint64_t ThrownObject(uint64_t exception) {
@@ -123,6 +131,13 @@ void FindRuntime() {
   Set(&runtime.current_type, FindInRuntime("__cxa_current_exception_type"));
   Set(&runtime.exception_type_info, FindInRuntime("_ZTISt9exception"));
   Set(&runtime.terminate, FindInRuntime("_ZSt9terminatev"));
+  // A pointer to a vtable leads behind its two first words.
+  const auto vtable = [](const char* name) -> const void* {
+    void** table = static_cast<void**>(FindInRuntime(name));
+    return table ? table + 2 : nullptr;
+  };
+  runtime.one_base = vtable("_ZTVN10__cxxabiv120__si_class_type_infoE");
+  runtime.many_bases = vtable("_ZTVN10__cxxabiv121__vmi_class_type_infoE");
   Set(&runtime.demangle, dlsym(RTLD_DEFAULT, "__cxa_demangle"));
   Set(&runtime.abort_message_slot, dlsym(RTLD_DEFAULT, "__abort_msg"));
   if (void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -140,30 +155,81 @@ void RestoreExceptionState() {
   }
 }
 
+namespace {
+
+// Itanium C++ ABI, class std::type_info: vtable, name; __si_class_type_info: a base behind it; __vmi_class_type_info:
+// flags and a count, then a base and its flags each.
+struct TypeInfo {
+  const void* vtable;
+  const char* name;
+};
+
+struct ManyBases : TypeInfo {
+  uint32_t flags;
+  uint32_t count;
+  struct {
+    const TypeInfo* base;
+    long flags;
+  } bases[];
+};
+
+constexpr uint32_t kMostBases = 64;
+constexpr int kDeepestBase = 32;
+constexpr long kPublicBase = 2;
+
+// Without a leading asterisk, which says that the name is compared by address only.
+const char* NameOf(const TypeInfo* type) { return *type->name == '*' ? type->name + 1 : type->name; }
+
+// A handler takes objects of classes derived from its own by public bases.
+void AddBases(const TypeInfo* type, char* out, char* end, int depth) {
+  const auto add = [&](const TypeInfo* base) {
+    out += strlen(out);
+    const size_t length = strlen(NameOf(base));
+    if (static_cast<size_t>(end - out) < length + 2) return;
+    memcpy(out, NameOf(base), length);
+    out[length] = ' ';
+    out[length + 1] = 0;
+    AddBases(base, out, end, depth + 1);
+  };
+  if (depth == kDeepestBase) return;
+  if (type->vtable == runtime.one_base) add(static_cast<const TypeInfo* const*>(static_cast<const void*>(type))[2]);
+  if (type->vtable != runtime.many_bases) return;
+  const auto* many = static_cast<const ManyBases*>(type);
+  for (uint32_t i = 0; i < many->count && i < kMostBases; ++i) {
+    if (many->bases[i].flags & kPublicBase) add(many->bases[i].base);
+  }
+}
+
+}  // namespace
+
 void ReadException(Observed* observed) {
   if (!runtime.get_globals || !runtime.current_type) return;
   const ExceptionGlobals* globals = runtime.get_globals();
   const void* type = runtime.current_type();
   if (!globals->caught || !type) return;
-  // std::type_info: vtable, name. A leading asterisk says that the name is compared by address only.
-  const char* name = static_cast<const char* const*>(type)[1];
-  CopyText(observed->exception_type, sizeof observed->exception_type, *name == '*' ? name + 1 : name);
+  const auto* class_type = static_cast<const TypeInfo*>(type);
+  CopyText(observed->exception_type, sizeof observed->exception_type, NameOf(class_type));
+  AddBases(class_type, observed->exception_bases, std::end(observed->exception_bases), 0);
   CopyText(observed->exception_what, sizeof observed->exception_what, WhatOf(type, ThrownObject(globals->caught)));
 }
 
-uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated) {
-  *terminated = false;
-  if (IsOwn(pc)) return pc;
+void FindOwnCode(uint64_t pc, uint64_t sp, Observed* observed) {
   // A call through a bad pointer has no frame of its own: its return address was just pushed.
-  if (!FindLive(pc)) {
+  if (!IsOwn(pc) && !FindLive(pc)) {
     const uint64_t caller = *Pointer<uint64_t>(sp);
-    if (IsOwn(caller)) return caller;
+    if (IsOwn(caller)) {
+      NoteCode(pc, observed);
+      NoteCode(caller, observed);
+      return;
+    }
   }
-  if (!runtime.backtrace || !runtime.get_ip) return 0;
-  Walk walk{pc, 0, false, 0, false};
+  if (IsOwn(pc)) observed->own_pc = pc;
+  if (!runtime.backtrace || !runtime.get_ip) {
+    NoteCode(pc, observed);
+    return;
+  }
+  Walk walk{pc, observed, false, 0};
   runtime.backtrace(Visit, &walk);
-  *terminated = walk.terminated;
-  return walk.found;
 }
 
 void DemangleType(const char* mangled, char* out, size_t size) {

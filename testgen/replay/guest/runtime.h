@@ -30,6 +30,8 @@ struct Runtime {
   const void* terminate;
   char* (*demangle)(const char*, char*, size_t*, int*);
   const void* exception_type_info;
+  const void* one_base;                      // what the vtable pointer of a __si_class_type_info is
+  const void* many_bases;                    // and of a __vmi_class_type_info
   const char* volatile* abort_message_slot;  // glibc's __abort_msg; points at { unsigned size; char text[] }
   const LiveModule* program;
   const LiveModule* place_module;      // in which the failing place lies
@@ -47,14 +49,14 @@ void* FindInRuntime(const char* name);
 // Takes the exception that is the failure off the stack of caught exceptions. REQUIRES: recorded memory is back.
 void RestoreExceptionState();
 
-// Notes type and what() of the exception for which std::terminate was called. REQUIRES: it runs in the handler of a
-// SIGABRT.
+// Notes type, base classes and what() of the exception for which std::terminate was called. REQUIRES: it runs in the
+// handler of a SIGABRT.
 void ReadException(Observed* observed);
 
-// Returns the innermost code address in the program or in the module of the failing place, or 0. It unwinds the stack
-// from here; frames inside the one that `pc` lies in do not count. `*terminated` says whether std::terminate is on the
-// way.
-uint64_t FindOwnCode(uint64_t pc, uint64_t sp, bool* terminated);
+// Notes the stack from `pc` outwards, the innermost code address in the program or in the module of the failing place,
+// and whether std::terminate is on the way there. It unwinds from here; frames inside the one that `pc` lies in do not
+// count.
+void FindOwnCode(uint64_t pc, uint64_t sp, Observed* observed);
 
 // Writes a type's name as people know it; `mangled` itself where that cannot be found out.
 void DemangleType(const char* mangled, char* out, size_t size);

@@ -54,10 +54,12 @@ int OpenAsRecorded(const plan::OpenFile& file) {
 
 void Reopen(const plan::OpenFile& file) {
   const int descriptor = OpenAsRecorded(file);
+  if (file.input >= 0 && DiffersFromRecorded(file.input)) NoteAbsent(TextOf(file.path));
   if (descriptor >= 0) {
     lseek(descriptor, static_cast<off_t>(file.offset), SEEK_SET);
     MoveTo(descriptor, file.descriptor);
   } else {
+    if (*TextOf(file.absent)) NoteAbsent(TextOf(file.absent));
     dup2(world.null_fd, file.descriptor);
   }
 }

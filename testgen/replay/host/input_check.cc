@@ -32,11 +32,11 @@ std::string Problem(const Input& input) {
 
 }  // namespace
 
-std::vector<std::string> InputProblems(const Report& report) {
-  std::vector<std::string> problems;
-  for (const Input& input : report.inputs) {
-    if (input.held()) continue;
-    if (std::string problem = Problem(input); !problem.empty()) problems.push_back(std::move(problem));
+std::map<size_t, std::string> InputProblems(const Report& report) {
+  std::map<size_t, std::string> problems;
+  for (size_t i = 0; i < report.inputs.size(); ++i) {
+    if (report.inputs[i].held()) continue;
+    if (std::string problem = Problem(report.inputs[i]); !problem.empty()) problems.emplace(i, std::move(problem));
   }
   return problems;
 }

@@ -2,15 +2,17 @@
 #ifndef RECRASH_TESTGEN_REPLAY_HOST_INPUT_CHECK_H_
 #define RECRASH_TESTGEN_REPLAY_HOST_INPUT_CHECK_H_
 
+#include <cstddef>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "agent/report/report.h"
 
 namespace recrash {
 
-// Returns one clause for each input that is missing or has changed: "/home/u/in.txt is missing". It reads the files.
-std::vector<std::string> InputProblems(const Report& report);
+// Returns one clause for each input that is missing or has changed, by its index: "/home/u/in.txt is missing". It reads
+// the files.
+std::map<size_t, std::string> InputProblems(const Report& report);
 
 }  // namespace recrash
 

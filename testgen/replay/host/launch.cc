@@ -8,6 +8,7 @@
 
 #include "agent/base/printable_text.h"
 #include "testgen/replay/host/input_check.h"
+#include "testgen/replay/host/inquiries.h"
 #include "testgen/replay/host/subject.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -24,10 +25,14 @@ bool IsDebugged() {
 }
 
 // A test that reads what the report does not hold can only be red as recorded with the very files.
-void SayWhichInputsAreNotAsRecorded(const TestReport& report) {
-  if (std::ranges::all_of(report.replay.frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return;
-  for (const std::string& problem : InputProblems(report))
+std::vector<size_t> SayWhichInputsAreNotAsRecorded(const TestReport& report) {
+  if (std::ranges::all_of(report.replay.frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return {};
+  std::vector<size_t> changed;
+  for (const auto& [input, problem] : InputProblems(report)) {
+    changed.push_back(input);
     std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", PrintableText(problem).c_str());
+  }
+  return changed;
 }
 
 void SayWhatIsNotRun(const Subject& subject) {
@@ -43,11 +48,13 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   subject->arguments = options.arguments;
   subject->argv0 = options.argv0;
   SayWhatIsNotRun(*subject);
-  SayWhichInputsAreNotAsRecorded(report);
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
+  plan_options.changed_inputs = SayWhichInputsAreNotAsRecorded(report);
   plan_options.test_library = options.test_library;
   plan_options.report_path = options.report_path;
+  Inquiries inquiries(report, *subject, options.code.search_paths);
+  plan_options.inquiries_fd = inquiries.descriptor();
   plan_options.seconds_per_frame = options.seconds_per_frame;
   plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : 0;
   if (options.sandbox) plan_options.flags |= plan::kSandbox;
@@ -56,7 +63,11 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   plan_options.trust_report = subject->trust_report;
   Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
-  if (in_process) return ExecSubject(*subject, *plan);
+  if (in_process) {
+    inquiries.AnswerBeside();
+    return ExecSubject(*subject, *plan);
+  }
+  inquiries.AnswerMeanwhile();
   return RunSubject(report, *subject, *plan, nullptr);
 }
 

@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 10;
+constexpr uint32_t kVersion = 11;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -121,14 +121,16 @@ struct OpenFile {
   uint64_t offset;
   Text path;      // empty: /dev/null in its place
   int32_t input;  // index of the input that it is, or -1; one that is held comes before `path`
+  Text absent;    // for people: what a replay lacks that has /dev/null in its place; empty: nothing
 };
 
 // A regular file that the dead process was given.
 struct Input {
   uint64_t size;
-  uint64_t offset;  // of its content in the plan
-  Text path;        // absolute
-  uint32_t held;    // 0: no content
+  uint64_t offset;   // of its content in the plan
+  Text path;         // absolute
+  uint32_t held;     // 0: no content
+  uint32_t differs;  // not held, and the file of that path is not there or has changed
 };
 constexpr uint64_t kMostInputs = 256;
 
@@ -164,6 +166,7 @@ struct Frame {
   Array words;
   Array fields;  // of Patch; those of depth 1 come first
   Array streams;
+  Array caught;             // of Text: mangled types that callers on the recorded stack catch; "": any
   Array entry_state;        // of EntryState: one, or none
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
@@ -224,8 +227,10 @@ struct Header {
   Text test_library;
   double seconds_per_frame;
   uint64_t memory_limit;
-  int32_t queue_fd;  // kVerify: of the Queue
-  uint32_t workers;  // kVerify: replays at a time
+  int32_t queue_fd;      // kVerify: of the Queue
+  uint32_t workers;      // kVerify: replays at a time
+  int32_t inquiries_fd;  // of Inquiries; -1: nobody answers
+  uint32_t reserved;
 
   // Of this start of the subject.
   uint32_t attempt;  // how many collisions came before
@@ -280,6 +285,34 @@ struct Queue {
   uint32_t count;    // of slots
   char problem[1000];
   Slot slots[];
+};
+
+// What the subject asks of the tool that started it, since only that reads debug information: where in the source a
+// replay died, and whether that is the recorded place. Each worker has a question of its own. The one that asks sleeps
+// on `state`, the tool on Inquiries::asked.
+constexpr uint32_t kMostAsked = 64;
+constexpr uint32_t kMostQuestions = 64;
+
+enum QuestionState : uint32_t { kNotAsked = 0, kAsked = 1, kAnswered = 2 };
+enum class Same : uint32_t { kNotKnown = 0, kNo = 1, kYes = 2 };
+
+struct CodeAddress {
+  uint32_t module;  // index of Header::modules
+  uint32_t exact;   // not a return address
+  uint64_t offset;  // from the live module's start
+};
+
+struct Question {
+  uint32_t state;  // QuestionState
+  uint32_t count;
+  CodeAddress stack[kMostAsked];  // innermost first
+  Same same;
+  char where[512];  // "Parser::Next at parser.cc:86"; empty: not known
+};
+
+struct Inquiries {
+  uint32_t asked;  // futex: grows with each question
+  Question questions[kMostQuestions];
 };
 
 }  // namespace recrash::plan

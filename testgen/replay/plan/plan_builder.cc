@@ -137,7 +137,9 @@ void PlanBuilder::AddInputs() {
   const std::string& folder = report_.process.working_directory;
   for (size_t i = 0; i < std::min<size_t>(report_.inputs.size(), plan::kMostInputs); ++i) {
     const Input& input = report_.inputs[i];
-    inputs_.push_back({input.bytes.size(), AddBytes(input.bytes), AddText(input.path), input.held() ? 1u : 0u});
+    const bool differs = std::ranges::find(options_.changed_inputs, i) != options_.changed_inputs.end();
+    inputs_.push_back(
+        {input.bytes.size(), AddBytes(input.bytes), AddText(input.path), input.held() ? 1u : 0u, differs ? 1u : 0u});
     std::vector<std::string> names = input.names;
     names.push_back(input.path);
     for (const std::string& name : names) {
@@ -147,6 +149,13 @@ void PlanBuilder::AddInputs() {
       input_names_.push_back({AddText(path.c_str()), static_cast<uint32_t>(i)});
     }
   }
+}
+
+// What a replay lacks of a file that it cannot open as it was; empty: nothing that the program could have read.
+std::string AbsentText(const OpenFile& file) {
+  const bool is_output = file.descriptor == 1 || file.descriptor == 2 || (file.flags & O_ACCMODE) == O_WRONLY;
+  if (is_output || file.path == "/dev/null") return "";
+  return "descriptor " + std::to_string(file.descriptor) + " (" + file.path + ")";
 }
 
 // What the report holds comes from there. Of the rest, files that were only read are opened again; what was written to
@@ -166,6 +175,7 @@ std::vector<plan::OpenFile> PlanBuilder::Files(const std::vector<OpenFile>& file
         input >= 0 && static_cast<uint64_t>(input) < std::min<uint64_t>(report_.inputs.size(), plan::kMostInputs);
     const bool held = is_input && report_.inputs[static_cast<size_t>(input)].held();
     planned.input = held || (is_input && read_only) ? input : -1;
+    planned.absent = AddText(AbsentText(file));
     all.push_back(planned);
   }
   return all;
@@ -262,6 +272,7 @@ Result<Fd> PlanBuilder::Build() {
   header_.memory_limit = options_.memory_limit;
   header_.queue_fd = options_.queue_fd;
   header_.workers = options_.workers;
+  header_.inquiries_fd = options_.inquiries_fd;
   AddModules();
   AddMappings();
   AddEntryMappings();

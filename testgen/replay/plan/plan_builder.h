@@ -22,10 +22,12 @@ struct PlanOptions {
   uint32_t flags = 0;       // plan::Flags; kRebuilt and kStackOverflow are found here
   double seconds_per_frame = 10;
   uint64_t memory_limit = 4ull << 30;
-  int queue_fd = -1;                 // of plan::kVerify
-  uint32_t workers = 1;              // of plan::kVerify: replays at a time
-  std::vector<std::string> to_load;  // for each module the file that the subject loads; empty: none
-  bool trust_report = false;         // what could be executed in the recorded memory can be executed again
+  int queue_fd = -1;                   // of plan::kVerify
+  uint32_t workers = 1;                // of plan::kVerify: replays at a time
+  int inquiries_fd = -1;               // of plan::Inquiries
+  std::vector<std::string> to_load;    // for each module the file that the subject loads; empty: none
+  std::vector<size_t> changed_inputs;  // indexes of inputs that are not held, and are not there as they were
+  bool trust_report = false;           // what could be executed in the recorded memory can be executed again
 };
 
 // Returns the plan for a subject of `program`, with those of its libraries that were rebuilt since the crash. The file

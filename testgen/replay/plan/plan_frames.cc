@@ -15,6 +15,8 @@ namespace {
 constexpr std::string_view kRuntimeSymbols[] = {"__cxa_get_globals",
                                                 "__cxa_current_exception_type",
                                                 "_ZTISt9exception",
+                                                "_ZTVN10__cxxabiv120__si_class_type_infoE",
+                                                "_ZTVN10__cxxabiv121__vmi_class_type_infoE",
                                                 "_Unwind_Backtrace",
                                                 "_Unwind_GetIP",
                                                 "_ZNSt9basic_iosIcSt11char_traitsIcEE5clearESt12_Ios_Iostate",
@@ -83,6 +85,9 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
     streams.push_back({stream.parameter, static_cast<uint8_t>(stream.kind), stream.offset});
   }
   planned.streams = AddTable(streams);
+  std::vector<plan::Text> caught;
+  for (const std::string& type : frame.caught) caught.push_back(AddText(type));
+  planned.caught = AddTable(caught);
   if (state) planned.entry_state = AddTable(std::vector{AddEntryState(*state)});
   frames_.push_back(planned);
 }

@@ -45,9 +45,10 @@ struct Frame {
   std::vector<ReplayField> fields;  // of depth 1 and 2
   // Parameters that point to streams. Only those whose address is among `words`.
   std::vector<ReplayStream> streams;
-  bool candidate = false;        // every word that the call needs is known
-  std::string why_not;           // if it is no candidate, why: "the argument `count` was not kept"
-  bool holds_bad_value = false;  // an argument is the value that crashes (bad_value.h)
+  std::vector<std::string> caught;  // mangled types of exceptions that callers catch; "": any
+  bool candidate = false;           // every word that the call needs is known
+  std::string why_not;              // if it is no candidate, why: "the argument `count` was not kept"
+  bool holds_bad_value = false;     // an argument is the value that crashes (bad_value.h)
 };
 
 }  // namespace recrash

@@ -287,7 +287,7 @@ int main() {
 )",
                                 "-O1 -g");
   ASSERT_EQ(program.report().failure.signal, SIGABRT);
-  ExpectNeeded(program, "Release", "arena_mutexes", Verdict::kTimedOut);
+  ExpectNeeded(program, "Release", "arena_mutexes", Verdict::kWaited);
 }
 
 // Tcache_key and the rest of libc's data; without them a double free goes unnoticed.
@@ -368,7 +368,7 @@ __attribute__((noinline)) void Put(Store* store) {
 int main() { Store store; Put(&store); }
 )",
                                 "-O2 -g");
-  ExpectNeeded(program, "Put", "mutexes", Verdict::kTimedOut);
+  ExpectNeeded(program, "Put", "mutexes", Verdict::kWaited);
 }
 
 // At the crash the file has been read up to here.

@@ -121,12 +121,23 @@ TEST(Verify, ReproducesWithProgramAndLibraryRebuiltInAnotherFolder) {
   EXPECT_EQ(program.Verify("Step", options).verdict, Verdict::kReturned) << program.text();
 }
 
-// A crash in the same function of the new build is the same place, one in another function of it is not.
-TEST(Verify, TellsPlacesInARebuiltLibrary) {
+constexpr char kEntry[] =
+    "extern \"C\" __attribute__((noinline)) size_t Entry(size_t* table, long i) { return table[i] + 1; }";
+
+// A crash in a function that was split off from the recorded one is the same place.
+TEST(Verify, TellsASplitFunctionInARebuiltLibrary) {
   const WalkLibrary library("");
   const ReplayedProgram program(Fill(kWalkProgram, ""), library.Flags());
-  library.Build("extern \"C\" __attribute__((noinline)) size_t Entry(size_t* table, long i) { return table[i] + 1; }",
-                "return Entry(table, index) * 2;");
+  library.Build(kEntry, "return Entry(table, index) * 2;");
+  const FrameVerdict verdict = program.Verify("Walk::At");
+  EXPECT_EQ(verdict.verdict, Verdict::kReproduced) << program.text();
+}
+
+// A crash in another function that both builds have is not.
+TEST(Verify, TellsPlacesInARebuiltLibrary) {
+  const WalkLibrary library(kEntry);
+  const ReplayedProgram program(Fill(kWalkProgram, ""), library.Flags());
+  library.Build(kEntry, "return Entry(table, index) * 2;");
   const FrameVerdict verdict = program.Verify("Walk::At");
   EXPECT_EQ(verdict.verdict, Verdict::kDifferentFailure) << program.text();
   EXPECT_THAT(verdict.note, HasSubstr("SIGSEGV in Entry"));

@@ -59,6 +59,10 @@ TEST(Crash, Exits) {
   recrash::Frame frame(0);
   frame.Load<Greeter*>(1)->count = 77;
   RECRASH_EXPECT_FIXED(frame.Call());
+  frame.Load<Greeter*>(1)->count = 0;
+}
+TEST(Crash, Aborts) {
+  recrash::Frame frame(0);
   frame.Load<Greeter*>(1)->count = 78;
   RECRASH_EXPECT_FIXED(frame.Call());
   frame.Load<Greeter*>(1)->count = 0;
@@ -108,7 +112,7 @@ ReplayedProgram* TestLibrary::program_ = nullptr;
 TEST_F(TestLibrary, FailsWhereTheRecordedFailureHappensAgain) {
   const Ran ran = Run("--gtest_filter=Crash.Recorded");
   EXPECT_EQ(ran.status, 1) << ran.output;
-  EXPECT_THAT(ran.output, HasSubstr("SIGSEGV in Greeter::Length(char const*, short, double)"));
+  EXPECT_THAT(ran.output, HasSubstr("SIGSEGV in Greeter::Length at program.cc:"));
   EXPECT_THAT(ran.output, HasSubstr("happens again when frame 0"));
   EXPECT_THAT(ran.output, HasSubstr("recrash debug " + Path("report.rcr") + " --frame 0"));
 }
@@ -118,11 +122,31 @@ TEST_F(TestLibrary, PassesWithAnotherArgument) {
   EXPECT_EQ(ran.status, 0) << ran.output;
 }
 
-TEST_F(TestLibrary, NotesOtherEndings) {
-  const Ran ran = Run("--gtest_filter=Crash.Exits");
+TEST_F(TestLibrary, NotesAnExit) {
+  const Ran ran = Run("--gtest_filter=Crash.Exits --gtest_output=xml:" + Path("exits.xml"));
   EXPECT_EQ(ran.status, 0) << ran.output;
-  EXPECT_THAT(ran.output, HasSubstr("exit(5)"));
-  EXPECT_THAT(ran.output, HasSubstr("SIGABRT in Greeter::Length"));
+  EXPECT_THAT(ran.output, HasSubstr("note: frame 0 (Greeter::Length(char const*, short, double)): exit(5)"));
+  EXPECT_THAT(RunCommand("cat " + Path("exits.xml")).output, HasSubstr("name=\"note\" value=\"exit(5)\""));
+}
+
+// Whoever made the crash into another one has not mended it.
+TEST_F(TestLibrary, FailsWhereAnotherFailureHappens) {
+  const Ran ran = Run("--gtest_filter=Crash.Aborts");
+  EXPECT_EQ(ran.status, 1) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("SIGABRT in Greeter::Length at program.cc:"));
+  EXPECT_THAT(ran.output, HasSubstr("fails otherwise now when frame 0"));
+  EXPECT_THAT(ran.output, HasSubstr("recorded: SIGSEGV in Greeter::Length"));
+}
+
+// A run that decided nothing is no success, unless that was asked for.
+TEST_F(TestLibrary, AsksWhetherAnythingWasDecided) {
+  const std::string skipped = "--gtest_filter=Crash.Missing";
+  EXPECT_EQ(Run(skipped).status, 1);
+  EXPECT_EQ(Run(skipped + " --decided").status, 1);
+  EXPECT_EQ(Run(skipped + " --allow-undecided").status, 0);
+  EXPECT_THAT(Run(skipped).output, HasSubstr("no test was decided: 1 of 1 were skipped"));
+  EXPECT_EQ(Run("--gtest_filter=Crash.Recorded --decided").status, 0);
+  EXPECT_EQ(Run("--gtest_filter=Crash.Missing:Crash.OtherName").status, 0);
 }
 
 TEST_F(TestLibrary, CanExpectTheFailure) {
@@ -133,16 +157,16 @@ TEST_F(TestLibrary, CanExpectTheFailure) {
   EXPECT_EQ(Run("--expect=maybe").status, 2);
 }
 
-TEST_F(TestLibrary, FailsForAFrameThatTheReportDoesNotHave) {
+TEST_F(TestLibrary, SkipsAFrameThatTheReportDoesNotHave) {
   const Ran ran = Run("--gtest_filter=Crash.Missing");
   EXPECT_EQ(ran.status, 1);
-  EXPECT_THAT(ran.output, HasSubstr("the report has no frame 40"));
+  EXPECT_THAT(ran.output, HasSubstr("frame 40 says nothing about the bug here: the report has no frame 40"));
 }
 
 TEST_F(TestLibrary, RewindsAStreamWhereTheTestSaysSo) {
   const Ran ran = Run("--gtest_filter=Stream.Rewound");
   EXPECT_EQ(ran.status, 1) << ran.output;
-  EXPECT_THAT(ran.output, HasSubstr("SIGSEGV in Greeter::Length(char const*, short, double)"));
+  EXPECT_THAT(ran.output, HasSubstr("SIGSEGV in Greeter::Length at program.cc:"));
   EXPECT_THAT(ran.output, HasSubstr("happens again when frame 1"));
   EXPECT_EQ(Run("--gtest_filter=Stream.AtItsEnd").status, 0);
 }
@@ -152,8 +176,8 @@ TEST_F(TestLibrary, SaysWhyAStreamCannotBeRewound) {
   for (const char* option : {"", "--recrash-in-process "}) {
     const Ran ran = Run(option + std::string("--gtest_filter=Stream.*"));
     EXPECT_EQ(ran.status, 1);
-    EXPECT_THAT(ran.output, HasSubstr("cannot be replayed: a stream could not be rewound: SIGSEGV in "));
-    EXPECT_THAT(ran.output, HasSubstr("cannot be replayed: parameter 2 is no stream that can be rewound"));
+    EXPECT_THAT(ran.output, HasSubstr("says nothing about the bug here: a stream could not be rewound: SIGSEGV in "));
+    EXPECT_THAT(ran.output, HasSubstr("says nothing about the bug here: parameter 2 is no stream that can be rewound"));
     EXPECT_THAT(ran.output, HasSubstr("[  FAILED  ] Stream.Rewound"));
     EXPECT_THAT(ran.output, HasSubstr("[       OK ] Stream.AtItsEnd"));
   }
@@ -165,7 +189,7 @@ TEST_F(TestLibrary, IsAnOrdinaryGoogleTestExecutable) {
   EXPECT_THAT(list.output, HasSubstr("Crash.\n  Recorded\n"));
   Run("--gtest_output=xml:" + Path("out.xml"));
   const Ran xml = RunCommand("grep -c '<testcase' " + Path("out.xml"));
-  EXPECT_EQ(xml.output, "8\n");
+  EXPECT_EQ(xml.output, "9\n");
 }
 
 TEST_F(TestLibrary, RunsInPlaceForADebugger) {
@@ -189,7 +213,7 @@ TEST(TestLibraryOfAnOlderVersion, IsNotRun) {
   const Ran ran = RunCommand(tests);
   EXPECT_EQ(ran.status, 114) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("libtests.so was built with version 1 of <recrash/test.h>, this replay library "
-                                    "needs version 2\n  build the tests again"));
+                                    "needs version 3\n  build the tests again"));
 }
 
 TEST_F(TestLibrary, SaysWhatIsMissing) {

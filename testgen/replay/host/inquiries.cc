@@ -1,0 +1,104 @@
+#include "testgen/replay/host/inquiries.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "testgen/replay/plan/plan_file.h"
+
+namespace recrash {
+namespace {
+
+constexpr timespec kLongestWait{0, 30'000'000};
+
+// The files with code of the program's own, as they are loaded now.
+std::vector<std::string> OwnFiles(const TestReport& report, const Subject& subject) {
+  std::vector<std::string> files(report.modules.size());
+  for (size_t i = 0; i < files.size(); ++i) {
+    const Module& module = report.modules[i];
+    if (module.is_program) {
+      files[i] = subject.program.path;
+    } else if (report.replay.FindImage(module) && i < subject.code.files.size()) {
+      files[i] = subject.code.files[i];
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+Inquiries::Inquiries(const TestReport& report, const Subject& subject, std::vector<std::string> search_paths)
+    : report_(report),
+      files_(OwnFiles(report, subject)),
+      search_paths_(std::move(search_paths)),
+      file_(MakeInheritedFile("recrash-inquiries", sizeof(plan::Inquiries))) {
+  void* mapped =
+      mmap(nullptr, sizeof(plan::Inquiries), PROT_READ | PROT_WRITE, MAP_SHARED, file_ ? file_.get() : -1, 0);
+  if (mapped != MAP_FAILED) shared_ = static_cast<plan::Inquiries*>(mapped);
+}
+
+Inquiries::~Inquiries() {
+  ends_ = true;
+  if (thread_.joinable()) {
+    __atomic_fetch_add(&shared_->asked, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &shared_->asked, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+    thread_.join();
+  }
+  if (shared_) munmap(shared_, sizeof *shared_);
+}
+
+void Inquiries::Answer(plan::Question* question) {
+  if (!places_) places_ = std::make_unique<SourcePlaces>(report_, files_, search_paths_);
+  // The subject may have overwritten it, and may do so now.
+  plan::CodeAddress stack[plan::kMostAsked];
+  memcpy(stack, question->stack, sizeof stack);
+  std::vector<CodeAddress> addresses;
+  const uint32_t count = __atomic_load_n(&question->count, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < std::min(count, plan::kMostAsked); ++i)
+    addresses.push_back({stack[i].module, stack[i].offset, stack[i].exact != 0});
+  const SeenPlace seen = places_->At(addresses);
+  question->same = !seen.same ? plan::Same::kNotKnown : *seen.same ? plan::Same::kYes : plan::Same::kNo;
+  question->where[seen.where.copy(question->where, sizeof question->where - 1)] = 0;
+  __atomic_store_n(&question->state, plan::kAnswered, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &question->state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+void Inquiries::Answer() {
+  seen_ = __atomic_load_n(&shared_->asked, __ATOMIC_ACQUIRE);
+  for (plan::Question& question : shared_->questions)
+    if (__atomic_load_n(&question.state, __ATOMIC_ACQUIRE) == plan::kAsked) Answer(&question);
+}
+
+void Inquiries::Wait() { syscall(SYS_futex, &shared_->asked, FUTEX_WAIT, seen_, &kLongestWait, nullptr, 0); }
+
+void Inquiries::AnswerMeanwhile() {
+  if (!shared_) return;
+  thread_ = std::thread([this] {
+    while (!ends_) {
+      Answer();
+      Wait();
+    }
+  });
+}
+
+void Inquiries::AnswerBeside() {
+  if (!shared_) return;
+  const pid_t parent = getpid();
+  if (fork() != 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setsid();  // an interrupt at the debugger's terminal is not for this process
+  while (getppid() == parent) {
+    Answer();
+    Wait();
+  }
+  _exit(0);
+}
+
+}  // namespace recrash

@@ -1,0 +1,130 @@
+#include "testgen/symbols/source_place.h"
+
+#include <algorithm>
+
+#include "agent/base/readable_name.h"
+#include "agent/base/text.h"
+#include "agent/base/tool_function.h"
+#include "agent/elf/elf_notes.h"
+#include "agent/elf/symbol_key.h"
+#include "testgen/symbols/dwarf/plain_function.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kLongestChain = 64;
+constexpr uint64_t kPage = 4096;
+// Modules of today have no addresses: they are put far apart.
+constexpr uint64_t kDistance = 1ull << 40;
+
+bool Contains(const std::vector<SourceFrame>& chain, const std::string& function) {
+  return std::ranges::find(chain, function, &SourceFrame::function) != chain.end();
+}
+
+std::optional<Module> ModuleOf(const std::string& file, uint64_t base, bool is_program) {
+  const Result<ElfFacts> elf = ReadElf(file);
+  if (!elf || elf->loads.empty()) return std::nullopt;
+  Module module;
+  module.path = file;
+  module.build_id = elf->build_id;
+  module.base = {base};
+  const uint64_t start = elf->loads.front().vaddr & ~(kPage - 1);
+  module.size = elf->loads.back().vaddr + elf->loads.back().memory_size - start;
+  module.bias = base - start;
+  module.is_program = is_program;
+  return module;
+}
+
+}  // namespace
+
+bool IsLibraryFunction(const std::string& function) {
+  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") || function.starts_with("__cxxabiv1::");
+}
+
+std::vector<SourceFrame> SourceChain(std::span<const Frame> frames) {
+  std::vector<SourceFrame> chain;
+  for (const Frame& frame : frames) {
+    std::string function = frame.own ? SourceName(frame.function) : "";
+    if (function.empty() || IsLibraryFunction(function)) continue;
+    if (chain.size() == kLongestChain) break;
+    chain.push_back({std::move(function), BaseName(frame.file)});
+  }
+  return chain;
+}
+
+SourcePlaces::SourcePlaces(const TestReport& report, const std::vector<std::string>& files,
+                           const std::vector<std::string>& search_paths)
+    : report_(report), module_now_(report.modules.size(), -1) {
+  std::string program;
+  for (size_t i = 0; i < std::min(files.size(), report.modules.size()); ++i) {
+    if (files[i].empty()) continue;
+    const auto module = ModuleOf(files[i], (i + 1) * kDistance, report.modules[i].is_program);
+    if (!module) continue;
+    if (module->is_program) program = files[i];
+    module_now_[i] = static_cast<int>(now_.modules.size());
+    now_.modules.push_back(*module);
+  }
+  Result<Symbols> symbols = Symbols::Open(now_, {.program = program, .search_paths = search_paths});
+  if (symbols) symbols_.emplace(*std::move(symbols));
+}
+
+bool SourcePlaces::IsRecorded(const std::string& function) {
+  if (Contains(report_.replay.place.chain, function)) return true;
+  if (!recorded_) {
+    recorded_.emplace();
+    for (const ModuleImage& image : report_.replay.images)
+      for (const Symbol& symbol : image.symbols)
+        if (symbol.is_function) recorded_->insert(SourceName(Demangle(NameInKey(symbol.name))));
+  }
+  return recorded_->contains(function);
+}
+
+bool SourcePlaces::IsHere(const std::string& function) {
+  if (!here_) {
+    here_.emplace();
+    for (const Module& module : now_.modules) {
+      LoadedModule* loaded = symbols_->modules().Find(module.base);
+      if (!loaded) continue;
+      for (const ElfSymbol& symbol : loaded->names->symbols())
+        if (symbol.is_function) here_->insert(SourceName(Demangle(std::string(symbol.name))));
+    }
+  }
+  return here_->contains(function);
+}
+
+SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack) {
+  SeenPlace seen;
+  if (!symbols_) return seen;
+  std::vector<SourceFrame> chain;
+  bool has_debug = true;
+  for (const CodeAddress& address : stack) {
+    const int module = address.module < module_now_.size() ? module_now_[address.module] : -1;
+    if (module < 0 || chain.size() >= kLongestChain) continue;
+    const uint64_t pc = now_.modules[static_cast<size_t>(module)].base.value + address.offset;
+    const CodeInfo& code = symbols_->code().At({address.exact ? pc : pc - 1});
+    if (!code.module || !code.module->own) continue;
+    if (!code.debug) has_debug = false;
+    for (const LiveFunction& live : code.live) {
+      const std::string function = SourceName(live.function);
+      if (function.empty() || IsToolFunction(live.linkage_name) || IsLibraryFunction(function)) continue;
+      if (chain.empty()) {
+        seen.where = PlainFunction(live.function);
+        if (!live.at.file.empty()) seen.where += " at " + BaseName(live.at.file) + ":" + std::to_string(live.at.line);
+      }
+      chain.push_back({function, BaseName(live.at.file)});
+    }
+  }
+  const std::vector<SourceFrame>& recorded = report_.replay.place.chain;
+  if (recorded.empty() || chain.empty() || !has_debug) return seen;
+  if (chain.front().function == recorded.front().function) {
+    seen.same = true;
+    return seen;
+  }
+  const auto here = std::ranges::find_if(chain, [&](const SourceFrame& f) { return IsRecorded(f.function); });
+  const auto then = std::ranges::find_if(
+      recorded, [&](const SourceFrame& f) { return Contains(chain, f.function) || IsHere(f.function); });
+  seen.same = here != chain.end() && then != recorded.end() && here->function == then->function;
+  return seen;
+}
+
+}  // namespace recrash

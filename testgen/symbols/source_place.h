@@ -1,0 +1,69 @@
+// Where code of a build stands in the source, and whether a crash of another build happened there.
+//
+//   SourcePlaces places(report, files, search_paths);
+//   const SeenPlace seen = places.At(stack);
+//   fmt::print("{}{}\n", seen.where, seen.same == true ? ", as recorded" : "");
+//
+// Two builds are compared by the functions of the program's own on the stack, inlined calls among them: what is inlined
+// in one build is a function in the other. A function that only one build has does not count, since an edit may have
+// split or renamed it. Lines do not count either.
+#ifndef RECRASH_TESTGEN_SYMBOLS_SOURCE_PLACE_H_
+#define RECRASH_TESTGEN_SYMBOLS_SOURCE_PLACE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "testgen/symbols/stack/frame.h"
+#include "testgen/symbols/symbols.h"
+
+namespace recrash {
+
+// Returns whether the function is of the C++ library, though compiled into the program. `function` is as SourceName
+// gives it.
+bool IsLibraryFunction(const std::string& function);
+
+// Returns the functions of the program's own among `frames`, innermost first; at most some dozens.
+std::vector<SourceFrame> SourceChain(std::span<const Frame> frames);
+
+// An address in a module of a report, as the module is loaded now.
+struct CodeAddress {
+  size_t module = 0;    // index in Report::modules
+  uint64_t offset = 0;  // from the module's base
+  bool exact = false;   // an instruction that was about to run, not a return address
+};
+
+struct SeenPlace {
+  std::string where;         // "Parser::Next at parser.cc:86"; empty: no code of the program's own, or no symbols
+  std::optional<bool> same;  // whether that is the recorded place; nothing if debug information is missing
+};
+
+class SourcePlaces {
+ public:
+  // `files` has for each module of the report the file that is loaded now; "" for those without own code.
+  // `search_paths`: where unstripped files may lie. REQUIRES: the report outlives the object.
+  SourcePlaces(const TestReport& report, const std::vector<std::string>& files,
+               const std::vector<std::string>& search_paths);
+
+  // Returns where the innermost code of the program's own on the stack stands. `stack` is innermost first.
+  SeenPlace At(std::span<const CodeAddress> stack);
+
+ private:
+  bool IsRecorded(const std::string& function);
+  bool IsHere(const std::string& function);
+
+  const TestReport& report_;
+  Report now_;                   // its modules are those of today
+  std::vector<int> module_now_;  // by module of the report: index in now_.modules, or -1
+  std::optional<Symbols> symbols_;
+  std::optional<std::set<std::string>> recorded_, here_;  // names of all functions, as SourceName gives them
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_SYMBOLS_SOURCE_PLACE_H_
