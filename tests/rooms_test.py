@@ -40,7 +40,8 @@ ROOMS = {
     # Inside the test process.
     "testgen/replay/sandbox": SAFE,
     "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan testgen/replay/sandbox",
-    "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/replay/plan",
+    "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/replay/plan "
+                           "testgen/replay/sandbox",
     "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "agent/elf/elf_notes.h"
+#include "testgen/replay/host/sandbox_check.h"
 #include "testgen/suite/load.h"
 #include "testgen/suite/steps.h"
 #include "testgen/suite/test_files.h"
@@ -135,6 +136,7 @@ VerifyOptions Pipeline::Options() const {
 
 Status Pipeline::Replay() {
   if (request_.goal == Goal::kCandidates) return Ok{};
+  if (const std::string lacks = suite_.sandbox ? WhatTheSandboxLacks() : ""; !lacks.empty()) observer_->Note(lacks);
   for (const std::string& refused : RefusedCode(suite_.report, suite_.program, suite_.code())) observer_->Note(refused);
   Result<std::vector<FrameVerdict>> verdicts = ReplayFrames(suite_.report, Options(), observer_);
   if (!verdicts) return LeaveCandidates(verdicts.error());

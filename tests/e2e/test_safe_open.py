@@ -1,7 +1,9 @@
 """A report from elsewhere runs nothing unasked. One of the user's own works as ever."""
 
+import ctypes
 import os
 import signal
+import struct
 import subprocess
 
 import harness
@@ -211,6 +213,76 @@ class InPlace(harness.Workspace):
         self.reproduce(program, report=report, build=True)
         out = self.run_tests("--recrash-in-process", expect=1).stdout
         self.assertIn("[  FAILED  ] 2 tests", out)
+
+
+LANDLOCK, NAMESPACES = 444, 272  # landlock_create_ruleset, unshare
+ANOTHER_USER = 65534 if os.geteuid() == 0 else None
+# This machine has Landlock, and gives namespaces to users without rights.
+IS_ALL_THERE = (ctypes.CDLL(None).syscall(LANDLOCK, 0, 0, 1) > 0 and
+                subprocess.run(["unshare", "--user", "--net", "--ipc", "true"], stderr=subprocess.DEVNULL).returncode == 0)
+
+
+def refuse(*calls):
+    """From now on these system calls fail in this process and in what it starts, as on a machine that has them not."""
+    load, jump_equal, end = 0x20, 0x15, 0x06
+    allow, fail = 0x7FFF0000, 0x00050000 | 1  # EPERM
+    steps = [(load, 0, 0, 0)]
+    for call in calls:
+        steps += [(jump_equal, 0, 1, call), (end, 0, 0, fail)]
+    steps.append((end, 0, 0, allow))
+    filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(filters)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl.argtypes = [ctypes.c_int] + [ctypes.c_ulong] * 4
+    no_new_privileges, seccomp, by_filter = 38, 22, 2
+    if libc.prctl(no_new_privileges, 1, 0, 0, 0) or libc.prctl(seccomp, by_filter, ctypes.addressof(program), 0, 0):
+        raise OSError(ctypes.get_errno(), "the calls cannot be refused")
+
+
+class Lacking(harness.Workspace):
+    """What a machine lacks of the sandbox is said in one line by each command that replays."""
+
+    def setUp(self):
+        super().setUp()
+        self.program = self.compile_text(PROGRAM)
+        self.report = self.crash(self.program, died_of=signal.SIGSEGV)
+        self.recrash = ("recrash", "reproduce", self.report, "--program", self.program, "-o", "tests", "--force")
+        self.run_command(*self.recrash)
+
+    def run_without(self, calls, *words, expect, user=None):
+        """The lines about it of a command on a machine that lacks these calls."""
+        result = subprocess.run([str(word) for word in words], cwd=self.path, env=self.environment, stdin=subprocess.DEVNULL,
+                                capture_output=True, text=True, timeout=harness.TIMEOUT, user=user, group=user,
+                                extra_groups=() if user else None, preexec_fn=(lambda: refuse(*calls)) if calls else None)
+        self.assertEqual(result.returncode, expect, result.stderr)
+        return [line for line in (result.stdout + result.stderr).splitlines() if "this machine" in line]
+
+    def test_it_is_said_once_by_each_command(self):
+        rows = (((LANDLOCK,), "has no Landlock: "), ((NAMESPACES,), "allows no namespaces: "),
+                ((LANDLOCK, NAMESPACES), "has no Landlock and allows no namespaces: replays are held by the list of system calls alone"))
+        for calls, said in rows:
+            for words, expect in ((self.recrash, 0), (("recrash", "verify", "tests"), 0), (("tests/build/crash_test",), 1)):
+                with self.subTest(said=said, command=words[0:2]):
+                    lines = self.run_without(calls, *words, expect=expect)
+                    self.assertEqual(len(lines), 1, lines)
+                    self.assertTrue(lines[0].startswith("recrash: this machine " + said), lines)
+
+    def test_it_is_said_to_another_user(self):
+        self.path.chmod(0o755)
+        (self.path / "tests/crash_test.rcr").chmod(0o644)
+        test = "tests/build/crash_test"
+        lines = self.run_without((LANDLOCK, NAMESPACES), test, expect=1, user=ANOTHER_USER)
+        self.assertEqual(len(lines), 1, lines)
+        self.assertIn("by the list of system calls alone", lines[0])
+        if IS_ALL_THERE:
+            self.assertEqual(self.run_without((), test, expect=1, user=ANOTHER_USER), [])
+
+    def test_nothing_is_said_where_nothing_is_missing(self):
+        if IS_ALL_THERE:
+            self.assertEqual(self.run_without((), *self.recrash, expect=0), [])
+
+    def test_nothing_is_said_where_no_sandbox_is_wanted(self):
+        self.assertEqual(self.run_without((LANDLOCK, NAMESPACES), *self.recrash, "--no-sandbox", expect=0), [])
 
 
 if __name__ == "__main__":

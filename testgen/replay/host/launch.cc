@@ -9,6 +9,7 @@
 #include "agent/base/printable_text.h"
 #include "testgen/replay/host/input_check.h"
 #include "testgen/replay/host/inquiries.h"
+#include "testgen/replay/host/sandbox_check.h"
 #include "testgen/replay/host/subject.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -39,6 +40,11 @@ void SayWhatIsNotRun(const Subject& subject) {
   for (const std::string& why : subject.code.refused) std::fprintf(stderr, "recrash: note: %s\n", why.c_str());
 }
 
+void SayWhatTheSandboxLacks() {
+  const std::string lacks = WhatTheSandboxLacks();
+  if (!lacks.empty()) std::fprintf(stderr, "recrash: %s\n", lacks.c_str());
+}
+
 }  // namespace
 
 Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
@@ -48,6 +54,7 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   subject->arguments = options.arguments;
   subject->argv0 = options.argv0;
   SayWhatIsNotRun(*subject);
+  if (options.sandbox) SayWhatTheSandboxLacks();
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
   plan_options.changed_inputs = SayWhichInputsAreNotAsRecorded(report);

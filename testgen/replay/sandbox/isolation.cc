@@ -70,32 +70,34 @@ void KeepIdentity(uid_t user, gid_t group) {
 
 }  // namespace
 
-void LeaveNamespaces() {
-  if (LeftOut("namespaces")) return;
+bool LeaveNamespaces() {
+  if (LeftOut("namespaces")) return false;
   const uid_t user = geteuid();
   const gid_t group = getegid();
-  if (unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0) return;
+  if (unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0) return true;
   // A user without rights has them in a namespace of its own, if its program has no threads yet.
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) != 0) return;
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) != 0) return false;
   KeepIdentity(user, group);
   // Counted in this namespace alone; for root it would not hold.
   constexpr rlimit kProcesses = {kMostProcesses, kMostProcesses};
   setrlimit(RLIMIT_NPROC, &kProcesses);
+  return true;
 }
 
-void RestrictFiles() {
-  if (LeftOut("landlock")) return;
+bool RestrictFiles() {
+  if (LeftOut("landlock")) return false;
   const long version = signal_safe::Call(kCreateRuleset, nullptr, 0, kAskVersion);
-  if (version < 1) return;
+  if (version < 1) return false;
   const Ruleset rules = EverythingOf(version);
   const long ruleset = signal_safe::Call(kCreateRuleset, &rules, SizeOf(version), 0);
-  if (ruleset < 0) return;
+  if (ruleset < 0) return false;
   const int root = open("/", O_PATH | O_CLOEXEC);
   const FolderRule reading{kReads, root};
-  if (signal_safe::Call(kAddRule, static_cast<uint64_t>(ruleset), kPathBeneath, &reading, 0) == 0)
-    signal_safe::Call(kRestrictSelf, static_cast<uint64_t>(ruleset), 0);
+  const bool restricted = signal_safe::Call(kAddRule, static_cast<uint64_t>(ruleset), kPathBeneath, &reading, 0) == 0 &&
+                          signal_safe::Call(kRestrictSelf, static_cast<uint64_t>(ruleset), 0) == 0;
   close(root);
   close(static_cast<int>(ruleset));
+  return restricted;
 }
 
 }  // namespace recrash::replay

@@ -5,13 +5,14 @@
 
 namespace recrash::replay {
 
-// Once, in the subject, before its replays: a network and System V objects of its own, where that is allowed.
-void LeaveNamespaces();
+// Once, in the subject, before its replays: a network and System V objects of its own. Returns whether that is allowed
+// here.
+bool LeaveNamespaces();
 
 // In the process of a replay; privileges cannot be gained any more (PR_SET_NO_NEW_PRIVS). No file can be changed, made
-// or removed, no process outside signalled or traced, no abstract socket of others reached. Nothing where the kernel
-// has no Landlock.
-void RestrictFiles();
+// or removed, no process outside signalled or traced, no abstract socket of others reached. Returns whether the kernel
+// has Landlock; where it has not, nothing happens.
+bool RestrictFiles();
 
 }  // namespace recrash::replay
 
