@@ -255,10 +255,9 @@ Result<Try> Replays::RunHeld(uint32_t frame, const Start& start, const Trace& tr
   };
   const auto attend = [&]() -> bool {
     const uint32_t events = __atomic_load_n(&queue_->get()->events, __ATOMIC_ACQUIRE);
-    const pid_t process = __atomic_load_n(&slot.held, __ATOMIC_ACQUIRE);
-    if (process > 0 && !traced) {
+    if (__atomic_load_n(&slot.held, __ATOMIC_ACQUIRE) && !traced) {
       traced = true;
-      trace(process, begin);
+      trace(slot.process, begin);
       begin();  // it was not traced, if it waits still
     }
     if (traced) {

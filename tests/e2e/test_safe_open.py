@@ -215,20 +215,24 @@ class InPlace(harness.Workspace):
         self.assertIn("[  FAILED  ] 2 tests", out)
 
 
-LANDLOCK, NAMESPACES = 444, 272  # landlock_create_ruleset, unshare
+# System calls with bits of their first argument, any of which is refused.
+LANDLOCK = (444, 0xFFFFFFFF)  # landlock_create_ruleset, in its address: any
+NAMESPACES, NUMBERS = (56, 0x7E020000), (56, 0x20000000)  # clone with CLONE_NEW…, with CLONE_NEWPID
 ANOTHER_USER = 65534 if os.geteuid() == 0 else None
 # This machine has Landlock, and gives namespaces to users without rights.
-IS_ALL_THERE = (ctypes.CDLL(None).syscall(LANDLOCK, 0, 0, 1) > 0 and
-                subprocess.run(["unshare", "--user", "--net", "--ipc", "true"], stderr=subprocess.DEVNULL).returncode == 0)
+IS_ALL_THERE = (ctypes.CDLL(None).syscall(LANDLOCK[0], 0, 0, 1) > 0 and
+                subprocess.run(["unshare", "--user", "--net", "--ipc", "--pid", "--fork", "--mount-proc", "true"], stderr=subprocess.DEVNULL).returncode == 0)
 
 
 def refuse(*calls):
     """From now on these system calls fail in this process and in what it starts, as on a machine that has them not."""
-    load, jump_equal, end = 0x20, 0x15, 0x06
+    load, jump_equal, jump_set, end = 0x20, 0x15, 0x45, 0x06
+    number, first_argument = 0, 16
     allow, fail = 0x7FFF0000, 0x00050000 | 1  # EPERM
-    steps = [(load, 0, 0, 0)]
-    for call in calls:
-        steps += [(jump_equal, 0, 1, call), (end, 0, 0, fail)]
+    steps = []
+    for call, bits in calls:
+        steps += [(load, 0, 0, number), (jump_equal, 0, 3, call), (load, 0, 0, first_argument), (jump_set, 0, 1, bits),
+                  (end, 0, 0, fail)]
     steps.append((end, 0, 0, allow))
     filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(filters)))
@@ -258,14 +262,15 @@ class Lacking(harness.Workspace):
         return [line for line in (result.stdout + result.stderr).splitlines() if "this machine" in line]
 
     def test_it_is_said_once_by_each_command(self):
-        rows = (((LANDLOCK,), "has no Landlock: "), ((NAMESPACES,), "allows no namespaces: "),
-                ((LANDLOCK, NAMESPACES), "has no Landlock and allows no namespaces: replays are held by the list of system calls alone"))
+        rows = (((LANDLOCK,), "no Landlock: the list of system calls alone keeps replays from changing files"),
+                ((NAMESPACES,), "no namespaces: "), ((NUMBERS,), "no namespace of process numbers: "),
+                ((LANDLOCK, NAMESPACES), "no Landlock and no namespaces: "))
         for calls, said in rows:
             for words, expect in ((self.recrash, 0), (("recrash", "verify", "tests"), 0), (("tests/build/crash_test",), 1)):
                 with self.subTest(said=said, command=words[0:2]):
                     lines = self.run_without(calls, *words, expect=expect)
                     self.assertEqual(len(lines), 1, lines)
-                    self.assertTrue(lines[0].startswith("recrash: this machine " + said), lines)
+                    self.assertTrue(lines[0].startswith("recrash: this machine has " + said), lines)
 
     def test_it_is_said_to_another_user(self):
         self.path.chmod(0o755)
@@ -273,7 +278,7 @@ class Lacking(harness.Workspace):
         test = "tests/build/crash_test"
         lines = self.run_without((LANDLOCK, NAMESPACES), test, expect=1, user=ANOTHER_USER)
         self.assertEqual(len(lines), 1, lines)
-        self.assertIn("by the list of system calls alone", lines[0])
+        self.assertIn("no Landlock and no namespaces", lines[0])
         if IS_ALL_THERE:
             self.assertEqual(self.run_without((), test, expect=1, user=ANOTHER_USER), [])
 

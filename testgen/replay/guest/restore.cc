@@ -271,7 +271,7 @@ void Save(uint64_t address, uint64_t size) {
 
 // A tracer that comes now finds memory as the function will find it.
 void AwaitTracer(plan::Slot* slot) {
-  __atomic_store_n(&slot->held, static_cast<int32_t>(Raw(SYS_getpid)), __ATOMIC_RELEASE);
+  __atomic_store_n(&slot->held, 1, __ATOMIC_RELEASE);
   Raw(SYS_futex, &slot->held, FUTEX_WAKE, 1);
   while (!__atomic_load_n(&slot->go, __ATOMIC_ACQUIRE)) Raw(SYS_futex, &slot->go, FUTEX_WAIT, 0, 0);
 }

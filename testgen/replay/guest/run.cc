@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,9 +103,9 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   return call.entry_state ? call.entry_state->files : world.plan->files;
 }
 
-[[noreturn]] void RunChild(long parent) {
+[[noreturn]] void RunChild() {
   Raw(SYS_setsid);  // without a terminal, and a group that its processes cannot leave: the sandbox refuses that
-  DieWith(parent);
+  DieWith(world.run.parent);
   EnterFolder();
   SetLimits();
   InstallHandlers(EndChild);
@@ -133,6 +134,7 @@ double ProcessorTime(pid_t process) {
   clockid_t clock;
   return clock_getcpuclockid(process, &clock) == 0 ? static_cast<double>(signal_safe::Nanoseconds(clock)) * 1e-9 : 0;
 }
+constexpr size_t kStackSize = 256 << 10;
 
 // Does the process run, or wait for a processor to run on?
 bool IsRunnable(pid_t process) {
@@ -193,11 +195,20 @@ Ending WaitForEnd(pid_t child, double seconds) {
 }
 
 // The child is made by the bare system call: fork() would run the program's pthread_atfork handlers.
+long StartChild() {
+  int32_t here = 0;
+  int32_t* number = world.run.call.held ? &world.run.call.held->process : &here;
+  const Namespaces& namespaces = world.run.namespaces;
+  world.run.parent = HaveNumbers(namespaces) ? 0 : Raw(SYS_getpid);  // as the child knows it
+  if (namespaces.kinds) return StartInside(namespaces, world.run.stack_end, RunChild, number);
+  const long child = Raw(SYS_clone, SIGCHLD | CLONE_PARENT_SETTID, nullptr, number);
+  if (child == 0) RunChild();
+  return child;
+}
+
 void RunInChild() {
   fflush(nullptr);
-  const long parent = Raw(SYS_getpid);
-  const long child = Raw(SYS_clone, SIGCHLD);
-  if (child == 0) RunChild(parent);
+  const long child = StartChild();
   if (child < 0) return;
   const Ending given_up = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
   if (given_up != Ending::kNone) kill(static_cast<pid_t>(child), SIGKILL);
@@ -299,6 +310,9 @@ void PrepareFrames() {
       nullptr, kMostWorkers * sizeof *world.run.observed, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (world.run.observed == MAP_FAILED) Problem("cannot map shared memory: %s", strerror(errno));
   MapInquiries();
+  void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (stack == MAP_FAILED) Problem("cannot map a stack: %s", strerror(errno));
+  world.run.stack_end = static_cast<char*>(stack) + kStackSize;
   world.null_fd = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 500);
   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) {
     for (plan::Word& word : WordsOf(frame)) {

@@ -14,6 +14,7 @@
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/restore.h"
 #include "testgen/replay/plan/plan.h"
+#include "testgen/replay/sandbox/namespaces.h"
 
 namespace recrash::replay {
 
@@ -27,6 +28,10 @@ struct Run {
   plan::Word* words_before;  // its words as they were
   plan::Inquiries* inquiries;  // shared with the tool; null: nobody answers
   PreparedCall call;           // of the replay that is run
+  PreparedCall call;       // of the replay that is run
+  Namespaces namespaces;   // of all replays
+  long parent;             // of a replay's process, by the number that it has there; 0: none there
+  void* stack_end;         // what runs before the call of a replay that is started inside of them
 };
 
 // Returns the frame with that plan::Frame::index, or null.

@@ -18,7 +18,7 @@
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/sandbox/filter.h"
-#include "testgen/replay/sandbox/isolation.h"
+#include "testgen/replay/sandbox/landlock.h"
 
 namespace recrash::replay {
 namespace {

@@ -22,7 +22,7 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
-#include "testgen/replay/sandbox/isolation.h"
+#include "testgen/replay/sandbox/namespaces.h"
 
 namespace recrash::replay {
 
@@ -75,7 +75,7 @@ void MapPlan() {
 int ReplayMain(int argc, char** argv, char**) {
   MapPlan();
   PrepareInputs();
-  if (Has(plan::kSandbox) && !Has(plan::kInProcess)) LeaveNamespaces();
+  if (Has(plan::kSandbox) && !Has(plan::kInProcess)) world.run.namespaces = MakeNamespaces();
   LoadMissingModules();
   if (world.plan->traced) Raw(SYS_getpriority, plan::kMarkerWhich, 0);
   FindModules();

@@ -5,16 +5,22 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "testgen/replay/sandbox/isolation.h"
+#include "testgen/replay/sandbox/landlock.h"
+#include "testgen/replay/sandbox/namespaces.h"
 
 namespace recrash {
 namespace {
 
-enum Lack : int { kNoLandlock = 1, kNoNamespaces = 2, kAll = kNoLandlock | kNoNamespaces };
+enum Lack : int { kNoLandlock = 1, kNoNamespaces = 2, kNoNumbers = 4, kAll = kNoLandlock | kNoNamespaces };
 
 int Try() {
   int lacks = 0;
-  if (!replay::LeaveNamespaces()) lacks |= kNoNamespaces;
+  const replay::Namespaces namespaces = replay::MakeNamespaces();
+  if (!namespaces.kinds) {
+    lacks |= kNoNamespaces;
+  } else if (!HaveNumbers(namespaces)) {
+    lacks |= kNoNumbers;
+  }
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   if (!replay::RestrictFiles()) lacks |= kNoLandlock;
   return lacks;
@@ -33,17 +39,23 @@ int TryInAProcess() {
 }  // namespace
 
 std::string WhatTheSandboxLacks() {
-  switch (TryInAProcess()) {
-    case 0:
-      return "";
-    case kNoLandlock:
-      return "this machine has no Landlock: the list of system calls alone keeps replays from changing files";
-    case kNoNamespaces:
-      return "this machine allows no namespaces: the list of system calls alone keeps replays from its network";
-    default:
-      return "this machine has no Landlock and allows no namespaces: replays are held by the list of system calls "
-             "alone";
+  constexpr struct {
+    int lack;
+    const char* what;
+    const char* against;
+  } kLacks[] = {{kNoLandlock, "Landlock", "changing files"},
+                {kNoNamespaces, "namespaces", "its network and its processes"},
+                {kNoNumbers, "namespace of process numbers", "its processes"}};
+  const int lacks = TryInAProcess();
+  std::string what;
+  std::string against;
+  for (const auto& row : kLacks) {
+    if (!(lacks & row.lack)) continue;
+    what += std::string(what.empty() ? "no " : " and no ") + row.what;
+    against += std::string(against.empty() ? "" : ", ") + row.against;
   }
+  if (what.empty()) return "";
+  return "this machine has " + what + ": the list of system calls alone keeps replays from " + against;
 }
 
 }  // namespace recrash

@@ -268,7 +268,8 @@ struct Slot {
   int32_t worker;
   Verdict verdict;
   uint32_t missed;  // sealed, it looked for a file that may be there when it is not sealed
-  int32_t held;     // with `hold`: the process that waits; a futex
+  uint32_t held;    // with `hold`: 1 when it waits; a futex
+  int32_t process;  // with `hold`: the replay's process, by its number outside
   uint32_t go;      // its futex: the call may begin; set by the tool
   double seconds;
   char text[1000];

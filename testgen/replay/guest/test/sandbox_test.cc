@@ -22,7 +22,9 @@ std::string Attempts(const std::string& rows, const std::string& before = "", bo
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cctype>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <sys/ioctl.h>
@@ -290,13 +292,13 @@ TEST(Sandbox, ChangesNoFileWhereTheFilterLetsItThrough) {
                ", O_CREAT | O_WRONLY, 0600), -EACCES},\n{Try(SYS_symlink, " + file + ", " + other +
                "), -EACCES},\n{Try(SYS_kill, parent, 0), -EPERM},\n{Try(SYS_open, " + file + ", O_RDONLY), 1}"));
   const auto check = [&] {
-    const LeaveOut filter("filter");
+    const LeaveOut others("filter,namespaces");
     EXPECT_EQ(program.Verify("Attempt", Testing()).note, kAllAsExpected) << program.text();
   };
   check();
   AsNobody(program, check);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"file"});
-  const LeaveOut both("filter,landlock");
+  const LeaveOut all("filter,landlock,namespaces");
   EXPECT_NE(program.Verify("Attempt", Testing()).note, kAllAsExpected);
 }
 
@@ -313,6 +315,23 @@ TEST(Sandbox, HasANetworkOfItsOwnAndNoTerminal) {
   const auto check = [&] { EXPECT_EQ(program.Verify("Attempt").note, kAllAsExpected) << program.text(); };
   check();
   AsNobody(program, check);
+}
+
+// It sees itself and the first of these numbers (sandbox/namespaces.h). Small numbers would be those of threads that
+// died in a container.
+TEST(Sandbox, HasProcessNumbersOfItsOwn) {
+  const ReplayedProgram program(Attempts("{processes, 2}, {parent, 0}, {self <= 100, 0}", R"(
+  long processes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc"))
+    processes += std::isdigit(entry.path().filename().string()[0]) != 0;
+)"));
+  VerifyOptions alone = Testing();
+  alone.jobs = 1;
+  const auto check = [&] { EXPECT_EQ(program.Verify("Attempt", alone).note, kAllAsExpected) << program.text(); };
+  check();
+  AsNobody(program, check);
+  const LeaveOut numbers("process_numbers");
+  EXPECT_EQ(program.Verify("Attempt", alone).note, "exit(0)");
 }
 
 // A process that a replay has started ends with it, whatever it tries.

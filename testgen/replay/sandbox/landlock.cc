@@ -1,11 +1,7 @@
-#include "testgen/replay/sandbox/isolation.h"
+#include "testgen/replay/sandbox/landlock.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,40 +45,7 @@ Ruleset EverythingOf(long version) {
 
 size_t SizeOf(long version) { return version >= 6 ? sizeof(Ruleset) : version >= 4 ? 16 : 8; }
 
-constexpr rlim_t kMostProcesses = 512;  // of all replays of a start, threads counted
-
-void WriteMap(const char* path, const char* text) {
-  const int file = open(path, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  (void)!write(file, text, strlen(text));
-  close(file);
-}
-
-// Each user and group as it is outside: files belong to whom they belonged.
-void KeepIdentity(uid_t user, gid_t group) {
-  char line[64];
-  WriteMap("/proc/self/setgroups", "deny");
-  snprintf(line, sizeof line, "%u %u 1", user, user);
-  WriteMap("/proc/self/uid_map", line);
-  snprintf(line, sizeof line, "%u %u 1", group, group);
-  WriteMap("/proc/self/gid_map", line);
-}
-
 }  // namespace
-
-bool LeaveNamespaces() {
-  if (LeftOut("namespaces")) return false;
-  const uid_t user = geteuid();
-  const gid_t group = getegid();
-  if (unshare(CLONE_NEWNET | CLONE_NEWIPC) == 0) return true;
-  // A user without rights has them in a namespace of its own, if its program has no threads yet.
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWIPC) != 0) return false;
-  KeepIdentity(user, group);
-  // Counted in this namespace alone; for root it would not hold.
-  constexpr rlimit kProcesses = {kMostProcesses, kMostProcesses};
-  setrlimit(RLIMIT_NPROC, &kProcesses);
-  return true;
-}
 
 bool RestrictFiles() {
   if (LeftOut("landlock")) return false;
