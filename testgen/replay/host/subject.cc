@@ -80,6 +80,24 @@ Status CheckLibraries(const TestReport& report) {
   return Ok{};
 }
 
+// Its shadow memory has one address in all processes, and so has its heap: the subject's would lie where the report's
+// must come.
+constexpr uint64_t kEndOfAddressSanitizersShadow = 0x10007fff8000;
+
+Status CheckSanitizers(const TestReport& report, const ProgramFile& program) {
+  const auto has_shadow = [](const Mapping& mapping) { return mapping.end.value == kEndOfAddressSanitizersShadow; };
+  const auto begins_it = [](const Symbol& symbol) { return symbol.name == "__asan_init"; };
+  if (std::ranges::none_of(report.mappings, has_shadow) || std::ranges::none_of(program.symbols, begins_it))
+    return Ok{};
+  return Error{Errc::kRefused, program.path +
+                                   ": needed a build without AddressSanitizer, found one with it, and the report is of "
+                                   "such a build too; its memory "
+                                   "has fixed addresses, which are taken in a replay\n  build without "
+                                   "-fsanitize=address, crash that, and reproduce "
+                                   "its report; its tests run on a build with it too: "
+                                   "ASAN_OPTIONS=alloc_dealloc_mismatch=0 crash_test --program PATH"};
+}
+
 // A program into which something can be preloaded.
 Result<ProgramFile> ReadSubject(const std::string& program) {
   char resolved[PATH_MAX];
@@ -209,6 +227,7 @@ Result<Subject> PrepareSubject(const TestReport& report, const std::string& prog
   if (report.replay.frames.empty()) {
     return Error{Errc::kMissing, "the report has no frames to replay\n  run recrash generate on it first"};
   }
+  if (const Status sanitizers = CheckSanitizers(report, *elf); !sanitizers) return sanitizers.error();
   if (const Status libraries = CheckLibraries(report); !libraries) return libraries.error();
   LoadedCode code = FindCode(report, *elf, sources);
   Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, code.files);
