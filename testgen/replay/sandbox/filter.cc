@@ -23,35 +23,38 @@ namespace {
 constexpr uint32_t kNumber = offsetof(seccomp_data, nr);
 
 // clang-format off
-constexpr long kAllowed[] = {
-    // Descriptors that there are, files that are read.
-    SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_preadv2, SYS_write, SYS_writev, SYS_pwrite64, SYS_pwritev, SYS_pwritev2,
-    SYS_close, SYS_close_range, SYS_lseek, SYS_dup, SYS_dup2, SYS_dup3, SYS_fcntl, SYS_flock, SYS_fsync, SYS_fdatasync,
-    SYS_sync_file_range, SYS_ftruncate, SYS_fallocate, SYS_fadvise64, SYS_readahead, SYS_sendfile, SYS_copy_file_range, SYS_splice,
-    SYS_tee, SYS_vmsplice, SYS_stat, SYS_fstat, SYS_lstat, SYS_newfstatat, SYS_statx, SYS_statfs, SYS_fstatfs, SYS_access,
-    SYS_faccessat, SYS_faccessat2, SYS_readlink, SYS_readlinkat, SYS_getdents, SYS_getdents64, SYS_getcwd, SYS_chdir, SYS_fchdir,
-    SYS_umask, SYS_memfd_create, SYS_pipe, SYS_pipe2, SYS_eventfd, SYS_eventfd2,
-    // Memory.
-    SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_brk, SYS_madvise, SYS_msync, SYS_mincore, SYS_mlock, SYS_mlock2, SYS_munlock,
-    SYS_mlockall, SYS_munlockall, SYS_membarrier, SYS_get_mempolicy, SYS_pkey_alloc, SYS_pkey_free, SYS_pkey_mprotect,
-    // Threads, and programs that a program starts.
-    SYS_fork, SYS_vfork, SYS_execve, SYS_exit, SYS_exit_group, SYS_wait4, SYS_waitid, SYS_futex, SYS_set_tid_address,
-    SYS_set_robust_list, SYS_get_robust_list, SYS_rseq, SYS_arch_prctl, SYS_sched_yield, SYS_sched_getaffinity, SYS_sched_getparam,
-    SYS_sched_getscheduler, SYS_sched_get_priority_max, SYS_sched_get_priority_min, SYS_sched_rr_get_interval, SYS_getpriority,
+
+// What replays have been seen to make: those of the evaluation, of the tests' programs, and of what they start
+// (docs/measurements/replay_calls.json; tests/real/replay_calls.py counts, and its test compares).
+constexpr long kMade[] = {
+    SYS_access, SYS_arch_prctl, SYS_brk, SYS_chdir, SYS_clock_gettime, SYS_clock_nanosleep, SYS_close, SYS_dup, SYS_dup2,
+    SYS_dup3, SYS_execve, SYS_exit, SYS_exit_group, SYS_faccessat2, SYS_fadvise64, SYS_fchdir, SYS_fcntl, SYS_futex, SYS_getcwd,
+    SYS_getdents64, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getpid, SYS_getppid, SYS_getrandom, SYS_gettid, SYS_getuid,
+    SYS_lseek, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_nanosleep, SYS_newfstatat, SYS_pause,
+    SYS_pipe2, SYS_pread64, SYS_pwrite64, SYS_read, SYS_readlink, SYS_rseq, SYS_rt_sigaction, SYS_rt_sigprocmask,
+    SYS_rt_sigreturn, SYS_sched_yield, SYS_sendfile, SYS_set_robust_list, SYS_set_tid_address, SYS_setitimer, SYS_sigaltstack,
+    SYS_vfork, SYS_wait4, SYS_write, SYS_writev,
+};
+
+// What none of those replays makes. All of it works on what the process has, or reads what the process may read anyway.
+constexpr long kKept[] = {
+    // Other names of what is made: which of them a function of the C library makes depends on its version.
+    SYS_stat, SYS_fstat, SYS_lstat, SYS_statx, SYS_faccessat, SYS_readlinkat, SYS_getdents, SYS_readv, SYS_preadv,
+    SYS_pwritev, SYS_fork, SYS_waitid, SYS_getrlimit, SYS_mremap, SYS_close_range,
+    // Databases make these on files of theirs, and take a failure for a broken disk. Such a file is /dev/null here.
+    SYS_fsync, SYS_fdatasync, SYS_flock, SYS_ftruncate, SYS_msync, SYS_statfs, SYS_fstatfs,
+    // Libraries for secrets lock their pages, and refuse to work if they cannot; unwinders ask whether a page is there.
+    SYS_mlock, SYS_munlock, SYS_mincore,
+    // Threads and event loops wait, for time or for each other: a frame around a loop goes through it.
+    SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_create, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_wait,
+    SYS_epoll_pwait, SYS_epoll_pwait2, SYS_eventfd2, SYS_pipe, SYS_timerfd_create, SYS_timerfd_settime,
+    SYS_timerfd_gettime, SYS_alarm, SYS_getitimer, SYS_rt_sigsuspend, SYS_rt_sigtimedwait, SYS_rt_sigpending,
+    // The kernel makes it in place of a call that a signal interrupted.
     SYS_restart_syscall,
-    // Who and where it is.
-    SYS_getpid, SYS_getppid, SYS_gettid, SYS_getpgrp, SYS_getpgid, SYS_getsid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
-    SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrlimit, SYS_getrusage, SYS_times, SYS_sysinfo, SYS_uname, SYS_getcpu,
-    SYS_capget, SYS_getrandom,
-    // Signals to itself.
-    SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_rt_sigsuspend, SYS_rt_sigpending, SYS_rt_sigtimedwait,
-    SYS_sigaltstack, SYS_pause, SYS_alarm, SYS_setitimer, SYS_getitimer, SYS_timer_create, SYS_timer_settime, SYS_timer_gettime,
-    SYS_timer_getoverrun, SYS_timer_delete, SYS_signalfd, SYS_signalfd4,
-    // Clocks and waiting.
-    SYS_clock_gettime, SYS_clock_getres, SYS_clock_nanosleep, SYS_nanosleep, SYS_gettimeofday, SYS_time, SYS_timerfd_create,
-    SYS_timerfd_settime, SYS_timerfd_gettime, SYS_poll, SYS_ppoll, SYS_select, SYS_pselect6, SYS_epoll_create, SYS_epoll_create1,
-    SYS_epoll_ctl, SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
-    // Sockets without an address.
+    // A program asks who and where it is, how late it is, and what it has used. A failure is what no program expects.
+    SYS_getpgrp, SYS_getpgid, SYS_getsid, SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getrusage, SYS_times, SYS_sysinfo,
+    SYS_uname, SYS_umask, SYS_time, SYS_gettimeofday, SYS_clock_getres, SYS_sched_getaffinity,
+    // A program talks with itself by sockets without an address; with a condition are `socket` and `sendto`.
     SYS_socketpair, SYS_getsockopt, SYS_setsockopt, SYS_getsockname, SYS_getpeername, SYS_shutdown, SYS_recvfrom, SYS_recvmsg,
 };
 
@@ -149,6 +152,7 @@ void AddConditions(uint32_t self, Builder* builder) {
   builder->AnswerBits(SYS_openat, 2, kWrites, SECCOMP_RET_TRAP);
   builder->Answer(SYS_creat, SECCOMP_RET_TRAP);
   builder->AnswerBits(SYS_clone, 0, kNewNamespaces | CLONE_PARENT, Fail(EPERM));
+  // A program fails by signalling itself; which of these does it depends on the C library's version.
   const uint32_t itself[] = {self};
   builder->AllowValues(SYS_kill, 0, itself, EPERM);
   builder->AllowValues(SYS_tgkill, 0, itself, EPERM);
@@ -170,7 +174,8 @@ void BuildFilter(uint32_t self, Filter* filter) {
   Builder builder(filter);
   builder.Begin();
   AddConditions(self, &builder);
-  for (const long number : kAllowed) builder.Answer(number, SECCOMP_RET_ALLOW);
+  for (const long number : kMade) builder.Answer(number, SECCOMP_RET_ALLOW);
+  for (const long number : kKept) builder.Answer(number, SECCOMP_RET_ALLOW);
   for (const long number : kRefused) builder.Answer(number, Fail(EACCES));
   builder.Return(Fail(ENOSYS));
 }
