@@ -10,6 +10,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -20,6 +21,10 @@ LLVM = os.environ.get("RECRASH_LLVM_VERSION", "19")  # that the pass was built f
 TIMEOUT = 120
 # What the tests compile is compiled once for all of them, where CTest says in which folder it is kept.
 ONCE = ((SOURCE / "tests/compile_once", os.environ["RECRASH_TEST_PROGRAMS"]) if "RECRASH_TEST_PROGRAMS" in os.environ else ())
+
+
+if "RECRASH_TEST_USER" in os.environ:
+    ONCE = ()  # what is kept belongs to another user
 
 
 class CommandFailed(AssertionError):
@@ -132,6 +137,17 @@ def short_name(function):
     return out.split("::")[-1].split(" ")[-1]
 
 
+def become(user):
+    """Only root can; elsewhere the test is skipped."""
+    if os.geteuid() != 0:
+        sys.exit(77)
+    os.setgroups([])
+    os.setgid(user)
+    os.setuid(user)
+
+
 def main():
     signal.alarm(0)
+    if user := os.environ.get("RECRASH_TEST_USER"):
+        become(int(user))
     unittest.main(verbosity=2)
