@@ -42,6 +42,25 @@ TEST(PrintableText, NamesEachByteThatIsNotUtf8) {
   EXPECT_EQ(PrintableText(std::string_view("\xe2\x9c\x93", 2)), "\\xe2\\x9c");
 }
 
+// A line end in a name must not make a line that looks like ours.
+TEST(PrintableLines, IndentsAllLinesButTheFirst) {
+  EXPECT_EQ(PrintableLines("x: no such file\n  give another"), "x: no such file\n  give another\n");
+  EXPECT_EQ(PrintableLines("\x1b[2J\nrecrash: reproduced\n"), "\\x1b[2J\n  recrash: reproduced\n");
+  EXPECT_EQ(PrintableLines(""), "");
+}
+
+// What the agent and the guest print.
+TEST(CopyPrintable, CutsBetweenCharacters) {
+  const std::string text = "\x1b]0;\xc2\x9b";
+  char out[16];
+  CopyPrintable(out, sizeof out, text.data(), text.size());
+  EXPECT_STREQ(out, "\\x1b]0;\\u009b");
+  CopyPrintable(out, 13, text.data(), text.size());
+  EXPECT_STREQ(out, "\\x1b]0;");
+  CopyPrintable(out, 1, text.data(), text.size());
+  EXPECT_STREQ(out, "");
+}
+
 TEST(EscapeText, IsForQuotationMarks) {
   EXPECT_EQ(EscapeText("a\"b\\c\n\t\x01\x7f"), "a\\\"b\\\\c\\n\\t\\x01\\x7f");
   EXPECT_EQ(EscapeText("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");           // umlauts stay

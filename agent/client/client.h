@@ -98,6 +98,10 @@ RECRASH_SIGNAL_SAFE const char* ProgramName();
 // Absolute, because the program may change its directory before it crashes.
 signal_safe::Text SetAbsolute(char (&out)[1024], const char* path);
 
+// collect.cc: writes the line to stderr, with its end. What a terminal would obey is escaped: names and messages are
+// the program's.
+RECRASH_SIGNAL_SAFE void PrintLine(const signal_safe::Text& line);
+
 // What changes after start-up.
 struct Progress {
   TerminateHandler previous_terminate;  // what the program's std::terminate would call without us

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/printable.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/trusted_place.h"
 #include "agent/base/signal_safe/undisturbed.h"
@@ -182,11 +183,23 @@ RECRASH_SIGNAL_SAFE bool IsTestedText(int descriptor) {
   return StartsWith(BaseName(target), "gtest_captured_stream.") || StartsWith(BaseName(target), "captured_stream.");
 }
 
+}  // namespace
+
+void PrintLine(const Text& line) {
+  static char shown[8192];
+  CopyPrintable(shown, sizeof shown - 1, line.c_str(), line.size());
+  const size_t size = strlen(shown);
+  shown[size] = '\n';
+  if (write(STDERR_FILENO, shown, size + 1) < 0) return;
+}
+
+namespace {
+
 // Does not wait for long: nobody may read the pipe any more, or the terminal may be stopped.
 RECRASH_SIGNAL_SAFE void Say(const Text& line) {
   if (g_state.options.quiet != 0 || IsTestedText(STDERR_FILENO)) return;
   pollfd out = {STDERR_FILENO, POLLOUT, 0};
-  if (poll(&out, 1, 1000) == 1 && write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
+  if (poll(&out, 1, 1000) == 1) PrintLine(line);
 }
 
 }  // namespace
@@ -199,14 +212,14 @@ void MakeReport() {
   int status = 0;
   const Outcome outcome = Collect(status);
   if (outcome == Outcome::kWritten) {
-    line << "report in " << g_record.report_path << "\n";
+    line << "report in " << g_record.report_path;
   } else {
     SayWhyNot(line, outcome, status);
     static char path[1024];
     if (const char* why = WriteRawReport(path); why == nullptr)
-      line << "raw report in " << path << "\n";
+      line << "raw report in " << path;
     else
-      line << "nor could a raw report be written to " << path << ": it " << why << "\n";
+      line << "nor could a raw report be written to " << path << ": it " << why;
   }
   if (g_progress.dumpable_before >= 0) prctl(PR_SET_DUMPABLE, g_progress.dumpable_before, 0, 0, 0);
   Say(line);

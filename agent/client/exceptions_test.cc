@@ -44,6 +44,16 @@ TEST(UncaughtException, IsStillPrintedByTheRuntime) {
   EXPECT_THAT(ran.errors(), HasSubstr("uncaught exception std::runtime_error: boom 3"));
 }
 
+// What the runtime prints itself is as it would be without us.
+TEST(UncaughtException, SaysNothingInOurLineThatATerminalObeys) {
+  const std::string errors = Program::Failing("throw-escapes").Run().errors();
+  const size_t begin = errors.find("recrash: uncaught exception");
+  ASSERT_NE(begin, errors.npos) << errors;
+  const std::string line = errors.substr(begin, errors.find('\n', begin) - begin);
+  EXPECT_THAT(line, HasSubstr("std::runtime_error: \\x1b]0;pwn\\x07\\u009b\\u202e\\nrecrash: all is well in failures"));
+  EXPECT_THAT(line, HasSubstr("): report in /"));
+}
+
 TEST(UncaughtException, OfTheLibrarysOwnThrowIsSeen) {
   const Report report = Program::Failing("throw-in-library").Run().OnlyReport();
   EXPECT_EQ(report.failure.exception_type, "St12out_of_range");

@@ -141,6 +141,17 @@ TEST_F(Places, OfRawReportsHaveNamesThatNobodyCanTell) {
     EXPECT_THAT(entry.path().filename(), testing::MatchesRegex("failures-[0-9]+-[0-9]+-[0-9]+-[0-9a-f]+[.]rcraw"));
 }
 
+// Names of programs and folders are anybody's.
+TEST_F(Places, SayNothingThatATerminalObeys) {
+  const std::string program = Folder("\x1b]0;pwn\x07", 0755) + "/\x1b[2J\nfailures";
+  fs::copy_file(RECRASH_TEST_FAILURES, program);
+  const Ran ran = WithoutCollector().At(program).With("RECRASH_DIR", Folder("\x1b[1m", 0700)).Run();
+  EXPECT_EQ(std::ranges::count(ran.errors(), '\x1b'), 0) << ran.errors();
+  EXPECT_EQ(std::ranges::count(ran.errors(), '\n'), 1) << ran.errors();
+  EXPECT_THAT(ran.errors(), HasSubstr(" in \\x1b[2J\\nfailures (process "));
+  EXPECT_THAT(ran.errors(), HasSubstr("raw report in " + folder_.string() + "/\\x1b[1m/"));
+}
+
 // A copy of the program in a folder of its own, and beside it a collector that leaves a trace instead of a report.
 class CollectorBeside : public Places {
  protected:

@@ -31,9 +31,8 @@ void SetProfile(const char* path) {
   if (text.full()) g_progress.profile[0] = 0;
 }
 
-void Say(Text& line) {
-  line << "\n";
-  if (g_state.options.quiet == 0 && write(STDERR_FILENO, line.c_str(), line.size()) < 0) return;
+void Say(const Text& line) {
+  if (g_state.options.quiet == 0) PrintLine(line);
 }
 
 // Says what of the profile is not watched, if anything is.

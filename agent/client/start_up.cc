@@ -58,8 +58,7 @@ void TellNotUnderstood(const char* option) {
   Text message(line);
   message << "recrash: RECRASH_OPTIONS: not understood and ignored from \"" << option << "\" on; options are";
   for (const signal_safe::OptionRow& row : signal_safe::kOptions) message << " " << row.name;
-  message << "\n";
-  if (write(STDERR_FILENO, message.c_str(), message.size()) < 0) return;
+  PrintLine(message);
 }
 
 void FindReportDirectory() {

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "agent/base/own_reports.h"
+#include "agent/base/printable_text.h"
 #include "agent/collector/collect.h"
 #include "agent/collector/minidump.h"
 #include "agent/collector/profile_update.h"
@@ -61,7 +62,7 @@ void LeaveProgramBehind() {
 }
 
 int Fail(const Error& error) {
-  fprintf(stderr, "recrash-collector: error: %s\n", error.message.c_str());
+  fprintf(stderr, "recrash-collector: error: %s", PrintableLines(error.message).c_str());
   return 1;
 }
 

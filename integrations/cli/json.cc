@@ -21,7 +21,8 @@ nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes) {
 
 Status WriteJson(const nlohmann::ordered_json& value, const std::string& path) {
   if (path.empty()) return Ok{};
-  const std::string text = value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  // ASCII alone: what is printed may go to a terminal.
+  const std::string text = value.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
   if (path == "-") {
     std::cout << text << std::flush;
     return Ok{};

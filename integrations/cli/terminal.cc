@@ -11,32 +11,16 @@
 #include "agent/base/printable_text.h"
 
 namespace recrash::cli {
-namespace {
-
-// Each line made printable by itself: the line ends are ours.
-std::string Indented(const std::string& text) {
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = PrintableText(std::string_view(text).substr(at, end - at));
-    if (at > 0) line.insert(0, line.starts_with("  ") ? "" : "  ");
-    out += line + '\n';
-    at = end + 1;
-  }
-  return out;
-}
-
-}  // namespace
 
 int Fail(const Error& error) {
   std::fflush(stdout);
-  fmt::print(stderr, "recrash: error: {}", Indented(error.message));
+  fmt::print(stderr, "recrash: error: {}", PrintableLines(error.message));
   return ExitCodeOf(error.code);
 }
 
 void Note(const std::string& text) {
   std::fflush(stdout);
-  fmt::print(stderr, "recrash: {}", Indented(text));
+  fmt::print(stderr, "recrash: {}", PrintableLines(text));
 }
 
 std::string Coloured(Colour colour, const std::string& text) {

@@ -35,7 +35,7 @@ std::string CommentText(std::string_view text, size_t limit) {
 std::string CppString(std::string_view bytes) {
   std::string out = "\"";
   for (size_t i = 0; i < bytes.size();) {
-    const CodePoint c = DecodeUtf8(bytes, i);
+    const CodePoint c = DecodeUtf8(bytes.data() + i, bytes.size() - i);
     if (c.valid && c.value == '"') {
       out += "\\\"";
     } else if (c.valid && c.value == '\\') {

@@ -162,6 +162,7 @@ NOINLINE void Report() {
   RECRASH_REPORT("totals disagree");
   std::puts("goes on");
 }
+NOINLINE void ThrowEscapes() { throw std::runtime_error("\x1b]0;pwn\x07\xc2\x9b\xe2\x80\xae\nrecrash: all is well"); }
 NOINLINE void ReportThrice() {
   for (int i = 0; i < 3; ++i) RECRASH_REPORT("again");
 }
@@ -442,6 +443,7 @@ int main(int count, char** arguments) {
       {"thread-overflow", [] { InThread(Overflow); }},
       {"thread-throw", [] { InThread(Throw); }},
       {"throw", [] { FailIn(Throw); }},
+      {"throw-escapes", [] { FailIn(ThrowEscapes); }},
       {"throw-virtual", [] { FailIn(ThrowVirtual); }},
       {"throw-number", [] { FailIn(ThrowNumber); }},
       {"throw-in-library", [] { FailIn(ThrowInLibrary); }},

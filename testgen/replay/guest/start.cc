@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/printable.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
@@ -72,6 +73,19 @@ void MapPlan() {
   Problem("cannot start anew: %s", strerror(errno));
 }
 
+// Each line by itself: the line ends are ours.
+void PrintProblem(const char* text) {
+  const char* before = "recrash: error: ";
+  while (*text) {
+    const size_t length = strcspn(text, "\n");
+    char shown[4000];
+    CopyPrintable(shown, sizeof shown, text, length);
+    fprintf(stderr, "%s%s\n", before, shown);
+    text += length + (text[length] != 0);
+    before = strncmp(text, "  ", 2) == 0 ? "" : "  ";
+  }
+}
+
 int ReplayMain(int argc, char** argv, char**) {
   MapPlan();
   PrepareInputs();
@@ -115,7 +129,7 @@ void Problem(const char* format, ...) {
     void* shared = mmap(nullptr, sizeof(plan::Queue), PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->queue_fd, 0);
     if (shared != MAP_FAILED) CopyText(static_cast<plan::Queue*>(shared)->problem, sizeof text, text);
   } else {
-    fprintf(stderr, "recrash: error: %s\n", text);
+    PrintProblem(text);
   }
   _exit(plan::kProblemStatus);
 }

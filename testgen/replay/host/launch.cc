@@ -37,7 +37,8 @@ std::vector<size_t> SayWhichInputsAreNotAsRecorded(const TestReport& report) {
 }
 
 void SayWhatIsNotRun(const Subject& subject) {
-  for (const std::string& why : subject.code.refused) std::fprintf(stderr, "recrash: note: %s\n", why.c_str());
+  for (const std::string& why : subject.code.refused)
+    std::fprintf(stderr, "recrash: note: %s", PrintableLines(why).c_str());
 }
 
 void SayWhatTheSandboxLacks() {

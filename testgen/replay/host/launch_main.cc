@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/base/own_reports.h"
+#include "agent/base/printable_text.h"
 #include "agent/report/reader.h"
 #include "testgen/replay/host/launch.h"
 
@@ -18,12 +19,12 @@ constexpr char kUsage[] =
     "                      [-- ARGUMENTS...]\n";
 
 int Fail(const recrash::Error& error) {
-  fprintf(stderr, "recrash: error: %s\n", error.message.c_str());
+  fprintf(stderr, "recrash: error: %s", recrash::PrintableLines(error.message).c_str());
   return ExitCodeOf(error.code);
 }
 
 int UsageError(const std::string& why) {
-  fprintf(stderr, "recrash-launch: %s\n%s", why.c_str(), kUsage);
+  fprintf(stderr, "recrash-launch: %s\n%s", recrash::PrintableText(why).c_str(), kUsage);
   return 2;
 }
 

@@ -202,7 +202,7 @@ struct Header {
 
   abi::FailureKind failure_kind;
   int32_t signal;
-  Text failure_text;  // for people
+  Text failure_text;  // for people: printable, as report_path and the names of frames are
   uint64_t failure_pc;
   Text abort_message;
   Text exception_type;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
@@ -185,13 +186,13 @@ void PlanBuilder::AddFailure() {
   const Failure& failure = report_.failure;
   header_.failure_kind = failure.kind;
   header_.signal = failure.signal;
-  header_.failure_text = AddText(FailureText(report_));
+  header_.failure_text = AddText(PrintableText(FailureText(report_)));
   header_.failure_pc = failure.pc.value;
   header_.abort_message = AddText(failure.abort_message);
   header_.exception_type = AddText(failure.exception_type);
   header_.exception_what = AddText(failure.exception_what);
   header_.reason = AddText(failure.reason);
-  header_.report_path = AddText(options_.report_path);
+  header_.report_path = AddText(PrintableText(options_.report_path));
   const Place& place = report_.replay.place;
   header_.place_pc = place.pc.value;
   header_.place_start = place.function_start.value;

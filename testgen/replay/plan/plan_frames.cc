@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "agent/base/printable_text.h"
 #include "agent/base/text.h"
 #include "agent/base/tool_function.h"
 #include "testgen/replay/plan/plan_parts.h"
@@ -69,7 +70,7 @@ void PlanBuilder::AddFields(const std::vector<ReplayField>& fields, plan::Frame*
 void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   plan::Frame planned{};
   planned.index = frame.index;
-  planned.name = AddText(frame.function.empty() ? ReadableSymbol(frame.linkage_name) : frame.function);
+  planned.name = AddText(PrintableText(frame.function.empty() ? ReadableSymbol(frame.linkage_name) : frame.function));
   planned.entry_sp = frame.entry_sp.value;
   planned.start = frame.start;
   PlaceEntry(frame, &planned);

@@ -203,6 +203,44 @@ TEST_F(TestLibrary, RunsWithoutTheRecordedBases) {
   EXPECT_EQ(Run("--recrash-no-same-bases --expect=fail --gtest_filter=Crash.Recorded").status, 0);
 }
 
+// A report names functions, files and messages as it likes, and so does the program.
+TEST(TestLibraryOfAHostileReport, PrintsNothingThatATerminalObeys) {
+  constexpr char kPwn[] =
+      "\x1b]0;pwn\x07\xc2\x9b"
+      "2J\xe2\x80\xae\nrecrash: all is well";
+  ReplayedProgram program(R"(
+#include <stdexcept>
+__attribute__((noinline)) int Check(int count) {
+  if (count == 9) throw std::runtime_error("\xc2\x9b other");
+  if (count < 9) throw std::runtime_error("\x1b]0;pwn\x07");
+  return count;
+}
+int main(int argc, char**) { return Check(argc) + 1; }
+)");
+  program.report().replay.frames[0].function += kPwn;
+  const std::string tests = BuildTestLibrary(program, R"(
+#include <recrash/test.h>
+TEST(Crash, Recorded) { RECRASH_EXPECT_FIXED(recrash::Frame(0).Call(1)); }
+TEST(Crash, Other) { RECRASH_EXPECT_FIXED(recrash::Frame(0).Call(9)); }
+)");
+  const auto is_clean = [](const Ran& ran) {
+    EXPECT_EQ(ran.output.find_first_of("\x1b\x07\x9b"), ran.output.npos) << ran.output;
+    EXPECT_THAT(ran.output, Not(HasSubstr("\xe2\x80\xae")));
+    EXPECT_THAT(ran.output, Not(HasSubstr("\nrecrash: all is well")));
+  };
+  const Ran ran = RunCommand(tests);
+  is_clean(ran);
+  EXPECT_THAT(ran.output, HasSubstr("std::runtime_error (\\x1b]0;pwn\\x07)"));
+  EXPECT_THAT(ran.output, HasSubstr("std::runtime_error: \\u009b other"));
+  EXPECT_THAT(ran.output, HasSubstr("\\x1b]0;pwn\\x07\\u009b2J\\u202e\\nrecrash: all is well"));
+  // What the launcher says itself.
+  for (Module& module : program.report().modules)
+    if (module.path.find("libc.so") != module.path.npos) module.build_id = kPwn;
+  const Ran refused = RunCommand(BuildTestLibrary(program, "#include <recrash/test.h>\n"));
+  is_clean(refused);
+  EXPECT_THAT(refused.output, HasSubstr("the report needs build-id \\x1b]0;pwn\\x07"));
+}
+
 // Tests that were built for another version would call it with other arguments.
 TEST(TestLibraryOfAnOlderVersion, IsNotRun) {
   const ReplayedProgram program("int main(int argc, char**) { return *(argc > 5 ? &argc : nullptr); }", "-O0 -g");
