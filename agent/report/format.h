@@ -93,15 +93,17 @@ constexpr size_t kRecentWords = 256 - kFirstRecent;  // in pairs
 static_assert(kRecentWords % 2 == 0);
 constexpr size_t kPiece = 1 << 20;  // of a run, packed together
 
-// A section may unpack to this much whatever its size, and to more only at kMaxRatio: the writer leaves chunks
-// uncompressed where zstd would do better, so that nothing honest is refused and no bomb of a few kilobytes passes.
+// A section may unpack to this much whatever its size, and beyond it to kMaxRatio times its size: the writer leaves
+// chunks uncompressed where zstd would do better, so that nothing honest is refused, and no bomb of a few mebibytes
+// passes.
 constexpr uint64_t kFreeLength = 256u << 20;
 constexpr uint64_t kMaxRatio = 256;
 
-// A byte of packed words may stand for eight.
+// A byte of packed words may stand for eight. A chunk that is not compressed never breaks the rule.
 constexpr bool PlausibleLength(Compression compression, uint64_t stored_length, uint64_t length) {
-  const uint64_t free = compression == Compression::kZstdWords ? kFreeLength / 8 : kFreeLength;
-  return length <= free || length / kMaxRatio <= stored_length;
+  const uint64_t each = compression == Compression::kZstdWords ? 8 : 1;
+  const uint64_t free = kFreeLength / each;
+  return length <= free || (length - free) / (kMaxRatio / each) <= stored_length;
 }
 
 constexpr uint64_t kMaxMetadata = 64u << 20;

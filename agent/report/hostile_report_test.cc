@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "agent/report/archive.h"
@@ -138,11 +139,11 @@ Bytes Zstd(const Bytes& bytes) {
 
 TEST_F(HostileMemory, WithLengthsThatCannotBe) {
   ExpectMemoryDamaged(Packed(uint64_t{1} << 62, {1}), "1 bytes that would unpack to 4611686018427387904");
-  ExpectMemoryDamaged(Packed(format::kFreeLength + 256, {1}), "1 bytes that would unpack to 268435712");
+  ExpectMemoryDamaged(Packed(format::kFreeLength + 512, {1}), "1 bytes that would unpack to 268435968");
   ExpectMemoryDamaged({2, {1}, 2, Compression::kNone}, "1 bytes stored of 2");
   ExpectMemoryDamaged({2, {1}, 1, static_cast<Compression>(3)}, "compression 3");
   // A byte of packed words stands for eight.
-  ExpectMemoryDamaged(Words(format::kFreeLength / 8 + 256, {1}), "1 bytes that would unpack to 33554688");
+  ExpectMemoryDamaged(Words(format::kFreeLength / 8 + 64, {1}), "1 bytes that would unpack to 33554496");
 }
 
 TEST_F(HostileMemory, WithWordsThatAreNone) {
@@ -177,6 +178,41 @@ TEST_F(HostileMemory, OfZeroWordsBeyondTheReadersOwnLimit) {
   const Result<Report> refused = ReadReport(path_, {.memory = 1u << 20});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("runs of 2097152 bytes, at most 1048576"));
+}
+
+// Two mebibytes that unpack to four gibibytes of zero words: refused before a byte of that is there.
+TEST_F(HostileMemory, OfTwoMebibytesThatUnpacksToFourGibibytes) {
+  const uint64_t length = (uint64_t{4} << 30) - (1 << 20);
+  Bytes chunk = Runs({{0x10000, length}}, 0);
+  const uint64_t packed_length = chunk.size() + length / 8;  // the class of each word is zero
+  chunk.resize(format::kMaxChunk);
+  Bytes stored;
+  for (uint64_t left = packed_length; left > 0; left -= chunk.size()) {
+    chunk.resize(std::min<uint64_t>(left, format::kMaxChunk));
+    const Bytes packed = stored.size() < (2u << 20) ? chunk : Zstd(chunk);
+    Put(&stored, format::Chunk{uint32_t(packed.size()), uint32_t(chunk.size())});
+    stored.insert(stored.end(), packed.begin(), packed.end());
+    chunk.assign(chunk.size(), 0);
+  }
+  const Bytes file = Container({Plain(SectionKind::kMetadata, Metadata()), Words(packed_length, std::move(stored))});
+  EXPECT_LT(file.size(), 2200u << 10);
+  const MemoryLimit limit(64u << 20);
+  ExpectDamaged(file, "bytes that would unpack to 536739864");
+}
+
+// Memory and pages share one limit.
+TEST_F(HostileMemory, ThatIsTooMuchOnlyWithTheImage) {
+  TestReport report = FullReport();
+  report.memory = {{{0x10000}, Bytes(3u << 20, 1)}};
+  report.replay.images.resize(1);
+  report.replay.images[0].read_only = {{report.replay.images[0].base, Bytes(2u << 20, 1)}};
+  report.snapshots.reset();
+  report.replay.entry_states.clear();
+  ASSERT_TRUE(WriteReport(report, path_));
+  EXPECT_TRUE(ReadTestReport(path_, {.memory = 5u << 20}));
+  const Result<TestReport> refused = ReadTestReport(path_, {.memory = 4u << 20});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("image: runs of 2097152 bytes, at most 1048576"));
 }
 
 TEST_F(HostileMemory, WithChunksThatAreNot) {

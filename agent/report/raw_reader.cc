@@ -42,7 +42,8 @@ struct Blocks {
 
 class BlockReader {
  public:
-  BlockReader(const InputFile& file, const ReadLimits& limits) : file_(file), limits_(limits) {}
+  BlockReader(const InputFile& file, const ReadLimits& limits, RawExtent extent)
+      : file_(file), limits_(limits), extent_(extent) {}
 
   Result<Blocks> ReadAll() {
     raw::RawHeader header;
@@ -131,7 +132,7 @@ class BlockReader {
       case BlockKind::kModuleHead:
         return ReadHead();
       case BlockKind::kMemory:
-        return ReadMemory();
+        return extent_ == RawExtent::kAll ? ReadMemory() : Ok{};
       case BlockKind::kWithheld:
         if (blocks_.withheld.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.withheld.emplace_back());
@@ -181,6 +182,7 @@ class BlockReader {
 
   const InputFile& file_;
   const ReadLimits limits_;
+  const RawExtent extent_;
   Blocks blocks_;
   uint64_t position_ = 0;
   uint64_t end_ = 0;  // of the payload
@@ -242,8 +244,8 @@ Report MakeReport(Blocks blocks) {
 
 }  // namespace
 
-Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits) {
-  Result<Blocks> blocks = BlockReader(file, limits).ReadAll();
+Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits, RawExtent extent) {
+  Result<Blocks> blocks = BlockReader(file, limits, extent).ReadAll();
   if (!blocks) return blocks.error();
   if (!blocks->record) return file.Damaged("holds no crash record");
   const abi::CrashRecord& record = *blocks->record;

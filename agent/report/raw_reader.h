@@ -9,8 +9,10 @@
 
 namespace recrash {
 
+enum class RawExtent { kMetadata, kAll };  // without memory, or with it
+
 // A file that was cut gives what it holds, and says so in `losses`; one without a crash record is damaged.
-Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits);
+Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits, RawExtent extent = RawExtent::kAll);
 
 }  // namespace recrash
 

@@ -162,33 +162,49 @@ uint64_t LeastStored(const format::Run& run, bool words) {
   return words ? run.length / 8 + (run.length % 8 != 0) : run.length;
 }
 
-// With an `unpacker` when the words are packed, else with null.
-Status ReadRuns(SectionReader& reader, const ReadLimits& limits, WordUnpacker* unpacker, std::vector<Region>* regions) {
-  const bool words = unpacker != nullptr;
+// What of ReadLimits::memory is left: all sections of a report share it.
+using Budget = uint64_t;
+
+// The table of runs, before anything is unpacked for it: whether they fit the section and the budget.
+Result<std::vector<format::Run>> ReadTableOfRuns(SectionReader& reader, bool words, Budget* budget) {
   uint64_t count;
-  if (Status status = reader.Read(&count, sizeof count); !status) return status;
+  if (Status status = reader.Read(&count, sizeof count); !status) return status.error();
   if (count > reader.left() / (sizeof(format::Run) + 1))
     return reader.Damaged(std::to_string(count) + " runs in " + std::to_string(reader.left()) + " bytes");
-  std::vector<uint8_t> table;
-  if (Status status = reader.Append(count * sizeof(format::Run), &table); !status) return status;
+  std::vector<format::Run> runs;
+  while (runs.size() < count) {
+    const size_t part = std::min<uint64_t>(count - runs.size(), format::kMaxChunk / sizeof(format::Run));
+    runs.resize(runs.size() + part);
+    if (Status status = reader.Read(&runs[runs.size() - part], part * sizeof(format::Run)); !status)
+      return status.error();
+  }
   uint64_t end = 0;
   uint64_t bytes_left = reader.left();
   uint64_t total = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    format::Run run;
-    std::memcpy(&run, table.data() + i * sizeof run, sizeof run);
+  for (const format::Run& run : runs) {
     if (run.length == 0 || run.address < end || run.length > UINT64_MAX - run.address ||
         LeastStored(run, words) > bytes_left)
-      return reader.Damaged("run " + std::to_string(i) + " is empty, out of order or longer than the section");
+      return reader.Damaged("run " + std::to_string(&run - runs.data()) +
+                            " is empty, out of order or longer than the section");
     end = run.address + run.length;
     bytes_left -= LeastStored(run, words);
     total += run.length;
-    if (words && total > limits.memory)  // packed, the section may have an eighth of that
-      return reader.Damaged("runs of " + std::to_string(total) + " bytes, at most " + std::to_string(limits.memory) +
-                            " are read");
+  }
+  if (total > *budget)
+    return reader.Damaged("runs of " + std::to_string(total) + " bytes, at most " + std::to_string(*budget) +
+                          " are read");
+  *budget -= total;
+  return runs;
+}
+
+// With an `unpacker` when the words are packed, else with null.
+Status ReadRuns(SectionReader& reader, Budget* budget, WordUnpacker* unpacker, std::vector<Region>* regions) {
+  const Result<std::vector<format::Run>> runs = ReadTableOfRuns(reader, unpacker != nullptr, budget);
+  if (!runs) return runs.error();
+  for (const format::Run& run : *runs) {
     Region region{{run.address}, {}};
     if (Status status =
-            words ? ReadPacked(&reader, unpacker, run, &region.bytes) : reader.Append(run.length, &region.bytes);
+            unpacker ? ReadPacked(&reader, unpacker, run, &region.bytes) : reader.Append(run.length, &region.bytes);
         !status)
       return status;
     regions->push_back(std::move(region));
@@ -196,18 +212,18 @@ Status ReadRuns(SectionReader& reader, const ReadLimits& limits, WordUnpacker* u
   return Ok{};
 }
 
-Status ReadRuns(const InputFile& file, const Section& section, const ReadLimits& limits, std::vector<Region>* regions) {
+Status ReadRuns(const InputFile& file, const Section& section, Budget* budget, std::vector<Region>* regions) {
   SectionReader reader(&file, section, Describe(section));
   WordUnpacker unpacker;
   const bool words = section.compression == static_cast<uint32_t>(Compression::kZstdWords);
-  if (Status status = ReadRuns(reader, limits, words ? &unpacker : nullptr, regions); !status) return status;
+  if (Status status = ReadRuns(reader, budget, words ? &unpacker : nullptr, regions); !status) return status;
   return reader.ExpectEnd();
 }
 
 // The images are in order: a run belongs to the last image that begins before it.
-Status ReadImages(const InputFile& file, const Section& section, std::vector<ModuleImage>* images) {
+Status ReadImages(const InputFile& file, const Section& section, Budget* budget, std::vector<ModuleImage>* images) {
   std::vector<Region> runs;
-  if (Status status = ReadRuns(file, section, {}, &runs); !status) return status;
+  if (Status status = ReadRuns(file, section, budget, &runs); !status) return status;
   for (Region& run : runs) {
     const auto after = std::ranges::upper_bound(*images, run.address, {}, &ModuleImage::base);
     if (after == images->begin()) return file.Damaged(Describe(section) + ": a run below the first module's image");
@@ -217,37 +233,40 @@ Status ReadImages(const InputFile& file, const Section& section, std::vector<Mod
 }
 
 // The section holds the runs of each of `count` entry states, one state after the other.
-Result<std::vector<EntryMemory::Layer>> ReadLayers(const InputFile& file, const Section& section, size_t count) {
+Result<std::vector<EntryMemory::Layer>> ReadLayers(const InputFile& file, const Section& section, size_t count,
+                                                   Budget* budget) {
   SectionReader reader(&file, section, Describe(section));
   std::vector<EntryMemory::Layer> layers(count);
   for (EntryMemory::Layer& layer : layers)
-    if (Status status = ReadRuns(reader, {}, nullptr, &layer); !status) return status.error();
+    if (Status status = ReadRuns(reader, budget, nullptr, &layer); !status) return status.error();
   if (Status status = reader.ExpectEnd(); !status) return status.error();
   return layers;
 }
 
-Status ReadReplay(const InputFile& file, const Table& table, const Section& section, ReplayData* replay) {
+Status ReadReplay(const InputFile& file, const Table& table, const Section& section, Budget* budget,
+                  ReplayData* replay) {
   const std::vector<Section>& sections = table.sections;
   const auto decode = [&](const auto& bytes) { return DecodeReplay(bytes, table.version, replay); };
   if (Status status = ReadRecords(file, section, decode); !status) return status;
   if (const Section* image = Find(sections, SectionKind::kImage))
-    if (Status status = ReadImages(file, *image, &replay->images); !status) return status;
+    if (Status status = ReadImages(file, *image, budget, &replay->images); !status) return status;
   std::vector<EntryState>& states = replay->entry_states;
   const Section* pages = Find(sections, SectionKind::kEntryStates);
   if (!pages) return states.empty() ? Status(Ok{}) : file.Damaged("has entry states, and not their memory");
-  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size());
+  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size(), budget);
   if (!layers) return layers.error();
   for (size_t i = 0; i < states.size(); ++i) states[i].memory = std::move((*layers)[i]);
   return Ok{};
 }
 
-Status ReadSnapshots(const InputFile& file, const Table& table, const Section& section, SnapshotLog* snapshots) {
+Status ReadSnapshots(const InputFile& file, const Table& table, const Section& section, Budget* budget,
+                     SnapshotLog* snapshots) {
   const auto decode = [&](const auto& bytes) { return DecodeSnapshots(bytes, table.version, snapshots); };
   if (Status status = ReadRecords(file, section, decode); !status) return status;
   std::vector<EntryState>& states = snapshots->states;
   const Section* pages = Find(table.sections, SectionKind::kSnapshotPages);
   if (!pages) return states.empty() ? Status(Ok{}) : file.Damaged("has snapshots, and not their pages");
-  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size());
+  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size(), budget);
   if (!layers) return layers.error();
   std::vector<EntryMemory> memories = EntryMemory::Of(*std::move(layers));
   for (size_t i = 0; i < states.size(); ++i) states[i].memory = std::move(memories[i]);
@@ -276,44 +295,56 @@ Error NoTests(const std::string& path) {
           path + ": needed a report with frames to replay, found one without\n  make it with recrash generate"};
 }
 
-// `tests` is null where nobody wants them.
-Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, ReplayData* tests) {
+// What of a report is read.
+enum class Extent { kMetadata, kReport, kTests };
+
+Result<Report> ReadMetadataSection(const InputFile& file, const std::vector<Section>& sections) {
+  const Section* metadata = Find(sections, SectionKind::kMetadata);
+  if (!metadata || !Find(sections, SectionKind::kMemory)) return file.Damaged("has no metadata or no memory section");
+  if (Status status = CheckSum(file, *metadata); !status) return status.error();
+  Report report;
+  if (Status status = ReadRecords(file, *metadata, [&](const auto& bytes) { return DecodeMetadata(bytes, &report); });
+      !status)
+    return status.error();
+  return report;
+}
+
+// `tests` is needed for Extent::kTests alone.
+Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, Extent extent, ReplayData* tests) {
   const Result<Table> table = ReadTable(file);
   if (!table) return table.error();
   const std::vector<Section>* sections = &table->sections;
   if (Status status = CheckLayout(file, *sections, limits); !status) return status.error();
+  if (extent == Extent::kMetadata) return ReadMetadataSection(file, *sections);
   for (const Section& section : *sections)
     if (Status status = CheckSum(file, section); !status) return status.error();
 
-  Report report;
-  const Section* metadata = Find(*sections, SectionKind::kMetadata);
-  const Section* memory = Find(*sections, SectionKind::kMemory);
-  if (!metadata || !memory) return file.Damaged("has no metadata or no memory section");
-  if (Status status = ReadRecords(file, *metadata, [&](const auto& bytes) { return DecodeMetadata(bytes, &report); });
-      !status)
+  Result<Report> report = ReadMetadataSection(file, *sections);
+  if (!report) return report;
+  Budget budget = limits.memory;
+  if (Status status = ReadRuns(file, *Find(*sections, SectionKind::kMemory), &budget, &report->memory); !status)
     return status.error();
-  if (Status status = ReadRuns(file, *memory, limits, &report.memory); !status) return status.error();
-  if (Status status = ReadInputs(file, Find(*sections, SectionKind::kInputs), &report.inputs); !status)
+  if (Status status = ReadInputs(file, Find(*sections, SectionKind::kInputs), &report->inputs); !status)
     return status.error();
   if (const Section* section = Find(*sections, SectionKind::kSnapshots))
-    if (Status status = ReadSnapshots(file, *table, *section, &report.snapshots.emplace()); !status)
+    if (Status status = ReadSnapshots(file, *table, *section, &budget, &report->snapshots.emplace()); !status)
       return status.error();
-  if (!tests) return report;
+  if (extent == Extent::kReport) return report;
   const Section* section = Find(*sections, SectionKind::kReplay);
   if (!section) return NoTests(file.path());
-  if (Status status = ReadReplay(file, *table, *section, tests); !status) return status.error();
+  if (Status status = ReadReplay(file, *table, *section, &budget, tests); !status) return status.error();
   return report;
 }
 
-Result<Report> Read(const std::string& path, const ReadLimits& limits, ReplayData* tests) try {
+Result<Report> Read(const std::string& path, const ReadLimits& limits, Extent extent, ReplayData* tests) try {
   Result<InputFile> file = InputFile::Open(path);
   if (!file) return file.error();
   char magic[sizeof format::kMagic];
   if (Status status = file->ReadAt(0, magic, sizeof magic); !status) return status.error();
-  if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits, tests);
+  if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits, extent, tests);
   if (std::memcmp(magic, &raw::kMagic, sizeof magic) == 0) {
-    if (tests) return NoTests(path);
-    return ReadRawReport(*file, limits);
+    if (extent == Extent::kTests) return NoTests(path);
+    return ReadRawReport(*file, limits, extent == Extent::kReport ? RawExtent::kAll : RawExtent::kMetadata);
   }
   return file->Damaged("does not begin as a report does");
 } catch (const std::bad_alloc&) {
@@ -322,11 +353,15 @@ Result<Report> Read(const std::string& path, const ReadLimits& limits, ReplayDat
 
 }  // namespace
 
-Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) { return Read(path, limits, nullptr); }
+Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) {
+  return Read(path, limits, Extent::kReport, nullptr);
+}
+
+Result<Report> ReadMetadata(const std::string& path) { return Read(path, {}, Extent::kMetadata, nullptr); }
 
 Result<TestReport> ReadTestReport(const std::string& path, const ReadLimits& limits) {
   ReplayData tests;
-  Result<Report> report = Read(path, limits, &tests);
+  Result<Report> report = Read(path, limits, Extent::kTests, &tests);
   if (!report) return report.error();
   return TestReport{*std::move(report), std::move(tests)};
 }

@@ -57,7 +57,8 @@ Result<TestReport> Read(const fs::path& path, bool* has_tests) {
 int HoldingsCommand(const ShowArguments& arguments) {
   const auto path = FindReport(arguments.report.report, arguments.report.program);
   if (!path) return Fail(path.error());
-  const Result<Report> report = ReadReport(*path);
+  const bool needs_memory = arguments.environment || arguments.strings;
+  const Result<Report> report = needs_memory ? ReadReport(*path) : ReadMetadata(*path);
   if (!report) return Fail(report.error());
   const bool print = arguments.json != "-";
   Json json = {{"report", path->string()}};

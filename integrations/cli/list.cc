@@ -22,7 +22,7 @@ int ListCommand(const ListArguments& arguments) {
   for (const StoredReport& stored : reports) width = std::max(width, stored.name.size());
 
   for (const StoredReport& stored : reports) {
-    const Result<Report> report = ReadReport(stored.path);
+    const Result<Report> report = ReadMetadata(stored.path);
     nlohmann::ordered_json entry = {{"name", stored.name}, {"path", stored.path.string()}};
     std::string line = fmt::format("{:<{}}  ", PrintableText(stored.name), width);
     if (report) {

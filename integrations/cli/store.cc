@@ -26,7 +26,7 @@ Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::s
   const fs::path wanted = canonical(program);
   const StoredReport* same_name = nullptr;
   for (const StoredReport& stored : reports) {
-    const Result<Report> report = ReadReport(stored.path);
+    const Result<Report> report = ReadMetadata(stored.path);
     if (!report) continue;
     const fs::path crashed = report->process.program;
     if (canonical(crashed) == wanted) return stored.path;
