@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -119,6 +120,18 @@ TEST_F(Command, ListsADamagedReportAsSuch) {
   EXPECT_THAT(list.out, AllOf(HasSubstr("damaged"), HasSubstr("good")));
 }
 
+// Damage in the memory is no business of the list's, nor of the search for a program's report.
+TEST_F(Command, ReadsMetadataAloneWhereThatIsEnough) {
+  Store("one", Crash("/bin/one"));
+  std::vector<uint8_t> file = ReadBytes(store_ + "/one.rcr");
+  file.back() ^= 1;
+  WriteBytes(store_ + "/one.rcr", file);
+  EXPECT_THAT(Run("list").out, AllOf(HasSubstr("SIGSEGV"), Not(HasSubstr("damaged"))));
+  EXPECT_EQ(Run("show --files one").code, 0);
+  EXPECT_EQ(Run("show one").code, 3);
+  EXPECT_THAT(Run("reproduce --program /bin/one").err, HasSubstr("one.rcr: damaged report: "));
+}
+
 TEST_F(Command, AnEmptyStoreIsNoError) {
   const Outcome list = Run("list");
   EXPECT_EQ(list.code, 0);
@@ -201,6 +214,29 @@ TEST_F(Command, GivesCode3ForADamagedReport) {
   }
 }
 
+// Raw reports and profiles too.
+TEST_F(Command, WaitsForNoFifoInPlaceOfAFile) {
+  for (const char* name : {"store/x.rcr", "store/y.rcraw", "z.recrash-profile"})
+    ASSERT_EQ(mkfifo((folder_ / name).c_str(), 0600), 0);
+  alarm(60);
+  EXPECT_EQ(Run("list").code, 0);
+  for (const char* words : {"show store/x.rcr", "show store/y.rcraw", "show --strings store/y.rcraw",
+                            "profile show z.recrash-profile", "profile merge z.recrash-profile -o o"}) {
+    const Outcome outcome = Run(words);
+    EXPECT_EQ(outcome.code, 4) << words << outcome.err;
+    EXPECT_THAT(outcome.err, StartsWith("recrash: error: ")) << words;
+  }
+  alarm(0);
+}
+
+TEST_F(Command, RefusesAnEndlessProfile) {
+  WriteBytes(folder_ / "z.recrash-profile", {});
+  fs::resize_file(folder_ / "z.recrash-profile", uint64_t{1} << 40);
+  const Outcome outcome = Run("profile show z.recrash-profile");
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_THAT(outcome.err, HasSubstr("not a profile: 1099511627776 bytes, of at most 16777216"));
+}
+
 TEST_F(Command, GivesCode4WhenTheProgramIsMissing) {
   Store("gone", Crash("/nowhere/gone"));
   const Outcome outcome = Run("reproduce gone");
@@ -232,6 +268,13 @@ TEST_F(Command, PrintsNothingOfAReportUnescaped) {
     }
   }
   EXPECT_THAT(Run("show").out, HasSubstr("\\x1b[2Jx"));
+  for (const char* words : {"list --json -", "show --json -", "show --files --json -"}) {
+    const Outcome outcome = Run(words);
+    EXPECT_EQ(outcome.code, 0) << words << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("\\u001b")) << words;
+    const auto is_plain = [](char c) { return c == '\n' || (c >= ' ' && c < 0x7f); };
+    EXPECT_TRUE(std::ranges::all_of(outcome.out, is_plain)) << words;
+  }
 }
 
 TEST_F(Command, RunHandsOnWhatTheProgramSaysAndItsStatus) {

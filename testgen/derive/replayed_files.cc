@@ -25,9 +25,12 @@ std::vector<uint8_t> ContentOf(pid_t process, const OpenFile& file) {
 // An anonymous file, by what it holds: the input that it stands for.
 std::optional<size_t> InputOf(const Report& report, pid_t process, const OpenFile& file) {
   if (!file.path.starts_with("/memfd:recrash-input")) return std::nullopt;
+  // The program can make one of that name, and of any size: what is no input's is not read.
+  const auto can_be = [&](const Input& input) { return input.held() && input.bytes.size() == file.size; };
+  if (std::ranges::none_of(report.inputs, can_be)) return std::nullopt;
   const std::vector<uint8_t> content = ContentOf(process, file);
   for (size_t i = 0; i < report.inputs.size(); ++i) {
-    if (report.inputs[i].held() && report.inputs[i].bytes == content) return i;
+    if (can_be(report.inputs[i]) && report.inputs[i].bytes == content) return i;
   }
   return std::nullopt;
 }

@@ -1,13 +1,20 @@
 #include "testgen/rerun/workspace.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <set>
 #include <string>
 #include <system_error>
+#include <vector>
+
+#include "agent/base/fd.h"
+#include "agent/base/ordinary_path.h"
 
 namespace recrash {
 namespace fs = std::filesystem;
@@ -33,60 +40,95 @@ std::set<fs::path> RelativeNames(const Report& report) {
   return names;
 }
 
-// Inputs that the report holds, under the relative names by which the program had them.
-Status WriteInputs(const Report& report, const fs::path& folder) {
-  for (const Input& input : report.inputs) {
-    if (!input.held()) continue;
-    for (const std::string& word : input.names) {
-      const fs::path name = fs::path(word).lexically_normal();
-      if (!IsInside(name)) continue;
-      std::error_code error;
-      fs::create_directories((folder / name).parent_path(), error);
-      std::ofstream file(folder / name, std::ios::binary);
-      file.write(reinterpret_cast<const char*>(input.bytes.data()), static_cast<std::streamsize>(input.bytes.size()));
-      if (!file.flush()) return Error{Errc::kRefused, (folder / name).string() + ": cannot be written"};
-    }
-  }
-  return Ok{};
-}
-
-// Copies what a run may read or write. A report may name any folder: the copy is bounded, and takes no devices.
-class Copier {
+// Puts into a folder what a run may read or write. A report may name any folder, one that the kernel makes up among
+// them, and an input by a million names: all is bounded, and nothing but regular files is opened.
+class Filler {
  public:
-  Status Copy(const fs::path& from, const fs::path& to) {
+  // Inputs that the report holds, under the relative names by which the program had them.
+  Status Write(const Report& report, const fs::path& folder) {
+    for (const Input& input : report.inputs) {
+      if (!input.held()) continue;
+      for (const std::string& word : input.names) {
+        const fs::path name = fs::path(word).lexically_normal();
+        if (!IsInside(name)) continue;
+        if (const Status status = Write(input, folder / name); !status) return status;
+      }
+    }
+    return Ok{};
+  }
+
+  // What is there already stays. Links to folders in a folder are not followed: they may lead back.
+  Status Copy(const fs::path& from, const fs::path& to, int depth = 0) {
     std::error_code error;
-    if (++entries_ > kMostEntries) return TooMuch(from);
-    if (fs::is_directory(from, error)) return CopyFolder(from, to);
+    if (++entries_ > kMostEntries || depth > kMostDepth) return TooMuch(from);
+    if (!IsOfADisk(from)) return Ok{};
+    if (fs::is_directory(from, error)) return CopyFolder(from, to, depth);
     if (!fs::is_regular_file(from, error) || fs::exists(to, error)) return Ok{};
-    bytes_ += fs::file_size(from, error);
-    if (bytes_ > kMostBytes) return TooMuch(from);
-    if (fs::copy_file(from, to, error)) return Ok{};
-    return Error{Errc::kRefused, from.string() + ": cannot be copied: " + error.message()};
+    return CopyFile(from, to);
   }
 
  private:
   static constexpr uint64_t kMostEntries = 20000;
   static constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+  static constexpr int kMostDepth = 100;  // each level holds a descriptor
 
-  // Links to folders are not followed: they may lead back.
-  Status CopyFolder(const fs::path& from, const fs::path& to) {
+  // Files of /proc look regular: reading one may wait for ever, or never end.
+  static bool IsOfADisk(const fs::path& path) {
+    std::error_code error;
+    const std::string resolved = fs::canonical(path, error);
+    return IsOrdinaryPath(resolved) || resolved.starts_with("/dev/shm/");
+  }
+
+  Status Write(const Input& input, const fs::path& to) {
+    std::error_code error;
+    bytes_ += input.bytes.size();
+    if (++entries_ > kMostEntries || bytes_ > kMostBytes) return TooMuch(to);
+    fs::create_directories(to.parent_path(), error);
+    std::ofstream file(to, std::ios::binary);
+    file.write(reinterpret_cast<const char*>(input.bytes.data()), static_cast<std::streamsize>(input.bytes.size()));
+    if (!file.flush()) return Error{Errc::kRefused, to.string() + ": cannot be written"};
+    return Ok{};
+  }
+
+  Status CopyFolder(const fs::path& from, const fs::path& to, int depth) {
     std::error_code error;
     fs::create_directories(to, error);
-    for (const fs::directory_entry& entry : fs::directory_iterator(from, error)) {
-      if (entry.is_symlink(error) && entry.is_directory(error)) continue;
-      if (const Status status = Copy(entry.path(), to / entry.path().filename()); !status) return status;
+    for (fs::directory_iterator it(from, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+      if (it->is_symlink(error) && it->is_directory(error)) continue;
+      if (const Status status = Copy(it->path(), to / it->path().filename(), depth + 1); !status) return status;
     }
     return Ok{};
   }
 
+  // Counts what comes: a file may grow while it is read.
+  Status CopyFile(const fs::path& from, const fs::path& to) {
+    const auto failed = [&] { return Error{Errc::kRefused, from.string() + ": cannot be copied: " + strerror(errno)}; };
+    const Fd in(open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    struct stat status;
+    if (!in || fstat(in.get(), &status) != 0) return failed();
+    if (!S_ISREG(status.st_mode)) return Ok{};
+    const Fd out(open(to.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!out || fchmod(out.get(), status.st_mode & 0777) != 0) return failed();
+    for (;;) {
+      const ssize_t size = read(in.get(), buffer_.data(), buffer_.size());
+      if (size < 0) return failed();
+      if (size == 0) return Ok{};
+      bytes_ += static_cast<uint64_t>(size);
+      if (bytes_ > kMostBytes) return TooMuch(from);
+      if (write(out.get(), buffer_.data(), static_cast<size_t>(size)) != size) return failed();
+    }
+  }
+
   static Error TooMuch(const fs::path& at) {
     return {Errc::kRefused, "needed a copy of what the command line names, found more than " +
-                                std::to_string(kMostEntries) + " files or " + std::to_string(kMostBytes >> 20) +
-                                " MiB (at " + at.string() + ")\n  leave out --rerun"};
+                                std::to_string(kMostEntries) + " files, " + std::to_string(kMostBytes >> 20) +
+                                " MiB or " + std::to_string(kMostDepth) + " folders in each other (at " + at.string() +
+                                ")\n  leave out --rerun"};
   }
 
   uint64_t entries_ = 0;
   uint64_t bytes_ = 0;
+  std::vector<char> buffer_ = std::vector<char>(1 << 20);
 };
 
 }  // namespace
@@ -109,13 +151,13 @@ Status Workspace::Refresh(const Report& report) {
     if (!fs::create_directories(folder, error))
       return Error{Errc::kRefused, folder.string() + ": cannot be made: " + error.message()};
   }
-  if (const Status status = WriteInputs(report, current()); !status) return status;
-  Copier copier;
+  Filler filler;
+  if (const Status status = filler.Write(report, current()); !status) return status;
   for (const fs::path& name : RelativeNames(report)) {
     const fs::path original = fs::path(report.process.working_directory) / name;
     if (!fs::exists(original, error)) continue;
     fs::create_directories((current() / name).parent_path(), error);
-    if (const Status status = copier.Copy(original, current() / name); !status) return status;
+    if (const Status status = filler.Copy(original, current() / name); !status) return status;
   }
   return Ok{};
 }

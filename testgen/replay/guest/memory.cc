@@ -26,10 +26,16 @@ bool MapAt(const plan::Mapping& mapping, int protection, int flags, int file, ui
               static_cast<off_t>(offset)) == wanted;
 }
 
+// A report names any path: a device is not opened, and a FIFO, even one that comes in between, holds nothing up.
+int OpenRegular(const char* path) {
+  struct stat status;
+  if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return -1;
+  return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
 // Locale archives, gconv caches, mapped inputs. A file that is gone or shorter leaves a hole: who touches it fails.
 void MapFile(const plan::Mapping& mapping) {
-  const int file =
-      IsHeld(mapping.input) ? OpenHeld(mapping.input, O_CLOEXEC) : open(TextOf(mapping.path), O_RDONLY | O_CLOEXEC);
+  const int file = IsHeld(mapping.input) ? OpenHeld(mapping.input, O_CLOEXEC) : OpenRegular(TextOf(mapping.path));
   struct stat status;
   const bool fits = !LeftOut("mapped_files") && file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
                     static_cast<uint64_t>(status.st_size) > mapping.file_offset;

@@ -1,7 +1,10 @@
 // Reports that name code of their sender's. The code writes a file where it runs; none of it may run unasked.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +88,18 @@ TEST(HostileReport, PreloadsNoLibraryThatIsNamedLikeOurs) {
   program.report().modules.push_back(payload.AsModule(payload.path()));
   Replay(program);
   EXPECT_FALSE(payload.HasRun());
+}
+
+TEST(HostileReport, WaitsForNoFifoInPlaceOfAMappedFile) {
+  const TemporaryDirectory folder;
+  const std::string fifo = folder / "fifo";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  ReplayedProgram program(kProgram);
+  program.report().mappings.push_back({{0x7e0000000000}, {0x7e0000001000}, kMapRead, 0, fifo});
+  std::ranges::sort(program.report().mappings, {}, &Mapping::start);
+  alarm(60);
+  Replay(program);
+  alarm(0);
 }
 
 }  // namespace
