@@ -15,6 +15,24 @@
 # its tests and not the build.
 include(GoogleTest)
 
+# Text as a C string literal, for file(GENERATE). CMake passes no definition on that has a # in it.
+function(_recrash_c_string text result)
+  string(REPLACE "\\" "\\\\" text "${text}")
+  string(REPLACE "\"" "\\\"" text "${text}")
+  string(REPLACE "\n" "\\n" text "${text}")
+  string(REPLACE "$<" "$<1:$><" text "${text}")
+  set(${result} "\"${text}\"" PARENT_SCOPE)
+endfunction()
+
+# An absolute path stays as it is: CMake would take a backslash in it for a slash.
+function(_recrash_absolute path result)
+  if(NOT IS_ABSOLUTE "${path}")
+    get_filename_component(path "${path}" ABSOLUTE)
+  endif()
+  _recrash_c_string("${path}" path)
+  set(${result} "${path}" PARENT_SCOPE)
+endfunction()
+
 function(recrash_add_crash_test)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "TRUST_REPORT;ALLOW_UNDECIDED" "NAME;PROGRAM;REPORT" "SOURCES;SEARCH_PATHS")
   foreach(needed NAME PROGRAM REPORT SOURCES)
@@ -33,20 +51,20 @@ function(recrash_add_crash_test)
                         "or set RECRASH_GTEST_INCLUDE_DIR.")
   endif()
 
-  get_filename_component(report "${ARG_REPORT}" ABSOLUTE)
-  if(TARGET ${ARG_PROGRAM})
-    set(program "$<TARGET_FILE:${ARG_PROGRAM}>")
+  _recrash_absolute("${ARG_REPORT}" report)
+  if(TARGET "${ARG_PROGRAM}")
+    set(program "\"$<TARGET_FILE:${ARG_PROGRAM}>\"")
   else()
-    get_filename_component(program "${ARG_PROGRAM}" ABSOLUTE)
+    _recrash_absolute("${ARG_PROGRAM}" program)
   endif()
 
   set(code_options)
   foreach(folder IN LISTS ARG_SEARCH_PATHS)
-    get_filename_component(folder "${folder}" ABSOLUTE)
-    string(APPEND code_options "\"--search-path\",\"${folder}\",")
+    _recrash_absolute("${folder}" folder)
+    string(APPEND code_options "\"--search-path\", ${folder}, ")
   endforeach()
   if(ARG_TRUST_REPORT)
-    string(APPEND code_options "\"--trust-report\",")
+    string(APPEND code_options "\"--trust-report\", ")
   endif()
 
   # Our own compilers would put the agent and the pass into the tests as well.
@@ -71,16 +89,19 @@ function(recrash_add_crash_test)
   # The test executable, which people, CTest and debuggers start.
   add_executable(${ARG_NAME} "${RECRASH_PREFIX}/share/recrash/crash_test_main.cc")
   target_compile_features(${ARG_NAME} PRIVATE cxx_std_17)
-  target_compile_options(${ARG_NAME} PRIVATE ${plain})
+  _recrash_c_string("${RECRASH_LIBRARY_DIR}/recrash-launch" launch)
+  set(paths "${CMAKE_CURRENT_BINARY_DIR}/recrash/$<CONFIG>/${ARG_NAME}.h")
+  file(GENERATE OUTPUT "${paths}" CONTENT
+"#define RECRASH_LAUNCH ${launch}
+#define RECRASH_TEST_LIBRARY \"$<TARGET_FILE:${library}>\"
+#define RECRASH_REPORT ${report}
+#define RECRASH_PROGRAM ${program}
+#define RECRASH_CODE_OPTIONS ${code_options}
+")
+  target_compile_options(${ARG_NAME} PRIVATE ${plain} -include "${paths}")
   target_link_options(${ARG_NAME} PRIVATE ${plain})
-  target_compile_definitions(${ARG_NAME} PRIVATE
-    "RECRASH_LAUNCH=\"${RECRASH_LIBRARY_DIR}/recrash-launch\""
-    "RECRASH_TEST_LIBRARY=\"$<TARGET_FILE:${library}>\""
-    "RECRASH_REPORT=\"${report}\""
-    "RECRASH_CODE_OPTIONS=${code_options}"
-    "RECRASH_PROGRAM=\"${program}\"")
   add_dependencies(${ARG_NAME} ${library})
-  if(TARGET ${ARG_PROGRAM})
+  if(TARGET "${ARG_PROGRAM}")
     add_dependencies(${ARG_NAME} ${ARG_PROGRAM})
   endif()
 

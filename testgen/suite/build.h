@@ -10,6 +10,9 @@
 
 namespace recrash {
 
+// Can CMake build there? The error names what of the path it cannot take.
+Status CheckBuildFolder(const std::filesystem::path& directory);
+
 // Configures and builds DIR/build. kMissing: CMake cannot be run at all; kRefused: the tests do not build, with the
 // last lines of the output.
 Status BuildTests(const std::filesystem::path& directory);

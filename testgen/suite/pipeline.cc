@@ -6,6 +6,7 @@
 
 #include "agent/elf/elf_notes.h"
 #include "testgen/replay/host/sandbox_check.h"
+#include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
 #include "testgen/suite/steps.h"
 #include "testgen/suite/test_files.h"
@@ -111,6 +112,8 @@ Status Pipeline::Describe() {
   suite_.sandbox = request_.sandbox;
   suite_.trust_report = request_.trust_report;
   suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
+  if (request_.goal == Goal::kTests)
+    if (const Status status = CheckBuildFolder(suite_.directory); !status) return status;
   if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
   if (request_.rerun_seconds) {
