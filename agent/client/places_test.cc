@@ -117,6 +117,56 @@ TEST_F(PlacesOfOthers, AreNotReachedByTheirLinks) {
   EXPECT_THAT(Program::Failing("segv").With("RECRASH_DIR", link).Run().errors(), HasSubstr("belongs to another user"));
 }
 
+// Who may rename a folder above can put another in its place at any time.
+TEST_F(PlacesOfOthers, AreNotAboveTheFolderOfAReport) {
+  const std::string theirs = Folder("theirs", 0755, kOther);
+  const std::string ours = Folder("theirs/ours", 0700);
+  const std::string link = folder_ / "link";
+  fs::create_directory_symlink(ours, link);
+  for (const std::string& folder : {ours, ours + "/new/folder", link}) {
+    for (Program program : {WithoutCollector(), Program::Failing("segv")}) {
+      const Ran ran = program.With("RECRASH_DIR", folder).Run();
+      EXPECT_THAT(ran.errors(), HasSubstr("lies below a folder or link of another user")) << folder;
+    }
+    EXPECT_TRUE(TextsIn(ours, 0).empty());
+  }
+}
+
+// A user below a folder of root's, and below one that is sticky. And root below neither.
+TEST_F(PlacesOfOthers, AreTheirOwnForThem) {
+  const auto as_other = [](Program program) {
+    return program
+        .After([] {
+          if (setuid(kOther) != 0) _exit(124);
+        })
+        .Run();
+  };
+  Folder("roots", 0755);
+  Folder("shared", 01777);
+  for (const char* name : {"roots/mine", "shared/mine"}) {
+    const std::string mine = Folder(name, 0700, kOther);
+    EXPECT_THAT(as_other(WithoutCollector().With("RECRASH_DIR", mine)).errors(), HasSubstr("raw report in " + mine));
+    EXPECT_THAT(as_other(WithoutCollector().With("RECRASH_DIR", Folder(name + std::string("/roots"), 0755))).errors(),
+                HasSubstr("nor could a raw report be written to " + mine + "/roots"));
+  }
+  const std::string third = Folder("third", 0755, 65533);
+  const std::string mine = Folder("third/mine", 0700, kOther);
+  EXPECT_THAT(as_other(WithoutCollector().With("RECRASH_DIR", mine)).errors(),
+              HasSubstr("folder or link of another user"));
+}
+
+TEST_F(Places, BelowOneThatOthersMayWriteToGetNoReport) {
+  Folder("open", 0777);
+  const std::string ours = Folder("open/ours", 0700);
+  for (Program program : {WithoutCollector(), Program::Failing("segv")}) {
+    const Ran ran = program.With("RECRASH_DIR", ours).Run();
+    EXPECT_THAT(ran.errors(), HasSubstr("lies below a folder that may be changed by others"));
+    EXPECT_TRUE(fs::is_empty(ours));
+  }
+  ASSERT_EQ(chmod((folder_ / "open").c_str(), 01777), 0);
+  EXPECT_THAT(WithoutCollector().With("RECRASH_DIR", ours).Run().errors(), HasSubstr("raw report in " + ours));
+}
+
 // By whoever: the group is that of nobody.
 TEST_F(Places, ThatOthersMayWriteToGetNoReport) {
   const std::string open = Folder("open", 0777);
