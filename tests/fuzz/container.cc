@@ -43,6 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   MendChecksums(bytes);
   const std::string& path = FuzzedFile(bytes);
   const ReadLimits limits{.memory = 64 << 20};
+  (void)ReadMetadata(path);
   (void)ReadReport(path, limits);
   (void)ReadTestReport(path, limits);
   return 0;

@@ -3,6 +3,8 @@
 #include "tests/fuzz/fuzzed_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  (void)recrash::ReadReport(recrash::FuzzedFile({data, size}), {.memory = 64 << 20});
+  const std::string& path = recrash::FuzzedFile({data, size});
+  (void)recrash::ReadMetadata(path);
+  (void)recrash::ReadReport(path, {.memory = 64 << 20});
   return 0;
 }
