@@ -222,18 +222,23 @@ void PlanBuilder::FindOverflow(uint64_t sp) {
 }
 
 // The main thread's stack grows on demand down to its limit: [top - limit, top) is mapped, so that deeper calls than
-// those recorded find room. After an overflow the recorded low end is the one that matters.
+// those recorded find room. After an overflow the recorded low end is the one that matters. A stack of which pages are
+// withheld is several mappings: the lowest one grows, and the limit counts from the end of the highest.
 void PlanBuilder::MakeRoomForStack() {
   if ((header_.flags & plan::kStackOverflow) || LeftOut("stack_room")) return;
+  const Mapping *lowest = nullptr, *highest = nullptr;
   for (const Mapping& mapping : report_.mappings) {
     if (mapping.path != "[stack]") continue;
-    uint64_t limit = report_.process.stack_limit;
-    const uint64_t used = mapping.end.value - mapping.start.value;
-    if (limit == 0 || limit > kLargestStack) limit = std::max(kSmallestStack, used + kSmallestStack);
-    const uint64_t low = (mapping.end.value - limit + kPage - 1) & ~(kPage - 1);
-    for (plan::Mapping& planned : mappings_)
-      if (planned.end == mapping.end.value) planned.start = std::min(planned.start, low);
+    if (!lowest) lowest = &mapping;
+    highest = &mapping;
   }
+  if (!lowest) return;
+  uint64_t limit = report_.process.stack_limit;
+  const uint64_t used = highest->end.value - lowest->start.value;
+  if (limit == 0 || limit > kLargestStack) limit = std::max(kSmallestStack, used + kSmallestStack);
+  const uint64_t low = (highest->end.value - limit + kPage - 1) & ~(kPage - 1);
+  for (plan::Mapping& planned : mappings_)
+    if (planned.end == lowest->end.value) planned.start = std::min(planned.start, low);
 }
 
 void PlanBuilder::FindStack(uint64_t sp) {

@@ -1,6 +1,8 @@
 // Memory that a report withholds is not there in a replay: who reads it fails, instead of finding zeros.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "agent/report/maps.h"
 #include "testgen/verify/testing_replayed_program.h"
 
@@ -29,6 +31,53 @@ int main() {
 )");
   EXPECT_EQ(program.Verify("Store").verdict, Verdict::kReproduced) << program.text();
   EXPECT_EQ(program.Verify("Look").verdict, Verdict::kDifferentFailure) << program.text();
+}
+
+// The stack is then several mappings: calls still find room below, and an overflow is still one.
+constexpr const char* kDeepStack = R"(
+#include <cstring>
+__attribute__((noinline)) int Read(volatile char* page, int* cell) { return *page + *cell; }
+__attribute__((noinline)) int Dive(int* cell) { volatile char room[100000]; room[0] = 1; return *cell + room[0]; }
+__attribute__((noinline)) int Fall(volatile int* depth) {
+  volatile char room[1000];
+  room[0] = 1;
+  ++*depth;
+  return Fall(depth) + room[0];
+}
+int main(int count, char**) {
+  char buffer[20000];
+  std::memset(buffer, 'k', sizeof buffer);
+  volatile int depth = 0;
+  if (count == 2) return Fall(&depth);
+  return count == 3 ? Dive(nullptr) : Read(&buffer[10000], nullptr);
+}
+)";
+
+void WithholdPagesOf(char letter, TestReport* report) {
+  const std::vector<Region> memory = report->memory;
+  for (const Region& region : memory) {
+    for (size_t at = 0; at + 4096 <= region.bytes.size(); at += 4096)
+      if (std::all_of(&region.bytes[at], &region.bytes[at] + 4096, [=](uint8_t c) { return c == letter; }))
+        Withhold(region.address + at, region.address + at + 4096, &report->mappings);
+  }
+  DropWithheld(report);
+}
+
+TEST(Withheld, PagesOfTheStackLeaveItsCalls) {
+  ReplayedProgram program(kDeepStack);
+  WithholdPagesOf('k', &program.report());
+  EXPECT_GT(WithheldBytes(program.report().mappings), 8192u);
+  EXPECT_EQ(program.Verify("Read").verdict, Verdict::kDifferentFailure) << program.text();
+  ReplayedProgram diving(kDeepStack, "-O2 -g", {"1", "2"});
+  WithholdPagesOf('k', &diving.report());
+  EXPECT_EQ(diving.Verify("Dive").verdict, Verdict::kReproduced) << diving.text();
+}
+
+TEST(Withheld, PagesOfTheStackLeaveItsOverflow) {
+  ReplayedProgram program(kDeepStack, "-O1 -g", {"1"}, "references", "", "ulimit -s 256");
+  WithholdPagesOf('k', &program.report());
+  EXPECT_GT(WithheldBytes(program.report().mappings), 8192u);
+  EXPECT_EQ(program.Verify("Fall").verdict, Verdict::kReproduced) << program.text();
 }
 
 }  // namespace
