@@ -73,24 +73,6 @@ Mapping Part(const Mapping& mapping, TargetAddress start, TargetAddress end) {
   return part;
 }
 
-// `regions` without what lies in `mapping`.
-std::vector<Region> Outside(std::vector<Region> regions, const Mapping& mapping) {
-  std::vector<Region> rest;
-  for (Region& region : regions) {
-    const TargetAddress end = region.address + region.bytes.size();
-    if (end <= mapping.start || region.address >= mapping.end) {
-      rest.push_back(std::move(region));
-      continue;
-    }
-    const auto at = [&](TargetAddress address) {
-      return region.bytes.begin() + static_cast<ptrdiff_t>(address - region.address);
-    };
-    if (region.address < mapping.start) rest.push_back({region.address, {region.bytes.begin(), at(mapping.start)}});
-    if (mapping.end < end) rest.push_back({mapping.end, {at(mapping.end), region.bytes.end()}});
-  }
-  return rest;
-}
-
 }  // namespace
 
 std::vector<Mapping> ParseMaps(std::string_view text) {
@@ -159,19 +141,48 @@ void Withhold(TargetAddress start, TargetAddress end, std::vector<Mapping>* mapp
   *mappings = std::move(parts);
 }
 
+std::vector<Region> Outside(std::vector<Region> regions, TargetAddress start, TargetAddress end) {
+  std::vector<Region> rest;
+  for (Region& region : regions) {
+    const TargetAddress region_end = region.address + region.bytes.size();
+    if (region_end <= start || region.address >= end) {
+      rest.push_back(std::move(region));
+      continue;
+    }
+    const auto at = [&](TargetAddress address) {
+      return region.bytes.begin() + static_cast<ptrdiff_t>(address - region.address);
+    };
+    if (region.address < start) rest.push_back({region.address, {region.bytes.begin(), at(start)}});
+    if (end < region_end) rest.push_back({end, {at(end), region.bytes.end()}});
+  }
+  return rest;
+}
+
 void DropWithheld(Report* report) {
   for (const Mapping& mapping : report->mappings) {
     if (!IsWithheld(mapping)) continue;
-    report->memory = Outside(std::move(report->memory), mapping);
+    report->memory = Outside(std::move(report->memory), mapping.start, mapping.end);
     if (report->snapshots)
       ChangeLayers(&report->snapshots->states,
-                   [&](EntryMemory::Layer* layer) { *layer = Outside(std::move(*layer), mapping); });
+                   [&](EntryMemory::Layer* layer) { *layer = Outside(std::move(*layer), mapping.start, mapping.end); });
     // What is left of the stack would lie elsewhere.
     if (report->thrown) {
       const TargetAddress stack = report->thrown->address;
       if (stack < mapping.end && mapping.start < stack + report->thrown->bytes.size()) report->thrown.reset();
     }
   }
+}
+
+// The states of tests: each has all its pages afterwards, whatever it shared with others.
+void DropWithheld(TestReport* report) {
+  if (!std::ranges::any_of(report->mappings, IsWithheld)) return;
+  for (EntryState& state : report->replay.entry_states) {
+    std::vector<Region> memory = JoinPages(PagesOf(*report, state));
+    for (const Mapping& mapping : report->mappings)
+      if (IsWithheld(mapping)) memory = Outside(std::move(memory), mapping.start, mapping.end);
+    state.memory = EntryMemory(std::move(memory));
+  }
+  DropWithheld(static_cast<Report*>(report));
 }
 
 uint64_t WithheldBytes(const std::vector<Mapping>& mappings) {

@@ -37,6 +37,10 @@ void Withhold(TargetAddress start, TargetAddress end, std::vector<Mapping>* mapp
 
 // Takes out of the report what lies there: memory, entry states, the stack of a throw.
 void DropWithheld(Report* report);
+void DropWithheld(TestReport* report);
+
+// `regions` without what lies in [start, end).
+std::vector<Region> Outside(std::vector<Region> regions, TargetAddress start, TargetAddress end);
 
 uint64_t WithheldBytes(const std::vector<Mapping>& mappings);
 

@@ -13,6 +13,8 @@
 #include "integrations/cli/json.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
+#include "testgen/suite/folder.h"
+#include "testgen/suite/minimal.h"
 
 namespace recrash::cli {
 namespace {
@@ -83,22 +85,56 @@ int HoldingsCommand(const ShowArguments& arguments) {
   return written ? kSuccess : Fail(written.error());
 }
 
+namespace {
+
+void PrintSizes(const fs::path& output, uint64_t before, const Redacted& redacted) {
+  std::error_code none;
+  fmt::print("recrash: {}: {} bytes, before {}; taken out: {} variables of the environment, {} files, {} texts\n",
+             PrintableText(output.string()), fs::file_size(output, none), before, redacted.variables, redacted.files,
+             redacted.texts);
+}
+
+int RedactToTests(const RedactArguments& arguments, const Redaction& redaction) {
+  const fs::path given = arguments.report;
+  const fs::path folder = IsSuite(given) ? given : given.has_parent_path() ? given.parent_path() : fs::path(".");
+  if (!IsSuite(given) && given.filename() != "crash_test.rcr")
+    return Fail({Errc::kUsage,
+                 fmt::format("{}: --to-tests needs a folder of tests, or the crash_test.rcr in it", given.string())});
+  Result<Suite> suite = ReadSuite(folder, arguments.program);
+  if (!suite) return Fail(suite.error());
+  const fs::path report = folder / "crash_test.rcr";
+  const fs::path output = arguments.output.empty() ? report : fs::path(arguments.output);
+  std::error_code none;
+  const uint64_t before = fs::file_size(report, none);
+  Redacted redacted = Redact(redaction, &suite->report);
+  const Result<Minimal> minimal = ReduceTests(*suite, arguments.output);
+  if (!minimal) return Fail(minimal.error());
+  redacted.files += minimal->files;
+  PrintSizes(output, before, redacted);
+  fmt::print("  {} tests reproduce as before; {} bytes of memory kept, {} withheld\n",
+             suite->report.replay.frames.size(), minimal->kept, redacted.withheld + minimal->withheld);
+  return kSuccess;
+}
+
+}  // namespace
+
 int RedactCommand(const RedactArguments& arguments) {
+  std::error_code none;
+  if (!arguments.output.empty() && fs::exists(arguments.output, none))
+    return Fail({Errc::kUsage, fmt::format("{}: is there already; name a new file", arguments.output)});
+  const Redaction redaction{arguments.environment, arguments.files, arguments.texts};
+  if (arguments.to_tests) return RedactToTests(arguments, redaction);
+  if (arguments.output.empty()) return Fail({Errc::kUsage, "-o is needed: the report to write, a new file"});
   const auto path = FindReport(arguments.report, "");
   if (!path) return Fail(path.error());
-  std::error_code none;
-  if (fs::exists(arguments.output, none))
-    return Fail({Errc::kUsage, fmt::format("{}: is there already; name a new file", arguments.output)});
   bool has_tests = false;
   Result<TestReport> report = Read(*path, &has_tests);
   if (!report) return Fail(report.error());
-  const Redacted redacted = Redact({arguments.environment, arguments.files, arguments.texts}, &*report);
+  const Redacted redacted = Redact(redaction, &*report);
   const Status written =
       has_tests ? WriteReport(*report, arguments.output) : WriteReport(static_cast<Report&>(*report), arguments.output);
   if (!written) return Fail(written.error());
-  fmt::print("recrash: {}: {} bytes, before {}; taken out: {} variables of the environment, {} files, {} texts\n",
-             PrintableText(arguments.output), fs::file_size(arguments.output, none), fs::file_size(*path, none),
-             redacted.variables, redacted.files, redacted.texts);
+  PrintSizes(arguments.output, fs::file_size(*path, none), redacted);
   return kSuccess;
 }
 

@@ -57,7 +57,12 @@ constexpr const char* kRedactHelp =
 in the place of what was taken out. Names of files and folders stay. The rest is as it was, so frames that do not need
 what is gone still reproduce. The minidump beside REPORT (.dmp) is not changed: do not pass it on.
 
-Example: recrash show --env --strings, then recrash redact --env --strings @example.com -o to-send.rcr)";
+--to-tests replays each test and keeps the pages of memory that it touches, the data of modules, and the files that it
+reads. All tests reproduce afterwards, or the report stays as it is. A page that is kept may have private things beside
+what the tests need. crash_test.cc, which has values too, is not changed.
+
+Example: recrash show --env --strings, then recrash redact --env --strings @example.com -o to-send.rcr
+         recrash redact crash-tests --to-tests --env)";
 
 constexpr const char* kGenerateHelp =
     R"(Writes a test for each frame that can be called again, without trying one. `recrash verify` tries them.
@@ -238,7 +243,12 @@ void AddShow(CLI::App* app, Invocation* to) {
 void AddRedact(CLI::App* app, Invocation* to) {
   CLI::App* command = AddCommand(app, "redact", "take private things out of a report", kRedactHelp);
   command->add_option("REPORT", to->redact.report, "path, name in the store, or its beginning (default: the newest)");
-  command->add_option("-o", to->redact.output, "report to write, a new file")->type_name("FILE")->required();
+  command->add_option("-o", to->redact.output, "report to write, a new file; with --to-tests not needed")
+      ->type_name("FILE");
+  command->add_flag("--to-tests", to->redact.to_tests,
+                    "REPORT is a folder of tests: take out of its crash_test.rcr all that the tests do not need");
+  AddProgram(command, &to->redact.program,
+             "with --to-tests: build to try them with (default: the one they were made for)");
   command->add_flag("--env", to->redact.environment, "take out the environment");
   command->add_flag("--files", to->redact.files, "take out the contents of files; their names stay");
   command->add_option("--strings", to->redact.texts, "take out each text that has TEXT in it; may be repeated")

@@ -48,7 +48,6 @@ class Redactor {
     if (redaction_.files) TakeFiles();
     if (!redaction_.texts.empty()) TakeTexts();
     DropWithheld(&report_);
-    ForEachState([&](std::vector<Region>& memory) { DropFrom(&memory); });
     done_.withheld = WithheldBytes(report_.mappings) - before;
     if (done_.variables != 0) Say(std::to_string(done_.variables) + " variables of the environment");
     if (done_.files != 0) Say("the contents of " + std::to_string(done_.files) + " files");
@@ -161,14 +160,6 @@ class Redactor {
       visit(memory);
       state.memory = EntryMemory(std::move(memory));
     }
-  }
-
-  void DropFrom(std::vector<Region>* memory) {
-    Report part;
-    part.mappings = report_.mappings;
-    part.memory = std::move(*memory);
-    DropWithheld(&part);
-    *memory = std::move(part.memory);
   }
 
   const Redaction& redaction_;

@@ -8,6 +8,7 @@
 #include "testgen/replay/host/sandbox_check.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
+#include "testgen/suite/minimal.h"
 #include "testgen/suite/steps.h"
 #include "testgen/suite/test_files.h"
 #include "testgen/verify/choose.h"
@@ -66,6 +67,7 @@ class Pipeline {
   Suite& suite_ = outcome_.suite;
   std::optional<Crash> crash_;  // until it is described
   bool same_build_ = true;      // suite_.program is the build that crashed
+  bool is_reduced_ = false;     // the report holds too little for the tests to be written anew
   bool has_tests_ = false;      // the folder gets tests of the frames that reproduce
   TestFiles tests_{&suite_, observer_};
 };
@@ -98,9 +100,10 @@ Status Pipeline::LoadTests() {
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
   Result<Backtrace> backtrace = symbols ? ReadBacktrace(suite_.report, *symbols) : symbols.error();
-  if (!backtrace && same_build_) return backtrace.error();
-  outcome_.whole_stack = static_cast<bool>(backtrace);
-  suite_.backtrace = backtrace ? *std::move(backtrace) : FramesOfTests(suite_.report.replay);
+  is_reduced_ = IsReduced(suite_.report);
+  if (!backtrace && same_build_ && !is_reduced_) return backtrace.error();
+  outcome_.whole_stack = backtrace && !is_reduced_;
+  suite_.backtrace = outcome_.whole_stack ? *std::move(backtrace) : FramesOfTests(suite_.report.replay);
   return Ok{};
 }
 
@@ -173,7 +176,9 @@ Status Pipeline::Keep() {
   if (!same_build_)
     outcome_.notes.push_back(
         fmt::format("{} is not the build that crashed: the tests are left as they are", suite_.program));
-  has_tests_ = same_build_ && !frames.empty();
+  else if (is_reduced_)
+    outcome_.notes.push_back("the report holds only what its tests need: the tests are left as they are");
+  has_tests_ = same_build_ && !is_reduced_ && !frames.empty();
   if (!has_tests_) return Ok{};
   recrash::Keep(std::move(frames), &replay);
   for (std::string& note : NotesOnKept(suite_.report, outcome_.verdicts)) outcome_.notes.push_back(std::move(note));

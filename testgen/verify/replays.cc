@@ -153,7 +153,8 @@ class Dispatch {
 
 }  // namespace
 
-SharedQueue::SharedQueue(size_t size) : size_(size), bytes_(sizeof(plan::Queue) + size * sizeof(plan::Slot)) {
+SharedQueue::SharedQueue(size_t size, size_t pages)
+    : size_(size), pages_(pages), bytes_(sizeof(plan::Queue) + size * sizeof(plan::Slot) + pages) {
   file_ = MakeInheritedFile("recrash-queue", bytes_);
   void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapped != MAP_FAILED) shared_ = static_cast<plan::Queue*>(mapped);
@@ -164,8 +165,13 @@ SharedQueue::~SharedQueue() {
 }
 
 void SharedQueue::Clear() {
-  memset(static_cast<void*>(shared_), 0, bytes_);
+  memset(static_cast<void*>(shared_), 0, bytes_ - pages_);
   shared_->count = static_cast<uint32_t>(size_);
+  if (pages_) shared_->touched = static_cast<uint32_t>(bytes_ - pages_);
+}
+
+std::span<const uint8_t> SharedQueue::touched() const {
+  return {reinterpret_cast<const uint8_t*>(shared_) + bytes_ - pages_, pages_};
 }
 
 void SharedQueue::Post(size_t i, uint32_t frame, const Start& start) {
@@ -192,12 +198,15 @@ void SharedQueue::Close() {
   Announce();
 }
 
-Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options) {
+Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options,
+                                 const std::vector<plan::Range>& watched) {
   Result<Subject> subject = PrepareSubject(report, options.program, options.code, options.support_directory);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   const uint32_t workers = options.jobs ? options.jobs : Processors();
-  auto queue = std::make_unique<SharedQueue>(workers * kSlotsPerWorker);
+  uint64_t pages = 0;
+  for (const plan::Range& range : watched) pages += (range.end - range.start) / plan::kPageSize;
+  auto queue = std::make_unique<SharedQueue>(workers * kSlotsPerWorker, pages);
   if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
   PlanOptions plan_options;
@@ -216,6 +225,7 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.to_load = subject->code.to_load;
   plan_options.trust_report = subject->trust_report;
   plan_options.workers = workers;
+  plan_options.watched = watched;
   Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   return Replays(report, *std::move(subject), std::move(queue), std::move(inquiries), *std::move(plan));

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "agent/base/result.h"
@@ -28,7 +29,7 @@ namespace recrash {
 // Memory that the subject takes its work from and writes its results into.
 class SharedQueue {
  public:
-  explicit SharedQueue(size_t size);  // in slots
+  SharedQueue(size_t size, size_t pages);  // in slots; of memory that is watched
   SharedQueue(const SharedQueue&) = delete;
   SharedQueue& operator=(const SharedQueue&) = delete;
   ~SharedQueue();
@@ -37,6 +38,8 @@ class SharedQueue {
   plan::Queue* get() const { return shared_; }
   size_t size() const { return size_; }
   plan::Slot& slot(size_t i) const { return shared_->slots[i]; }
+  // For each watched page whether replays have touched it since the queue was made.
+  std::span<const uint8_t> touched() const;
   void Clear();
   // Fills a slot; workers that sleep see it after Announce.
   void Post(size_t i, uint32_t frame, const Start& start);
@@ -48,6 +51,7 @@ class SharedQueue {
 
  private:
   size_t size_;
+  size_t pages_;
   size_t bytes_;
   Fd file_;
   plan::Queue* shared_ = nullptr;
@@ -56,7 +60,10 @@ class SharedQueue {
 
 class Replays {
  public:
-  static Result<Replays> Prepare(const TestReport& report, const VerifyOptions& options);
+  // `watched`: pages of which replays note whether they touch them. They lie in memory that the report has outside the
+  // modules.
+  static Result<Replays> Prepare(const TestReport& report, const VerifyOptions& options,
+                                 const std::vector<plan::Range>& watched = {});
 
   // Returns from what the i-th frame of a Run is replayed next, or nothing when it is done. `last` is the replay of the
   // frame before, null at first.
@@ -66,6 +73,10 @@ class Replays {
   // some time before a worker is free for it. It is asked again when another replay has timed out before a worker took
   // that Start. A frame on which the subject ended is told by a Try that kCannotReplay.
   Status Run(const std::vector<uint32_t>& frames, const Next& next);
+
+  // For each watched page whether a replay has touched it so far. A page that only the kernel looks at, in a system
+  // call, is not noted: the call fails.
+  std::span<const uint8_t> touched() const { return queue_->touched(); }
 
   // One replay, which waits before its call. `trace` is given its process, and says when the call may begin; the replay
   // has ended, or goes on alone, when it comes back.

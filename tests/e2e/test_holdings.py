@@ -138,5 +138,78 @@ class Redacted(Workspace):
         self.run_command("recrash", "redact", report, "--env", "-o", "out.rcr", expect=2)
 
 
+# Of the pages of the job, Book touches the first one, and the kernel alone looks at the second one. main returns at once when
+# it is called again.
+NEEDING = """
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+struct Job { char* pages; int* balance; };
+__attribute__((noinline)) void Book(Job* job) {
+  int ends[2];
+  if (pipe(ends) != 0 || write(ends[1], job->pages + 4096, 10) != 10) return;
+  *job->balance += job->pages[0];
+}
+int main(int argc, char**) {
+  static int calls = 0;
+  if (calls++ != 0) return 0;
+  auto* pages = static_cast<char*>(std::aligned_alloc(4096, 16384));
+  for (int page = 0; page < 4; ++page) {
+    std::strcpy(pages + 4096 * page, "page....of four");
+    pages[4096 * page + 6] = static_cast<char>('0' + page);
+  }
+  Job job{pages, argc > 5 ? &argc : nullptr};
+  Book(&job);
+}
+"""
+
+
+class ToTests(Workspace):
+    def make_tests(self):
+        program = self.compile_text(NEEDING, flags=("-O1", "-g"))
+        (self.path / "input.txt").write_text("private")
+        report = self.crash(program, "input.txt", died_of=SIGSEGV, env={"TOKEN": "hunter2!", "RECRASH_OPTIONS": "files=embed"})
+        self.assert_reproduced(self.reproduce(program, report=report, build=True), "Book")
+        return program, self.path / "tests"
+
+    def strings(self, report):
+        return self.run_command("recrash", "show", report, "--strings").stdout
+
+    def test_keeps_what_they_touch(self):
+        program, tests = self.make_tests()
+        report = tests / "crash_test.rcr"
+        self.assertIn("page..3", self.strings(report))
+        said = self.run_command("recrash", "redact", tests, "--to-tests", "--env").stdout
+        self.assertRegex(said, r"\d+ tests reproduce as before; \d+ bytes of memory kept, \d+ withheld")
+        self.assertIn("1 files", said)
+        left = self.strings(report)
+        for gone in "TOKEN=", "page..2", "page..3":
+            self.assertNotIn(gone, left)
+        for needed in "page..0", "page..1":
+            self.assertIn(needed, left)
+        self.assertNotIn(b"private", report.read_bytes())
+        self.assertEqual(report.stat().st_mode & 0o777, 0o600)
+        self.assertEqual(sorted(file.name for file in tests.iterdir() if "crash_test.rcr" in file.name), ["crash_test.rcr"])
+        self.run_tests(expect=1)
+        self.assertRegex(self.run_command("recrash", "show", report).stdout, "lost: .* that the tests do not touch")
+        source = (tests / "crash_test.cc").read_text()
+        self.assertIn("left as they are", self.run_command("recrash", "verify", tests).stderr)
+        self.assertEqual((tests / "crash_test.cc").read_text(), source)
+
+    def test_leaves_the_report_where_they_do_not_reproduce(self):
+        program, tests = self.make_tests()
+        fixed = self.compile_text(NEEDING.replace("*job->balance", "if (job->balance) *job->balance"), output="fixed",
+                                  flags=("-O1", "-g"))
+        before = (tests / "crash_test.rcr").read_bytes()
+        result = self.run_command("recrash", "redact", tests / "crash_test.rcr", "--to-tests", "--program", fixed, expect=None)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("do not reproduce", result.stderr)
+        self.assertEqual((tests / "crash_test.rcr").read_bytes(), before)
+        self.run_command("recrash", "redact", tests, "--to-tests", "-o", "small.rcr")
+        self.assertEqual((tests / "crash_test.rcr").read_bytes(), before)
+        self.assertNotIn("page..3", self.strings("small.rcr"))
+        self.run_command("recrash", "redact", "small.rcr", "--to-tests", expect=2)
+
+
 if __name__ == "__main__":
     main()

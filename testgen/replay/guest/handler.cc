@@ -5,6 +5,7 @@
 
 #include "agent/base/signal_safe/left_out.h"
 #include "testgen/replay/guest/interpose.h"
+#include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
@@ -27,6 +28,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   Observed* observed = world.run.observed;
   if (signal == SIGSYS && EmulateDenied(info, context)) return;
+  if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && GiveWatchedBack(Number(info->si_addr))) return;
   // A second failure comes from looking at the first: what is known by then has been written.
   if (observed->ending != Ending::kNone) world.leave_call();
   observed->signal = signal;

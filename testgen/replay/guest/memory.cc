@@ -135,6 +135,51 @@ void FillGhosts() {
   });
 }
 
+// ---- Watching ----
+
+namespace {
+
+const plan::Mapping* MemoryAt(uint64_t address) {
+  for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
+    const bool is_memory = mapping.kind == plan::MappingKind::kMemory;
+    if (is_memory && address >= mapping.start && address < mapping.end) return &mapping;
+  }
+  return nullptr;
+}
+
+bool Return(const plan::Mapping& mapping, uint64_t start, uint64_t end) {
+  return Raw(SYS_mprotect, start, end - start, ProtectionOf(mapping)) == 0;
+}
+
+}  // namespace
+
+void TakeWatchedAway() {
+  if (!world.touched) return;
+  for (const plan::Range& range : TableOf<plan::Range>(world.plan->watched)) {
+    Raw(SYS_mprotect, range.start, range.end - range.start, PROT_NONE);
+  }
+}
+
+bool GiveWatchedBack(uint64_t address) {
+  if (!world.touched) return false;
+  uint8_t* pages = world.touched;
+  for (const plan::Range& range : TableOf<plan::Range>(world.plan->watched)) {
+    const uint64_t count = (range.end - range.start) / plan::kPageSize;
+    const plan::Mapping* mapping = address >= range.start && address < range.end ? MemoryAt(address) : nullptr;
+    if (mapping) {
+      const uint64_t page = address / plan::kPageSize * plan::kPageSize;
+      const uint64_t number = (page - range.start) / plan::kPageSize;
+      pages[number] = 1;
+      if (Return(*mapping, page, page + plan::kPageSize)) return true;
+      // A process has 65,530 mappings, and each page that comes back alone may make two more.
+      for (uint64_t i = 0; i < count; ++i) pages[i] = 1;
+      return Return(*mapping, range.start, range.end);
+    }
+    pages += count;
+  }
+  return false;
+}
+
 // ---- Entry states: nothing here needs libc, it runs between two processes' data (raw.h) ----
 
 namespace {

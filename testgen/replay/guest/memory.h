@@ -28,6 +28,15 @@ void MapAnew(uint64_t start, uint64_t end, int protection);
 // Maps the recorded contents again: a replay in place has changed them.
 void RefreshMemory();
 
+// ---- Watching: which pages a replay touches
+
+// Takes the pages of plan::Header::watched away, if there are any. Each comes back when it is touched. It makes raw
+// system calls only. System calls that are given a page which nobody has touched yet fail.
+void TakeWatchedAway();
+
+// For the handler of SIGSEGV. True: a watched page lies there. It is back, and noted as touched.
+bool GiveWatchedBack(uint64_t address);
+
 // ---- Entry states: what was other at a frame's entry is laid over the memory of the crash ----
 
 // Returns the entry state of the frame, or null.

@@ -121,7 +121,9 @@ plan::Queue* MapQueue() {
   void* shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->queue_fd, 0);
   if (shared == MAP_FAILED) Problem("cannot map the queue: %s", strerror(errno));
   close(world.plan->queue_fd);
-  return static_cast<plan::Queue*>(shared);
+  auto* queue = static_cast<plan::Queue*>(shared);
+  if (queue->touched) world.touched = static_cast<uint8_t*>(shared) + queue->touched;
+  return queue;
 }
 
 }  // namespace

@@ -332,6 +332,7 @@ void PutLiveBack() {
 void RestoreAndCall(const PreparedCall& call) {
   AwaitLateModules(call.entry_state);
   RestoreMemory(call);
+  TakeWatchedAway();
   world.restored = true;
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);

@@ -30,6 +30,8 @@ struct World {
   uint64_t address_space;  // bytes in use before the first replay
   // Set once recorded memory is back. From then on, functions that stand in for the C library's change what they do.
   volatile bool restored;
+  // For each watched page whether a replay has touched it; shared with the tool. Null: none is watched.
+  uint8_t* touched;
 
   Modules modules;
   LateModules late;

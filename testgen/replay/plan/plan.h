@@ -246,6 +246,7 @@ struct Header {
   Array input_names;
   Array frames;
   Array runtime_symbols;
+  Array watched;  // of Range: memory of which a replay notes the pages that it touches
   Array text;
   uint64_t contents;  // where the contents of runs begin, page-aligned
 };
@@ -284,6 +285,8 @@ struct Queue {
   uint32_t events;   // futex: grows when a slot is handed back
   uint32_t closed;   // no more slots will be posted
   uint32_t count;    // of slots
+  uint32_t
+      touched;  // where in the file a byte begins for each page of Header::watched, in order: set if it was touched
   char problem[1000];
   Slot slots[];
 };

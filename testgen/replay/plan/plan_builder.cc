@@ -124,7 +124,10 @@ void PlanBuilder::AddPatches() {
   header_.main_arena = glibc.main_arena.value;
   if (LeftOut("arena_mutexes")) return;
   const std::array<uint8_t, 4> unlocked{};
-  for (const TargetAddress mutex : glibc.arena_mutexes) AddPatch(&unlocks_, mutex, unlocked);
+  for (const TargetAddress mutex : glibc.arena_mutexes) {
+    std::array<uint8_t, 4> recorded;
+    if (report_.Read(mutex, recorded)) AddPatch(&unlocks_, mutex, unlocked);  // it may be withheld
+  }
 }
 
 int32_t PlanBuilder::InputAt(const std::string& path) const {
@@ -290,6 +293,7 @@ Result<Fd> PlanBuilder::Build() {
   AddSymbols();
   AddFailure();
   AddProcess();
+  header_.watched = AddTable(options_.watched);
   return Write();
 }
 

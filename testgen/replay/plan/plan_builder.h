@@ -27,6 +27,7 @@ struct PlanOptions {
   int inquiries_fd = -1;               // of plan::Inquiries
   std::vector<std::string> to_load;    // for each module the file that the subject loads; empty: none
   std::vector<size_t> changed_inputs;  // indexes of inputs that are not held, and are not there as they were
+  std::vector<plan::Range> watched;    // of plan::kVerify: pages of which replays note whether they touch them
   bool trust_report = false;           // what could be executed in the recorded memory can be executed again
 };
 
