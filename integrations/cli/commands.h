@@ -44,10 +44,10 @@ int ShowCommand(const ShowArguments& arguments);
 int HoldingsCommand(const ShowArguments& arguments);  // of lists()
 
 struct RedactArguments {
-  std::string report;   // as in ReportArguments; with to_tests also a folder of tests
-  std::string output;   // -o: a new file; with to_tests it may be empty
-  std::string program;  // of to_tests
+  ReportArguments report;  // with to_tests also a folder of tests
+  std::string output;      // -o: a new file; with to_tests it may be empty
   bool to_tests = false;
+  std::string frames;  // as ChooseStack has it
   bool environment = false;
   bool files = false;
   std::vector<std::string> texts;

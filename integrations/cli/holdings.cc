@@ -14,6 +14,7 @@
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/suite/folder.h"
+#include "testgen/suite/load.h"
 #include "testgen/suite/minimal.h"
 
 namespace recrash::cli {
@@ -87,26 +88,45 @@ int HoldingsCommand(const ShowArguments& arguments) {
 
 namespace {
 
-void PrintSizes(const fs::path& output, uint64_t before, const Redacted& redacted) {
-  std::error_code none;
-  fmt::print("recrash: {}: {} bytes, before {}; taken out: {} variables of the environment, {} files, {} texts\n",
-             PrintableText(output.string()), fs::file_size(output, none), before, redacted.variables, redacted.files,
-             redacted.texts);
+// The frames that are to be taken out, where there are any.
+Result<std::vector<StackPart>> ChosenFrames(const RedactArguments& arguments, const fs::path& report,
+                                            const SymbolOptions& symbols) {
+  if (arguments.frames.empty()) return std::vector<StackPart>();
+  const Result<Crash> crash = Load(report, symbols);
+  if (!crash) return crash.error();
+  return ChooseStack(arguments.frames, crash->report, crash->backtrace);
 }
 
-int RedactToTests(const RedactArguments& arguments, const Redaction& redaction) {
-  const fs::path given = arguments.report;
+Result<Redaction> RedactionOf(const RedactArguments& arguments, const fs::path& report, const SymbolOptions& symbols) {
+  Result<std::vector<StackPart>> frames = ChosenFrames(arguments, report, symbols);
+  if (!frames) return frames.error();
+  return Redaction{arguments.environment, arguments.files, arguments.texts, *std::move(frames)};
+}
+
+void PrintSizes(const fs::path& output, uint64_t before, const Redacted& redacted) {
+  std::error_code none;
+  fmt::print("recrash: {}: {} bytes, before {}; taken out: {} variables of the environment, {} files, {} texts{}\n",
+             PrintableText(output.string()), fs::file_size(output, none), before, redacted.variables, redacted.files,
+             redacted.texts, redacted.parts != 0 ? ", frames" : "");
+  if (redacted.tests != 0)
+    fmt::print("  {} tests cannot be replayed any more: their frames are gone\n", redacted.tests);
+}
+
+int RedactToTests(const RedactArguments& arguments) {
+  const fs::path given = arguments.report.report;
   const fs::path folder = IsSuite(given) ? given : given.has_parent_path() ? given.parent_path() : fs::path(".");
   if (!IsSuite(given) && given.filename() != "crash_test.rcr")
-    return Fail({Errc::kUsage,
-                 fmt::format("{}: --to-tests needs a folder of tests, or the crash_test.rcr in it", given.string())});
-  Result<Suite> suite = ReadSuite(folder, arguments.program);
+    return Fail({Errc::kUsage, fmt::format("{}: --to-tests needs a folder of tests, or the crash_test.rcr in it",
+                                           PrintableText(given.string()))});
+  Result<Suite> suite = ReadSuite(folder, arguments.report.program);
   if (!suite) return Fail(suite.error());
   const fs::path report = folder / "crash_test.rcr";
   const fs::path output = arguments.output.empty() ? report : fs::path(arguments.output);
   std::error_code none;
   const uint64_t before = fs::file_size(report, none);
-  Redacted redacted = Redact(redaction, &suite->report);
+  const Result<Redaction> redaction = RedactionOf(arguments, report, suite->symbols);
+  if (!redaction) return Fail(redaction.error());
+  Redacted redacted = Redact(*redaction, &suite->report);
   const Result<Minimal> minimal = ReduceTests(*suite, arguments.output);
   if (!minimal) return Fail(minimal.error());
   redacted.files += minimal->files;
@@ -122,15 +142,16 @@ int RedactCommand(const RedactArguments& arguments) {
   std::error_code none;
   if (!arguments.output.empty() && fs::exists(arguments.output, none))
     return Fail({Errc::kUsage, fmt::format("{}: is there already; name a new file", arguments.output)});
-  const Redaction redaction{arguments.environment, arguments.files, arguments.texts};
-  if (arguments.to_tests) return RedactToTests(arguments, redaction);
+  if (arguments.to_tests) return RedactToTests(arguments);
   if (arguments.output.empty()) return Fail({Errc::kUsage, "-o is needed: the report to write, a new file"});
-  const auto path = FindReport(arguments.report, "");
+  const auto path = FindReport(arguments.report.report, arguments.report.program);
   if (!path) return Fail(path.error());
   bool has_tests = false;
   Result<TestReport> report = Read(*path, &has_tests);
   if (!report) return Fail(report.error());
-  const Redacted redacted = Redact(redaction, &*report);
+  const Result<Redaction> redaction = RedactionOf(arguments, *path, arguments.report.symbols());
+  if (!redaction) return Fail(redaction.error());
+  const Redacted redacted = Redact(*redaction, &*report);
   const Status written =
       has_tests ? WriteReport(*report, arguments.output) : WriteReport(static_cast<Report&>(*report), arguments.output);
   if (!written) return Fail(written.error());

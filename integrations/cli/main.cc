@@ -57,6 +57,10 @@ constexpr const char* kRedactHelp =
 in the place of what was taken out. Names of files and folders stay. The rest is as it was, so frames that do not need
 what is gone still reproduce. The minidump beside REPORT (.dmp) is not changed: do not pass it on.
 
+--frames takes the numbers of `recrash show`: 4-6 are three frames, 9- is frame 9 and all outside it. Their stack memory,
+registers, arguments and tests go. Return addresses and frame pointers stay, so that frames outside are found. Copies that
+a frame handed on stay: in frames inside it, in the heap, and in what the agent kept of registers.
+
 --to-tests replays each test and keeps the pages of memory that it touches, the data of modules, and the files that it
 reads. All tests reproduce afterwards, or the report stays as it is. A page that is kept may have private things beside
 what the tests need. crash_test.cc, which has values too, is not changed.
@@ -242,13 +246,13 @@ void AddShow(CLI::App* app, Invocation* to) {
 
 void AddRedact(CLI::App* app, Invocation* to) {
   CLI::App* command = AddCommand(app, "redact", "take private things out of a report", kRedactHelp);
-  command->add_option("REPORT", to->redact.report, "path, name in the store, or its beginning (default: the newest)");
+  AddReport(command, &to->redact.report);
   command->add_option("-o", to->redact.output, "report to write, a new file; with --to-tests not needed")
       ->type_name("FILE");
   command->add_flag("--to-tests", to->redact.to_tests,
                     "REPORT is a folder of tests: take out of its crash_test.rcr all that the tests do not need");
-  AddProgram(command, &to->redact.program,
-             "with --to-tests: build to try them with (default: the one they were made for)");
+  command->add_option("--frames", to->redact.frames, "take out these frames of the stack, as in 2,4-6,9-")
+      ->type_name("LIST");
   command->add_flag("--env", to->redact.environment, "take out the environment");
   command->add_flag("--files", to->redact.files, "take out the contents of files; their names stay");
   command->add_option("--strings", to->redact.texts, "take out each text that has TEXT in it; may be repeated")

@@ -47,11 +47,14 @@ class Redactor {
     if (redaction_.environment) TakeEnvironment();
     if (redaction_.files) TakeFiles();
     if (!redaction_.texts.empty()) TakeTexts();
+    for (const StackPart& part : redaction_.frames) TakeFrames(part);
     DropWithheld(&report_);
     done_.withheld = WithheldBytes(report_.mappings) - before;
     if (done_.variables != 0) Say(std::to_string(done_.variables) + " variables of the environment");
     if (done_.files != 0) Say("the contents of " + std::to_string(done_.files) + " files");
     if (done_.texts != 0) Say(std::to_string(done_.texts) + " texts");
+    if (done_.parts != 0) Say("frames of the stack");
+    if (done_.withheld != 0) Say(std::to_string(done_.withheld) + " bytes of memory in whole pages");
     return done_;
   }
 
@@ -115,6 +118,69 @@ class Redactor {
     if (report_.thrown) MaskTextsIn(report_.thrown->bytes);
     for (ReplayFrame& frame : report_.replay.frames)
       for (ReplayField& field : frame.fields) MaskTextsIn(field.bytes);
+  }
+
+  void TakeFrames(const StackPart& part) {
+    ++done_.parts;
+    ForEachMemory([&](std::vector<Region>& memory) {
+      for (Region& region : memory) MaskWords(part, region.address, region.bytes);
+    });
+    if (report_.thrown) MaskWords(part, report_.thrown->address, report_.thrown->bytes);
+    // Calls of frames inside go below these pages, but not into them.
+    const TargetAddress first = {(part.low.value + kPage - 1) & ~(kPage - 1)};
+    const Mapping* stack = report_.FindMapping(part.low);
+    if (part.has_outermost && stack && stack->path == "[stack]" && first < part.high)
+      Withhold(first, part.high, &report_.mappings);
+    for (Thread& thread : report_.threads)
+      if (thread.failing) MaskRegisters(part, &thread.registers);
+    if (report_.thrown) MaskRegisters(part, &report_.thrown->registers);
+    TakeCalls(part);
+  }
+
+  // It may lead to a frame outside: a return address, a saved frame pointer.
+  bool IsOfUnwinding(uint64_t word) const {
+    const Mapping* mapping = report_.FindMapping({word});
+    const Thread* thread = report_.failing_thread();
+    const bool is_stack = thread && mapping && mapping == report_.FindMapping({thread->registers.sp()});
+    return is_stack || (mapping && (mapping->flags & kMapExecute));
+  }
+
+  void MaskWords(const StackPart& part, TargetAddress address, std::vector<uint8_t>& bytes) const {
+    const TargetAddress from = std::max(part.low, address);
+    const TargetAddress to = std::min(part.high, address + bytes.size());
+    for (TargetAddress at = from; at < to && to - at >= sizeof(uint64_t); at = at + sizeof(uint64_t)) {
+      uint64_t word;
+      std::memcpy(&word, &bytes[at - address], sizeof word);
+      if (!IsOfUnwinding(word)) std::memset(&bytes[at - address], kMask, sizeof word);
+    }
+  }
+
+  // Registers that calls preserve may be of any frame; the others are of the innermost.
+  void MaskRegisters(const StackPart& part, Registers* registers) const {
+    for (size_t number = 0; number < registers->dwarf.size(); ++number) {
+      const bool is_preserved = number == 3 || number == 6 || (number >= 12 && number < 16);
+      if ((is_preserved || part.has_innermost) && !IsOfUnwinding(registers->dwarf[number]))
+        std::memset(&registers->dwarf[number], kMask, sizeof registers->dwarf[number]);
+    }
+    constexpr size_t kVectors = 160;  // of fxsave
+    if (part.has_innermost && registers->fxsave.size() > kVectors)
+      std::fill(registers->fxsave.begin() + kVectors, registers->fxsave.end(), kMask);
+  }
+
+  // What is known of their entries.
+  void TakeCalls(const StackPart& part) {
+    const auto is_of_part = [&](TargetAddress sp) { return part.low <= sp && sp < part.high; };
+    ReplayData& replay = report_.replay;
+    done_.tests += std::erase_if(replay.frames, [&](const ReplayFrame& frame) { return is_of_part(frame.entry_sp); });
+    std::erase_if(replay.entry_states, [&](const EntryState& state) {
+      return std::ranges::find(replay.frames, state.frame, &ReplayFrame::index) == replay.frames.end();
+    });
+    if (!report_.snapshots) return;
+    for (EntryState& state : report_.snapshots->states) {
+      if (!is_of_part({state.registers.sp})) continue;
+      std::memset(&state.registers.integer, kMask, sizeof state.registers.integer);
+      std::memset(&state.registers.vector, kMask, sizeof state.registers.vector);
+    }
   }
 
   void MaskIfOne(std::string* text) {

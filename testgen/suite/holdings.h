@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/report/report.h"
+#include "testgen/suite/frame_choice.h"
 
 namespace recrash {
 
@@ -23,18 +24,23 @@ std::vector<HeldText> TextsIn(const Report& report);
 // NAME=value, in order.
 std::vector<std::string> EnvironmentIn(const Report& report);
 
-// What is to be taken out. Pages that hold nothing else are withheld: a replay finds nothing there. In other pages
-// stars stand in its place.
+// What is to be taken out. Pages that hold nothing else are withheld: a replay finds nothing there. In other pages, and
+// on the stack where calls still go, stars stand in its place.
 struct Redaction {
   bool environment = false;        // the block at the top of the stack
   bool files = false;              // contents of inputs; their names stay
   std::vector<std::string> texts;  // each text that has one of these in it; names of files and folders stay
+  // Of frames: memory, registers, arguments, and the tests of them. Words that lead to frames outside stay: addresses
+  // of code, and of the stack. Pages of frames that have none outside are withheld.
+  std::vector<StackPart> frames = {};
 };
 
 struct Redacted {
   size_t variables = 0;
   size_t files = 0;
   size_t texts = 0;
+  size_t parts = 0;  // of the stack
+  size_t tests = 0;
   uint64_t withheld = 0;  // bytes
 };
 

@@ -138,6 +138,75 @@ class Redacted(Workspace):
         self.run_command("recrash", "redact", report, "--env", "-o", "out.rcr", expect=2)
 
 
+FRAMES = """
+#include <cstdlib>
+#include <cstring>
+struct Account { int* balance; };
+__attribute__((noinline)) void Book(Account* account, long amount) { *account->balance += amount; }
+__attribute__((noinline)) void Settle(Account* account, const char* name) {
+  volatile char inner[64];
+  std::strcpy(const_cast<char*>(inner), "settle:");
+  std::strcat(const_cast<char*>(inner), name);
+  Book(account, inner[0]);
+  asm volatile("" ::: "memory");
+}
+__attribute__((noinline)) void Day(Account* account, const char* name) {
+  volatile char outer[64];
+  std::strcpy(const_cast<char*>(outer), "day:");
+  std::strcat(const_cast<char*>(outer), name);
+  Settle(account, const_cast<const char*>(outer));
+  asm volatile("" ::: "memory");
+}
+int main(int argc, char** argv) {
+  Account account{argc > 5 ? &argc : nullptr};
+  Day(&account, argv[1]);
+}
+"""
+
+
+class Frames(Workspace):
+    def stack(self, report):
+        """Its texts. The agent's own memory may have what was in registers."""
+        listed = json.loads(self.run_command("recrash", "show", report, "--strings", "--json", "-").stdout)["strings"]
+        return [held["text"] for held in listed if held["address"] >= 0x7FF000000000]
+
+    def test_are_taken_out_and_others_reproduce(self):
+        program = self.compile_text(FRAMES, flags=("-O1", "-g"))
+        report = self.crash(program, "mallory", died_of=SIGSEGV, env={"TOKEN": "hunter2!", "MORE": "x" * 9000})
+        before = self.stack(report)
+        for text in "settle:day:mallory", "day:mallory", "TOKEN=hunter2!":
+            self.assertIn(text, before)
+
+        self.run_command("recrash", "redact", report, "--frames", "1", "--program", program, "-o", "inner.rcr")
+        left = self.stack("inner.rcr")
+        self.assertNotIn("settle:day:mallory", left)
+        self.assertIn("day:mallory", left)
+        shown = self.run_command("recrash", "show", "inner.rcr", "--program", program).stdout
+        for function in "Book", "Settle", "Day", "main":
+            self.assertIn(function, shown)
+        self.assertIn("lost: frames of the stack: taken out", shown)
+        self.assert_reproduced(self.reproduce(program, report="inner.rcr"), "Book", "Day")
+
+        self.run_command("recrash", "redact", report, "--frames", "2-", "--program", program, "-o", "outer.rcr")
+        left = self.stack("outer.rcr")
+        self.assertNotIn("day:mallory", left)
+        self.assertNotIn("TOKEN=hunter2!", left)
+        self.assertRegex(self.run_command("recrash", "show", "outer.rcr", "--program", program).stdout,
+                         r"lost: \d+ bytes of memory in whole pages: taken out")
+        self.assert_reproduced(self.reproduce(program, report="outer.rcr"), "Book")
+
+    def test_of_tests_take_these_along(self):
+        program = self.compile_text(FRAMES, flags=("-O1", "-g"))
+        report = self.crash(program, "mallory", died_of=SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, report=report, build=True), "Book", "Settle", "Day")
+        said = self.run_command("recrash", "redact", "tests", "--to-tests", "--frames", "2-").stdout
+        self.assertRegex(said, "tests cannot be replayed any more")
+        self.assertNotIn("day:mallory", self.stack("tests/crash_test.rcr"))
+        self.assertIn("Frame0_Book", self.run_tests(expect=1).stdout)
+        for wrong in "99", "x", "2-1", "":
+            self.run_command("recrash", "redact", report, "--frames", wrong or ",", "--program", program, "-o", "no.rcr", expect=2)
+
+
 # Of the pages of the job, Book touches the first one, and the kernel alone looks at the second one. main returns at once when
 # it is called again.
 NEEDING = """
