@@ -158,7 +158,8 @@ __attribute__((noinline)) void Day(Account* account, const char* name) {
   asm volatile("" ::: "memory");
 }
 int main(int argc, char** argv) {
-  Account account{argc > 5 ? &argc : nullptr};
+  static Account account;  // of no frame
+  account.balance = argc > 5 ? &argc : nullptr;
   Day(&account, argv[1]);
 }
 """
