@@ -58,7 +58,7 @@ in the place of what was taken out. Names of files and folders stay. The rest is
 what is gone still reproduce. The minidump beside REPORT (.dmp) is not changed: do not pass it on.
 
 --frames takes the numbers of `recrash show`: 4-6 are three frames, 9- is frame 9 and all outside it. Their stack memory,
-registers, arguments and tests go. Return addresses and frame pointers stay, so that frames outside are found. Copies that
+registers, arguments and tests go. Addresses stay, so that frames outside are found. Copies that
 a frame handed on stay: in frames inside it, in the heap, and in what the agent kept of registers.
 
 --to-tests replays each test and keeps the pages of memory that it touches, the data of modules, and the files that it

@@ -137,13 +137,9 @@ class Redactor {
     TakeCalls(part);
   }
 
-  // It may lead to a frame outside: a return address, a saved frame pointer.
-  bool IsOfUnwinding(uint64_t word) const {
-    const Mapping* mapping = report_.FindMapping({word});
-    const Thread* thread = report_.failing_thread();
-    const bool is_stack = thread && mapping && mapping == report_.FindMapping({thread->registers.sp()});
-    return is_stack || (mapping && (mapping->flags & kMapExecute));
-  }
+  // A return address, a saved frame pointer, or a pointer that a frame outside had in a register: without these, frames
+  // outside are not found. An address tells nothing of what lies there.
+  bool IsAddress(uint64_t word) const { return report_.FindMapping({word}) != nullptr; }
 
   void MaskWords(const StackPart& part, TargetAddress address, std::vector<uint8_t>& bytes) const {
     const TargetAddress from = std::max(part.low, address);
@@ -151,7 +147,7 @@ class Redactor {
     for (TargetAddress at = from; at < to && to - at >= sizeof(uint64_t); at = at + sizeof(uint64_t)) {
       uint64_t word;
       std::memcpy(&word, &bytes[at - address], sizeof word);
-      if (!IsOfUnwinding(word)) std::memset(&bytes[at - address], kMask, sizeof word);
+      if (!IsAddress(word)) std::memset(&bytes[at - address], kMask, sizeof word);
     }
   }
 
@@ -159,7 +155,7 @@ class Redactor {
   void MaskRegisters(const StackPart& part, Registers* registers) const {
     for (size_t number = 0; number < registers->dwarf.size(); ++number) {
       const bool is_preserved = number == 3 || number == 6 || (number >= 12 && number < 16);
-      if ((is_preserved || part.has_innermost) && !IsOfUnwinding(registers->dwarf[number]))
+      if ((is_preserved || part.has_innermost) && !IsAddress(registers->dwarf[number]))
         std::memset(&registers->dwarf[number], kMask, sizeof registers->dwarf[number]);
     }
     constexpr size_t kVectors = 160;  // of fxsave
