@@ -24,14 +24,13 @@ struct Run {
   Observed* all_observed;  // shared with children; one for each worker
   Observed* observed;      // this worker's
   uint32_t worker;
-  const plan::Frame* given;  // the frame whose parameters a test has given for the next call; null: none
-  plan::Word* words_before;  // its words as they were
+  const plan::Frame* given;    // the frame whose parameters a test has given for the next call; null: none
+  plan::Word* words_before;    // its words as they were
   plan::Inquiries* inquiries;  // shared with the tool; null: nobody answers
   PreparedCall call;           // of the replay that is run
-  PreparedCall call;       // of the replay that is run
-  Namespaces namespaces;   // of all replays
-  long parent;             // of a replay's process, by the number that it has there; 0: none there
-  void* stack_end;         // what runs before the call of a replay that is started inside of them
+  Namespaces namespaces;       // of all replays
+  long parent;                 // of a replay's process, by the number that it has there; 0: none there
+  void* stack_end;             // what runs before the call of a replay that is started inside of them
 };
 
 // Returns the frame with that plan::Frame::index, or null.
