@@ -168,8 +168,13 @@ struct ThrowRecord {
 // A value of the program's that leaves the process only masked; size 0: none.
 struct MarkedValue {
   uint64_t address;
-  uint64_t size;
+  uint64_t size;  // and, above kMarkedSize, where the value is by the time of the report
 };
+constexpr uint64_t kMarkedThroughPointer = 1ull << 63;  // `address` has a pointer to it
+constexpr uint64_t kMarkedText = 1ull << 62;            // it ends at its NUL, if that comes before `size`
+constexpr uint64_t kMarkedString = 1ull << 61;          // it is the text of a std::string of libstdc++
+constexpr uint64_t kMarkedSize = (1ull << 61) - 1;
+constexpr uint64_t kMostMarkedText = 4096;
 
 // What the program has marked so far. The collector gets its address.
 constexpr uint32_t kMostMarked = 4096;

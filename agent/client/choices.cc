@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/base/signal_safe/marked_place.h"
 #include "agent/base/signal_safe/masking.h"
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/system_call.h"
@@ -44,8 +45,9 @@ MarkedValue* Claim(MarkedValues& table, uint64_t address) {
 }
 
 void Mark(MarkedValues& table, uint64_t address, uint64_t size) {
-  const bool fits = size <= abi::kMostMarkedBytes &&
-                    __atomic_add_fetch(&table.bytes, size, __ATOMIC_ACQ_REL) <= abi::kMostMarkedBytes;
+  const uint64_t bytes = size & abi::kMarkedSize;
+  const bool fits = bytes <= abi::kMostMarkedBytes &&
+                    __atomic_add_fetch(&table.bytes, bytes, __ATOMIC_ACQ_REL) <= abi::kMostMarkedBytes;
   MarkedValue* const value = fits ? Claim(table, address) : nullptr;
   if (value != nullptr)
     __atomic_store_n(&value->size, size, __ATOMIC_RELEASE);
@@ -57,10 +59,16 @@ void Unmark(MarkedValues& table, uint64_t address) {
   for (uint32_t i = 0; i < table.count && i < abi::kMostMarked; ++i) {
     MarkedValue& value = table.values[i];
     if (__atomic_load_n(&value.address, __ATOMIC_ACQUIRE) != address) continue;
-    __atomic_sub_fetch(&table.bytes, __atomic_exchange_n(&value.size, 0, __ATOMIC_ACQ_REL), __ATOMIC_ACQ_REL);
+    const uint64_t size = __atomic_exchange_n(&value.size, 0, __ATOMIC_ACQ_REL);
+    __atomic_sub_fetch(&table.bytes, size & abi::kMarkedSize, __ATOMIC_ACQ_REL);
     __atomic_store_n(&value.address, 0, __ATOMIC_RELEASE);
     return;
   }
+}
+
+RECRASH_SIGNAL_SAFE MarkedValue PlaceNow(const MarkedValue& value) {
+  return signal_safe::PlaceOf(value,
+                              [](uint64_t address, void* out, uint64_t size) { return ReadOwn(address, out, size); });
 }
 
 // In pieces that share all but one byte of a window.
@@ -87,8 +95,9 @@ bool KnowsMarkedValues() {
   if (table->refused != 0 || table->count > abi::kMostMarked) return false;
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < table->count; ++i) {
-    if (table->values[i].size > abi::kMostMarkedBytes) return false;
-    bytes += table->values[i].size;
+    const uint64_t size = PlaceNow(table->values[i]).size;
+    if (size > abi::kMostMarkedBytes) return false;
+    bytes += size;
   }
   return bytes <= abi::kMostMarkedBytes;
 }
@@ -97,7 +106,7 @@ Discretion::Discretion() : slots_(nullptr), slot_count_(0) {
   if (!HasMarkedValues() || !KnowsMarkedValues()) return;
   const MarkedValues& table = *g_state.marked;
   uint64_t bytes = 0;
-  for (uint32_t i = 0; i < table.count; ++i) bytes += table.values[i].size;
+  for (uint32_t i = 0; i < table.count; ++i) bytes += PlaceNow(table.values[i]).size;
   slot_count_ = Masker::SlotsFor(bytes);
   slots_ = static_cast<uint64_t*>(Map(slot_count_ * sizeof *slots_));
   if (slots_ == nullptr) {
@@ -106,7 +115,7 @@ Discretion::Discretion() : slots_(nullptr), slot_count_(0) {
   }
   Call(SYS_madvise, slots_, slot_count_ * sizeof *slots_, MADV_DONTDUMP);  // it holds the values in parts
   Masker masker(slots_, slot_count_);
-  for (uint32_t i = 0; i < table.count; ++i) AddValue(table.values[i], masker);
+  for (uint32_t i = 0; i < table.count; ++i) AddValue(PlaceNow(table.values[i]), masker);
 }
 
 Discretion::~Discretion() {
@@ -119,7 +128,7 @@ void Discretion::Mask(void* bytes, uint64_t size) const {
 
 void Discretion::MaskPlaces(uint64_t address, void* bytes, uint64_t size) const {
   for (uint32_t i = 0; slots_ != nullptr && i < g_state.marked->count; ++i) {
-    const MarkedValue& value = g_state.marked->values[i];
+    const MarkedValue value = PlaceNow(g_state.marked->values[i]);
     const uint64_t from = value.address > address ? value.address : address;
     const uint64_t to = value.address + value.size < address + size ? value.address + value.size : address + size;
     if (from < to) memset(static_cast<char*>(bytes) + (from - address), signal_safe::kMask, to - from);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/base/signal_safe/marked_place.h"
 #include "agent/base/signal_safe/masking.h"
 #include "agent/report/pages.h"
 
@@ -19,7 +20,11 @@ Status Discretion::Read(const PageSource& memory, TargetAddress table) {
     return damaged;
   std::vector<std::vector<uint8_t>> contents;
   uint64_t bytes = 0;
-  for (const abi::MarkedValue& value : std::span(marked.values, marked.count)) {
+  const auto read = [&](uint64_t address, void* out, uint64_t size) -> uint64_t {
+    return memory.Read({address}, {static_cast<uint8_t*>(out), size});
+  };
+  for (const abi::MarkedValue& entry : std::span(marked.values, marked.count)) {
+    const abi::MarkedValue value = signal_safe::PlaceOf(entry, read);
     if (value.size == 0) continue;
     if (value.size > abi::kMostMarkedBytes - bytes || value.address > UINT64_MAX - value.size) return damaged;
     bytes += value.size;

@@ -9,7 +9,14 @@
  *   RECRASH_ALWAYS int Sum(int a, int b);   monitored although it would be left out
  *   RECRASH_DEPTH(0) void Push(Node* n);    how far the copies of mode full go: 0, 1 or 2
  *
- * RECRASH_SENSITIVE(key, sizeof key) and recrash::Sensitive<std::string> mark values that no report may hold.
+ * RECRASH_SENSITIVE(key, sizeof key) and recrash::Sensitive<std::string> mark values that no report may hold. So does
+ * RECRASH_MARKED, on a parameter or a local variable, as long as its function runs:
+ *
+ *   void Login(const char* user, RECRASH_MARKED std::string password);
+ *
+ * What is marked: of char* the text up to its NUL, at most 4096 bytes; of std::string its text; of a pointer or reference
+ * to anything else what it leads to; of the rest the bytes. All of it as it is when a report is made. Put it on the
+ * definition. It needs recrash's compiler and -g. Members are marked by their type, recrash::Sensitive<T>.
  *
  * For C and C++. Without recrash's client in the program, RECRASH_REPORT tests a weak address and needs nothing to
  * link. Compilers that do not know the attributes ignore them. */
@@ -78,12 +85,14 @@ __attribute__((weak)) void __recrash_unmark(const void* value);
 #define RECRASH_NEVER __attribute__((annotate("recrash::never")))
 #define RECRASH_ALWAYS __attribute__((annotate("recrash::always")))
 #define RECRASH_DEPTH(n) __attribute__((annotate("recrash::depth=" #n)))
+#define RECRASH_MARKED __attribute__((annotate("recrash::marked")))
 #endif
 #endif
 #ifndef RECRASH_NEVER
 #define RECRASH_NEVER
 #define RECRASH_ALWAYS
 #define RECRASH_DEPTH(n)
+#define RECRASH_MARKED
 #endif
 
 #ifdef __cplusplus

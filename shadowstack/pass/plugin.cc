@@ -14,6 +14,7 @@
 #include "shadowstack/pass/instrument.h"
 #include "shadowstack/pass/selection/annotations.h"
 #include "shadowstack/pass/selection/options.h"
+#include "shadowstack/pass/sensitive.h"
 
 namespace recrash::pass {
 namespace {
@@ -23,7 +24,8 @@ struct StartPass : llvm::PassInfoMixin<StartPass> {
   explicit StartPass(bool defers) : defers_(defers) {}
 
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager&) {
-    const bool changed = TurnAnnotationsIntoAttributes(module);
+    const bool marked = MarkSensitiveVariables(module);
+    const bool changed = TurnAnnotationsIntoAttributes(module) || marked;
     if (defers_) DeferToLink(module);
     return changed || defers_ ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
   }

@@ -86,6 +86,86 @@ class Marked(Workspace):
         self.check("references+second-chance", crashes=2)
 
 
+# Each value is in memory that only its owner knows, and none of them is there any more when its owner is gone.
+VARIABLES = """
+#include <recrash/recrash.h>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+struct Pin { char digits[16]; };
+__attribute__((noinline)) void Coded(const char* code, char* text) {
+  for (; *code; ++code, ++text) *text = static_cast<char>(*code + 1);
+  *text = 0;
+}
+__attribute__((noinline)) void Store(int* cell) { *cell = 1; }
+__attribute__((noinline)) void Throw(RECRASH_MARKED std::string text, const char* code) {
+  text += code;
+  if (code[0]) throw std::runtime_error("no");
+}
+__attribute__((noinline)) void Login(RECRASH_MARKED std::string password, RECRASH_MARKED const std::string& token,
+                                     RECRASH_MARKED const char* text, RECRASH_MARKED Pin* pin, const char* code, int* cell) {
+  RECRASH_MARKED char local[32];
+  Coded(code, local);
+  for (int i = 0; i < 40; ++i) password += local[8];
+  password += local;
+  try { Throw("open", "abc"); } catch (const std::exception&) {}
+  Store(cell);
+  asm volatile("" : : "r"(local), "r"(&password), "r"(&token), "r"(text), "r"(pin) : "memory");
+}
+int main(int argc, char** argv) {
+  static char* text = static_cast<char*>(std::malloc(64));
+  static auto* pin = new Pin;
+  static auto* token = new std::string;
+  char room[64];
+  Coded(argv[1], room), std::strcpy(text, room);
+  Coded(argv[2], room), *token = std::string(100, '-') + room;
+  Coded(argv[3], room), std::memcpy(pin->digits, room, 16);
+  std::memset(room, 0, sizeof room);
+  Login("open", *token, text, pin, argv[4], argc > 9 ? &argc : nullptr);
+}
+"""
+
+
+class MarkedVariables(Workspace):
+    SECRETS = "first_horse_text", "second_horse_token", "third_horse_pins", "fourth_horse_local"
+
+    def check(self, *flags, env=None, suffixes=(".dmp", ".rcr")):
+        program = self.compile_text(VARIABLES, flags=("-g", *flags))
+        coded = ["".join(chr(ord(letter) - 1) for letter in secret) for secret in self.SECRETS]
+        self.run_command(program, *coded, expect=-SIGSEGV, env=env)
+        files = list(self.reports.iterdir())
+        self.assertEqual(sorted(file.suffix for file in files), list(suffixes))
+        held = "".join(self.run_command("recrash", "show", file, "--strings").stdout for file in files if file.suffix != ".dmp")
+        held += "".join(file.read_bytes().decode("latin1") for file in files)
+        for secret in self.SECRETS:
+            for at in range(len(secret) - 7):
+                self.assertNotIn(secret[at:at + 8], held)
+        self.assertIn("*" * 16, held)
+        report = next(file for file in files if file.suffix != ".dmp")
+        self.assertRegex(self.run_command("recrash", "show", report).stdout if report.suffix == ".rcr" else "5 values",
+                         r"\b5 values")
+        return program
+
+    def test_are_in_no_file_with_optimisation(self):
+        self.assert_reproduced(self.reproduce(self.check("-O2")), "Store")
+
+    def test_are_in_no_file_without_optimisation(self):
+        self.assert_reproduced(self.reproduce(self.check("-O0")), "Store")
+
+    def test_are_in_no_raw_report(self):
+        self.check("-O2", env={"RECRASH_COLLECTOR": "/nonexistent"}, suffixes=(".rcraw",))
+
+    def test_that_cannot_be_marked_are_errors(self):
+        for code, words in (("struct A { RECRASH_MARKED char pin[16]; }; char F(A* a) { return a->pin[0]; }", "a member"),
+                            ("#include <vector>\nint F(RECRASH_MARKED std::vector<int> v) { return v[0]; }", "this type"),
+                            ("int F(RECRASH_MARKED void* v) { return v != nullptr; }", "this type")):
+            (self.path / "wrong.cc").write_text(f"#include <recrash/recrash.h>\n{code}\n")
+            said = self.run_command("recrash-clang++", "-g", "-c", "wrong.cc", expect=1).stderr
+            self.assertIn(f"{words}", said)
+        self.assertIn("needs debug information", self.run_command("recrash-clang++", "-c", "wrong.cc", expect=1).stderr)
+
+
 HELD = """
 #include <cstdio>
 #include <cstdlib>
