@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""Tests that were made of one build, run against others: those that have the bug still, and those that have it no more.
+
+  tests/rebuilds/rebuilds.py [--quick] [PROGRAM…]    what is built already is kept; results go to WORK/results
+  tests/rebuilds/rebuilds.py --tables                docs/evaluation/rebuilds.json and docs/measurements/rebuilds.md, from these
+                                                     results; those that the work folder has not stay
+  tests/rebuilds/rebuilds.py --list
+
+Each program is built, crashed and reproduced in several ways (builds.ORIGINS); the kept tests are run against each of
+builds.REBUILDS and builds.FIXES. First each rebuild is run on the input of the crash: only one that fails still is counted. A test
+that is green then is a lie: it is printed by name, with the file that has what the test said.
+
+Exit codes: 0; 1 a test lied (with --strict), a build failed, or a program did not crash or survives no fix.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests/real"))
+
+import builds
+import page
+import product
+import small_programs
+import verdicts
+
+QUICK = ("null_receiver", "dangling_reference", "vector_of_objects", "plain_c")
+SECONDS = 20
+SANITIZER = 99  # exit status
+
+
+class Failed(Exception):
+    """The text says which program cannot be measured, and why."""
+
+
+def environment(folder):
+    """A small one. The home is the same for all, since it has what tells that a report was written here."""
+    home = next(parent for parent in folder.parents if parent.name == "programs").parent / "home"
+    home.mkdir(exist_ok=True)
+    return {"PATH": f"{product.PREFIX}/bin:{os.environ['PATH']}", "HOME": str(home), "RECRASH_DIR": str(folder / "reports"),
+            "ASAN_OPTIONS": f"detect_leaks=0:exitcode={SANITIZER}"}
+
+
+def file_name(name):
+    return re.sub(r"[^\w+]+", "_", name).strip("_")
+
+
+def place(work, *names):
+    return work.joinpath("programs", *map(file_name, names))
+
+
+def said_folder(origin_folder, rebuild):
+    """Where what the tests said of a rebuild is kept."""
+    return origin_folder / "said" / file_name(rebuild)
+
+
+def place_input(program, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    if program.input is None:
+        return ()
+    (folder / "input.txt").write_text(program.input)
+    return ("input.txt",)
+
+
+@functools.cache
+def end_of(program, executable, folder):
+    """How the program ends on the input of the crash, in several runs: "SIGSEGV", "status 0", "SIGSEGV or status 0"."""
+    arguments, ends = place_input(program, folder), []
+    for _ in range(max(3, program.tries)):
+        try:
+            status = subprocess.run([executable, *arguments], cwd=folder, env=environment(folder), timeout=SECONDS,
+                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        name = "runs on" if status is None else signal.Signals(-status).name if status < 0 else \
+            "sanitizer" if status == SANITIZER else f"status {status}"
+        if name not in ends:
+            ends.append(name)
+    shutil.rmtree(folder / "reports", ignore_errors=True)
+    return " or ".join(sorted(ends))
+
+
+def fails(program, end):
+    ends = [not one.startswith("status") for one in end.split(" or ")]
+    return any(ends) if program.tries > 1 else all(ends)
+
+
+def crash(program, executable, folder):
+    """Runs the program until it leaves a report."""
+    arguments = place_input(program, folder)
+    for _ in range(program.tries):
+        subprocess.run([executable, *arguments], cwd=folder, env=environment(folder), timeout=SECONDS, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for report in (folder / "reports").glob("*.rcr"):
+            return report
+    raise Failed(f"{program.name}: no report in {folder / 'reports'}")
+
+
+def reproduce(program, origin, executable, report, folder):
+    """The folder of tests and what --json says, with the seconds that it took."""
+    tests, result = folder / "tests", folder / "result.json"
+    shutil.rmtree(tests, ignore_errors=True)
+    result.unlink(missing_ok=True)
+    command = ["recrash", "reproduce", report, "--program", executable, "-o", tests, "--json", result]
+    start = time.monotonic()
+    done = subprocess.run([*command, *(["--rerun"] if origin.rerun else [])], cwd=folder, env=environment(folder), text=True,
+                          timeout=600, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    seconds = time.monotonic() - start
+    (folder / "reproduce.txt").write_text(done.stdout)
+    if not result.exists():
+        raise Failed(f"{program.name}, {origin.name}: recrash reproduce ended with {done.returncode}: {folder / 'reproduce.txt'}")
+    return tests, json.loads(result.read_text()), seconds
+
+
+def enabled(tests):
+    """The names of the tests in crash_test.cc, without those that are disabled."""
+    names = re.findall(r"^TEST\(\w+, (\w+)\)", (tests / "crash_test.cc").read_text(), re.MULTILINE)
+    return [name for name in names if not name.startswith("DISABLED_")], \
+        [name for name in names if name.startswith("DISABLED_")]
+
+
+def asked(program, rebuild, executable, origin_folder, tests, names):
+    """One row: how the rebuild ends, and what each test says of it. Tests against a rebuild that ends otherwise than it should are
+    not run."""
+    end = end_of(program, executable, executable.parent / "run")
+    row = {"end": end, "counted": fails(program, end) != rebuild.fixed}
+    if not row["counted"]:
+        return row
+    given = origin_folder / "crash/input.txt"
+    if rebuild.without_input:
+        given.rename(given.with_suffix(".gone"))
+    try:
+        said = verdicts.ask(tests, executable, said_folder(origin_folder, rebuild.name), names)
+    finally:
+        if rebuild.without_input:
+            given.with_suffix(".gone").rename(given)
+    row["said"] = {test: {"kind": kind, "words": words} for test, (kind, words) in said.items()}
+    return row
+
+
+def measure(program, origin, work):
+    """All rows of one program as it was built at its crash."""
+    folder = place(work, program.name, origin.name)
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = place(work, program.name, "sources")
+
+    def made(rebuild):
+        return rebuild.make(program, origin, sources, place(work, program.name, *rebuild.place(origin)))
+
+    original = made(builds.Rebuild(f"{origin.compiler} {origin.level}", origin.flags, origin.compiler))
+    shutil.rmtree(folder / "crash", ignore_errors=True)
+    report = crash(program, original, folder / "crash")
+    tests, result, seconds = reproduce(program, origin, original, report, folder)
+    own = [frame for frame in result["frames"] if frame["own"] and frame["file"]]
+    names, disabled = enabled(tests) if result["tests"] else ([], [])
+    row = {"program": program.name, "group": program.group, "origin": origin.name, "failure": result["failure"],
+           "own": len(own), "own_tested": sum(frame["test"] for frame in own), "tests": len(names), "disabled": len(disabled),
+           "bytes": (tests / "crash_test.rcr").stat().st_size if names else None, "seconds": round(seconds, 1), "rebuilds": {}}
+    if not names:
+        return row
+    for rebuild in (*builds.REBUILDS.values(), *builds.FIXES.values()):
+        if rebuild.applies(program, origin):
+            row["rebuilds"][rebuild.name] = asked(program, rebuild, made(rebuild), folder, tests, names)
+    return row
+
+
+def lies(row):
+    for rebuild, one in row["rebuilds"].items():
+        for test, said in one.get("said", {}).items():
+            if rebuild in builds.REBUILDS and said["kind"] == verdicts.GREEN:
+                yield rebuild, test
+
+
+def summary(row, work):
+    kinds = collections.Counter(said["kind"] for rebuild, one in row["rebuilds"].items() if rebuild in builds.REBUILDS
+                                for said in one.get("said", {}).values())
+    fixed = collections.Counter(said["kind"] for rebuild, one in row["rebuilds"].items() if rebuild in builds.FIXES
+                                for said in one.get("said", {}).values())
+    lines = [f"{row['program']:24} {row['origin']:12} {row['tests']} tests; bug: {words(kinds)}; fixed: {words(fixed)}"]
+    for rebuild, test in lies(row):
+        output = said_folder(place(work, row["program"], row["origin"]), rebuild) / "said.txt"
+        lines.append(f"    LIE {row['program']} [{row['origin']}] {rebuild}: {test}; {output}")
+    for rebuild, one in row["rebuilds"].items():
+        if rebuild in builds.FIXES and not one["counted"]:
+            lines.append(f"    {rebuild}: the program without its bug ends by {one['end']}")
+    return "\n".join(lines)
+
+
+def words(kinds):
+    return ", ".join(f"{kinds[kind]} {kind}" for kind in verdicts.KINDS if kinds[kind]) or "none"
+
+
+def measured(program, origin, work):
+    try:
+        return measure(program, origin, work)
+    except (Failed, builds.BuildFailed, subprocess.TimeoutExpired) as error:
+        return {"program": program.name, "group": program.group, "origin": origin.name, "error": str(error)}
+
+
+def run(chosen, origins, work, jobs):
+    """All rows, each printed when it is there. One job has all builds of a program, since they share its folder."""
+    def of_program(program):
+        return [measured(program, origin, work) for origin in origins]
+
+    rows = []
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for found in pool.map(of_program, chosen):
+            for row in found:
+                rows.append(row)
+                print(row.get("error") or summary(row, work), flush=True)
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs or groups: cpp, far, samples (default: all)")
+    parser.add_argument("--quick", action="store_true", help="few programs, as they crash at -O2")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/rebuilds")
+    parser.add_argument("--list", action="store_true", help="print the programs")
+    parser.add_argument("--tables", action="store_true", help="write docs/evaluation/rebuilds.json and its page")
+    parser.add_argument("--as-before", action="store_true", help="with --tables: these are the figures to compare with")
+    parser.add_argument("--strict", action="store_true", help="a test that lies is a failure of this command")
+    options = parser.parse_args()
+    known = small_programs.all_programs()
+    wanted = options.names or (QUICK if options.quick else ("cpp", "far", "samples"))
+    chosen = [program for program in known.values() if {program.name, program.group} & set(wanted)]
+    for name in wanted:
+        if name not in known and name not in page.GROUPS:
+            parser.error(f"no program or group '{name}'")
+    if options.list:
+        return print("\n".join(f"{program.group:8} {program.name}" for program in chosen))
+    results = options.work.resolve() / "results"
+    if options.tables:
+        rows = [row for file in sorted(results.glob("*.json")) for row in json.loads(file.read_text())]
+        return page.write(ROOT, rows, options.as_before)
+    origins = [builds.ORIGINS["-O2"]] if options.quick else list(builds.ORIGINS.values())
+    rows = run(chosen, origins, options.work.resolve(), int(os.environ.get("RECRASH_JOBS", "2")))
+    results.mkdir(parents=True, exist_ok=True)
+    for program in chosen:
+        (results / f"{program.name}.json").write_text(json.dumps([row for row in rows if row["program"] == program.name], indent=1))
+    print(page.totals_line(rows))
+    wrong = [row for row in rows if "error" in row or (options.strict and any(lies(row))) or
+             any(not one["counted"] for name, one in row["rebuilds"].items() if name in builds.FIXES)]
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
