@@ -1,7 +1,11 @@
 #include "testgen/verify/testing_replayed_program.h"
 
+#include <gtest/gtest.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -89,6 +93,21 @@ FrameVerdict ReplayedProgram::Verify(const std::string& function, const VerifyOp
   }
   text_ += "no frame of " + function;
   return {};
+}
+
+void ReplayedProgram::AsAnotherUser(const std::function<void()>& check) const {
+  if (geteuid() != 0) return check();
+  constexpr uid_t kNobody = 65534;
+  chmod(fixture_.folder().c_str(), 0755);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool changed = setgid(kNobody) == 0 && setuid(kNobody) == 0;
+    check();
+    _exit(changed && !::testing::Test::HasFailure() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << "as another user";
 }
 
 std::string VerdictText(const TestReport& report, const std::vector<FrameVerdict>& verdicts) {

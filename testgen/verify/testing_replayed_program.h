@@ -2,6 +2,7 @@
 #ifndef RECRASH_TESTGEN_VERIFY_TESTING_REPLAYED_PROGRAM_H_
 #define RECRASH_TESTGEN_VERIFY_TESTING_REPLAYED_PROGRAM_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,10 @@ class ReplayedProgram {
   const std::vector<Report>& reported() const { return reported_; }
   // The same with a program that is built anew from `source`; returns its path, for VerifyOptions::program.
   std::string Rebuild(const std::string& source, const std::string& flags = "-O2 -g");
+
+  // Where root runs the tests, calls `check` in a process of another user, who may read the program's folder; what it
+  // expects counts. Elsewhere in this process.
+  void AsAnotherUser(const std::function<void()>& check) const;
 
   // Of what was verified last: a line for each frame.
   const std::string& text() const { return text_; }

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -268,22 +267,6 @@ std::string RowOf(const std::string& note) {
   return row < std::size(kDenied) ? kDenied[row].call : "none";
 }
 
-// As another user, who may read the program's folder. What `check` expects counts.
-template <typename Check>
-void AsNobody(const ReplayedProgram& program, Check check) {
-  if (geteuid() != 0) return check();
-  chmod(program.fixture().folder().c_str(), 0755);
-  const pid_t child = fork();
-  if (child == 0) {
-    const bool changed = setgid(65534) == 0 && setuid(65534) == 0;
-    check();
-    _exit(changed && !::testing::Test::HasFailure() ? 0 : 1);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0) << "as another user";
-}
-
 // The filter alone: Landlock and namespaces would answer some of these calls too.
 TEST(Sandbox, RefusesWhatIsNotInItsList) {
   const ReplayedProgram program(Attempts(DeniedRows(), kThings));
@@ -293,14 +276,14 @@ TEST(Sandbox, RefusesWhatIsNotInItsList) {
     EXPECT_EQ(verdict.note, kAllAsExpected) << RowOf(verdict.note) << "\n" << program.text();
   };
   check();
-  AsNobody(program, check);
+  program.AsAnotherUser(check);
 }
 
 TEST(Sandbox, LetsThroughWhatReplaysNeed) {
   const ReplayedProgram program(Attempts(AllowedRows(), kThings));
   const auto check = [&] { EXPECT_EQ(program.Verify("Attempt").note, kAllAsExpected) << program.text(); };
   check();
-  AsNobody(program, check);
+  program.AsAnotherUser(check);
 }
 
 // Without the filter each row has another result: so each of them tests something.
@@ -330,7 +313,7 @@ TEST(Sandbox, ChangesNoFileWhereTheFilterLetsItThrough) {
     EXPECT_EQ(program.Verify("Attempt", Testing()).note, kAllAsExpected) << program.text();
   };
   check();
-  AsNobody(program, check);
+  program.AsAnotherUser(check);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"file"});
   const LeaveOut all("filter,landlock,namespaces");
   EXPECT_NE(program.Verify("Attempt", Testing()).note, kAllAsExpected);
@@ -348,7 +331,7 @@ TEST(Sandbox, HasANetworkOfItsOwnAndNoTerminal) {
 )"));
   const auto check = [&] { EXPECT_EQ(program.Verify("Attempt").note, kAllAsExpected) << program.text(); };
   check();
-  AsNobody(program, check);
+  program.AsAnotherUser(check);
 }
 
 // It sees itself and the first of these numbers (sandbox/namespaces.h). Small numbers would be those of threads that
@@ -363,7 +346,7 @@ TEST(Sandbox, HasProcessNumbersOfItsOwn) {
   alone.jobs = 1;
   const auto check = [&] { EXPECT_EQ(program.Verify("Attempt", alone).note, kAllAsExpected) << program.text(); };
   check();
-  AsNobody(program, check);
+  program.AsAnotherUser(check);
   const LeaveOut numbers("process_numbers");
   EXPECT_EQ(program.Verify("Attempt", alone).note, "exit(0)");
 }
@@ -384,13 +367,13 @@ TEST(Sandbox, LimitsFilesMemoryAndProcesses) {
     EXPECT_EQ(one.Verify("Attempt", alone).note, kAllAsExpected) << one.text();
   };
   check(program);
-  AsNobody(program, [&] { check(program); });
+  program.AsAnotherUser([&] { check(program); });
   const ReplayedProgram many(Attempts("{processes >= 512, 0}, {processes < 100, 0}", R"(
   long processes = 0;
   for (pid_t child = 0; processes < 600 && (child = fork()) >= 0; ++processes)
     if (child == 0) for (;;) pause();
 )"));
-  AsNobody(many, [&] { check(many); });
+  many.AsAnotherUser([&] { check(many); });
 }
 
 // Whether no process has this in its command line, within a second.
@@ -424,7 +407,7 @@ TEST(Sandbox, LeavesNoProcessBehind) {
     EXPECT_TRUE(Ends(program.fixture().path())) << "processes of the replay are left";
   };
   check();
-  AsNobody(program, check);
+  program.AsAnotherUser(check);
 }
 
 }  // namespace
