@@ -8,6 +8,7 @@
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/symbol_key.h"
 #include "testgen/symbols/dwarf/plain_function.h"
+#include "testgen/symbols/stack/handlers.h"
 
 namespace recrash {
 namespace {
@@ -79,17 +80,47 @@ bool SourcePlaces::IsRecorded(const std::string& function) {
   return recorded_->contains(function);
 }
 
-bool SourcePlaces::IsHere(const std::string& function) {
+const std::set<TargetAddress>& SourcePlaces::Here(const std::string& function) {
   if (!here_) {
     here_.emplace();
     for (const Module& module : now_.modules) {
       LoadedModule* loaded = symbols_->modules().Find(module.base);
       if (!loaded) continue;
       for (const ElfSymbol& symbol : loaded->names->symbols())
-        if (symbol.is_function) here_->insert(SourceName(Demangle(std::string(symbol.name))));
+        if (symbol.is_function)
+          (*here_)[SourceName(Demangle(std::string(symbol.name)))].insert({symbol.address + loaded->bias()});
     }
   }
-  return here_->contains(function);
+  static const std::set<TargetAddress> kNone;
+  const auto found = here_->find(function);
+  return found == here_->end() ? kNone : found->second;
+}
+
+std::vector<std::string> SourcePlaces::CaughtFrom(uint32_t frame) {
+  std::vector<std::string> caught;
+  const auto& frames = report_.replay.frames;
+  const std::vector<SourceFrame>& chain = report_.replay.place.chain;
+  const auto thrower = std::ranges::find(frames, frame, &ReplayFrame::index);
+  if (!symbols_ || thrower == frames.end()) return caught;
+  const auto start = std::ranges::find(chain, SourceName(thrower->function), &SourceFrame::function);
+  if (start == chain.end()) return caught;
+  HandlerReader reader(symbols_->modules());
+  std::set<TargetAddress> callees = Here(start->function);
+  for (auto caller = start + 1; caller != chain.end(); ++caller) {
+    const std::set<TargetAddress>& callers = Here(caller->function);
+    bool calls = false;
+    for (const TargetAddress function : callers) {
+      for (const TargetAddress call : reader.CallsIn(function, callees)) {
+        const Handlers here = reader.At(call);
+        if (here.ends) return caught;
+        calls = true;
+        caught.insert(caught.end(), here.types.begin(), here.types.end());
+      }
+    }
+    // A caller that was inlined has no calls; the function around it has.
+    if (calls) callees = callers;
+  }
+  return caught;
 }
 
 SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack) {
@@ -122,7 +153,7 @@ SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack) {
   }
   const auto here = std::ranges::find_if(chain, [&](const SourceFrame& f) { return IsRecorded(f.function); });
   const auto then = std::ranges::find_if(
-      recorded, [&](const SourceFrame& f) { return Contains(chain, f.function) || IsHere(f.function); });
+      recorded, [&](const SourceFrame& f) { return Contains(chain, f.function) || !Here(f.function).empty(); });
   seen.same = here != chain.end() && then != recorded.end() && here->function == then->function;
   return seen;
 }

@@ -11,6 +11,7 @@
 #define RECRASH_TESTGEN_SYMBOLS_SOURCE_PLACE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -53,15 +54,23 @@ class SourcePlaces {
   // Returns where the innermost code of the program's own on the stack stands. `stack` is innermost first.
   SeenPlace At(std::span<const CodeAddress> stack);
 
+  // Returns the mangled types, "" for any, that callers of the frame catch in this build. A build in which the callee
+  // throws nothing has no handlers around its call, so those of the recorded build do not tell all. `frame` is a
+  // ReplayFrame::index. Callers are those on the recorded stack.
+  std::vector<std::string> CaughtFrom(uint32_t frame);
+
  private:
   bool IsRecorded(const std::string& function);
-  bool IsHere(const std::string& function);
+  // The addresses of the functions of that name.
+  const std::set<TargetAddress>& Here(const std::string& function);
 
   const TestReport& report_;
   Report now_;                   // its modules are those of today
   std::vector<int> module_now_;  // by module of the report: index in now_.modules, or -1
   std::optional<Symbols> symbols_;
-  std::optional<std::set<std::string>> recorded_, here_;  // names of all functions, as SourceName gives them
+  // All functions, by their names as SourceName gives them.
+  std::optional<std::set<std::string>> recorded_;
+  std::optional<std::map<std::string, std::set<TargetAddress>>> here_;
 };
 
 }  // namespace recrash

@@ -38,6 +38,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   if (signal == SIGABRT) {
     ReadAbortMessage();
     ReadException(observed);
+    ReadFinding(observed);
   }
   FindOwnCode(observed->pc, static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]), observed);
   world.leave_call();

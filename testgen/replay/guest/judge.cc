@@ -12,19 +12,46 @@ namespace recrash::replay {
 namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsHexDigit(char c) { return IsDigit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f'); }
+bool EndsWord(char c) { return c == 0 || strchr(" \t\n'\"`(),;:<>=", c) != nullptr; }
 
-// Equal but for the numbers: an assertion's text carries its line, which moves when the file above it is edited.
-bool EqualButNumbers(const char* a, size_t a_length, const char* b, size_t b_length) {
-  const char* a_end = a + a_length;
-  const char* b_end = b + b_length;
-  for (;;) {
-    if (a < a_end && b < b_end && IsDigit(*a) && IsDigit(*b)) {
-      while (a < a_end && IsDigit(*a)) ++a;
-      while (b < b_end && IsDigit(*b)) ++b;
+// Reads a message as all builds of a program would write it: an assertion's text has its line, which moves when the
+// file above it is edited, and its file by the path of the build.
+class Message {
+ public:
+  Message(const char* begin, size_t length) : at_(begin), end_(begin + length) {}
+
+  // The next character; '#' for a number, 0 at the end.
+  char Next() {
+    if (begins_word_) SkipFolders();
+    begins_word_ = false;
+    if (at_ == end_) return 0;
+    if (IsDigit(*at_)) {
+      const bool is_hex = *at_ == '0' && at_ + 1 < end_ && (at_[1] | 32) == 'x';
+      for (at_ += is_hex ? 2 : 0; at_ < end_ && (is_hex ? IsHexDigit(*at_) : IsDigit(*at_));) ++at_;
+      return '#';
     }
-    if (a == a_end || b == b_end) return a == a_end && b == b_end;
-    if (*a++ != *b++) return false;
+    begins_word_ = EndsWord(*at_);
+    return *at_++;
   }
+
+ private:
+  void SkipFolders() {
+    for (const char* ahead = at_; ahead < end_ && !EndsWord(*ahead); ++ahead) {
+      if (*ahead == '/') at_ = ahead + 1;
+    }
+  }
+
+  const char* at_;
+  const char* end_;
+  bool begins_word_ = true;
+};
+
+// An assertion's own text: the program's name and the function's, which come before it, are written by each compiler in
+// its own way.
+const char* FromAssertion(const char* message) {
+  const char* assertion = strstr(message, "Assertion ");
+  return assertion ? assertion : message;
 }
 
 // What is left of a message without the line ends that glibc puts there.
@@ -35,9 +62,17 @@ size_t LengthOf(const char* message) {
 }
 
 bool SameMessage(const char* recorded, const char* seen) {
-  const size_t length = LengthOf(recorded);
-  if (Has(plan::kRebuilt)) return EqualButNumbers(recorded, length, seen, LengthOf(seen));
-  return length == LengthOf(seen) && memcmp(recorded, seen, length) == 0;
+  if (!Has(plan::kRebuilt)) {
+    return LengthOf(recorded) == LengthOf(seen) && memcmp(recorded, seen, LengthOf(seen)) == 0;
+  }
+  recorded = FromAssertion(recorded);
+  seen = FromAssertion(seen);
+  Message then(recorded, LengthOf(recorded)), now(seen, LengthOf(seen));
+  for (;;) {
+    const char next = then.Next();
+    if (next != now.Next()) return false;
+    if (next == 0) return true;
+  }
 }
 
 bool HitStackEnd(const Observed& observed) {
@@ -72,7 +107,7 @@ bool SameFailure(const Observed& observed, const Answer& answer) {
   if (observed.ending != Ending::kSignal || observed.signal != world.plan->signal) return false;
   if (world.plan->failure_kind == abi::FailureKind::kException) {
     return strcmp(observed.exception_type, type) == 0 &&
-           strcmp(observed.exception_what, TextOf(world.plan->exception_what)) == 0;
+           SameMessage(TextOf(world.plan->exception_what), observed.exception_what);
   }
   // Where a build aborts, the fixed one may throw, and in a replay nobody need catch that: it is another failure,
   // though in the same function. An abort in a catch handler has an exception too, but std::terminate is not on its
@@ -110,7 +145,9 @@ void DescribeSignal(const Observed& observed, const Answer& answer, char* text, 
   // A return address may already belong to the next function; one byte back is inside the call.
   if (!answer.where[0]) NameCode(pc == observed.pc ? pc : pc - 1, name, sizeof name);
   const char* place = answer.where[0] ? answer.where : name;
-  if (observed.exception_type[0]) {
+  if (observed.finding[0]) {
+    snprintf(text, size, "AddressSanitizer: %s in %s", observed.finding, place);
+  } else if (observed.exception_type[0]) {
     char type[512];
     DemangleType(observed.exception_type, type, sizeof type);
     snprintf(text, size, "uncaught %s%s%s (in %s)", type, observed.exception_what[0] ? ": " : "",
@@ -143,19 +180,30 @@ void DescribeExit(const Observed& observed, char* text, size_t size) {
   }
 }
 
-// Does a caller on the recorded stack catch what was thrown?
-bool IsCaught(const Observed& observed, const plan::Frame& frame) {
+// Is the word one of those in `words`, which have a blank behind each?
+bool IsAmong(const char* words, const char* word, size_t length) {
+  for (const char* end; (end = strchr(words, ' ')); words = end + 1) {
+    if (static_cast<size_t>(end - words) == length && memcmp(words, word, length) == 0) return true;
+  }
+  return false;
+}
+
+// Does a handler of this type, "" or "*" for any, catch what was thrown?
+bool Catches(const char* type, size_t length, const Observed& observed) {
+  if (length == 0 || (length == 1 && *type == '*')) return true;
+  const bool is_type = strlen(observed.exception_type) == length && memcmp(observed.exception_type, type, length) == 0;
+  return is_type || IsAmong(observed.exception_bases, type, length);
+}
+
+// Does a caller on the recorded stack catch what was thrown, by the handlers of the recorded build or of this one?
+bool IsCaught(const Observed& observed, const Answer& answer, const plan::Frame& frame) {
   if (!observed.terminated || !observed.exception_type[0]) return false;
   for (const plan::Text text : TableOf<plan::Text>(frame.caught)) {
-    const char* type = TextOf(text);
-    if (!*type || strcmp(type, observed.exception_type) == 0) return true;
-    const size_t length = strlen(type);
-    for (const char* base = observed.exception_bases; *base; ++base) {
-      const char* end = strchr(base, ' ');
-      if (!end) break;
-      if (static_cast<size_t>(end - base) == length && memcmp(base, type, length) == 0) return true;
-      base = end;
-    }
+    if (Catches(TextOf(text), strlen(TextOf(text)), observed)) return true;
+  }
+  const char* type = answer.caught;
+  for (const char* end; (end = strchr(type, ' ')); type = end + 1) {
+    if (Catches(type, static_cast<size_t>(end - type), observed)) return true;
   }
   return false;
 }
@@ -193,11 +241,20 @@ void Describe(const Observed& observed, const Answer& answer, char* text, size_t
   OneLine(text);
 }
 
+// The recorded heap is that of another allocator: AddressSanitizer knows none of its blocks, and refuses to free them.
+bool IsOfRecordedBlock(const Observed& observed) {
+  constexpr const char* kFindings[] = {"bad-free", "bad-malloc_usable_size", "alloc-dealloc-mismatch"};
+  for (const char* finding : kFindings) {
+    if (strcmp(observed.finding, finding) == 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
   const bool asks = observed.ending == Ending::kSignal || observed.ending == Ending::kReported;
-  const Answer answer = asks ? AskTool(observed) : Answer{plan::Same::kNotKnown, ""};
+  const Answer answer = asks ? AskTool(observed, frame) : Answer{plan::Same::kNotKnown, "", ""};
   Describe(observed, answer, text, size);
   if (observed.rewinding) {
     char how[1000];
@@ -205,6 +262,7 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
     snprintf(text, size, "a stream could not be rewound: %s", how);
     return Verdict::kCannotReplay;
   }
+  if (IsOfRecordedBlock(observed)) return Verdict::kCannotReplay;
   if (SameFailure(observed, answer)) return Verdict::kReproduced;
   switch (observed.ending) {
     case Ending::kReturned:
@@ -216,7 +274,7 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
     case Ending::kWaited:
       return Verdict::kWaited;
     default:
-      return IsCaught(observed, frame) ? Verdict::kCaught : Verdict::kDifferentFailure;
+      return IsCaught(observed, answer, frame) ? Verdict::kCaught : Verdict::kDifferentFailure;
   }
 }
 

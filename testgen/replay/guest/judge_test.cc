@@ -22,7 +22,7 @@ const LiveModule* g_rebuilt;
 const LiveModule* FindLive(uint64_t) { return g_rebuilt; }
 uint64_t ToRecorded(uint64_t live_address) { return live_address; }
 Answer g_answer;
-Answer AskTool(const Observed&) { return g_answer; }
+Answer AskTool(const Observed&, const plan::Frame&) { return g_answer; }
 void NameCode(uint64_t, char* out, size_t size) { snprintf(out, size, "Parse(char const*)"); }
 void DemangleType(const char* mangled, char* out, size_t size) { snprintf(out, size, "%s", mangled); }
 
@@ -120,6 +120,34 @@ TEST_F(Recorded, AbortIsReproducedByItsMessage) {
   plan_.flags = plan::kRebuilt;
   EXPECT_EQ(On(Aborted("a.cc:145: n < 7")), Verdict::kReproduced);
   EXPECT_EQ(On(Aborted("a.cc:145: m < 7")), Verdict::kDifferentFailure);
+}
+
+// Builds write the same message in their own ways.
+TEST_F(Recorded, MessageIsTheSameButForNumbersAddressesAndFolders) {
+  plan_.signal = SIGABRT;
+  plan_.flags = plan::kRebuilt;
+  plan_.abort_message =
+      Text("server: /home/ada/src/cache.cc:41: int Cache::Find(int): Assertion `index < 7' failed.\n");
+  const char kHere[] =
+      "server-debug: ../../src/cache.cc:44: int Cache::Find(int) [T = int]: Assertion `index < 7' failed.";
+  EXPECT_EQ(On(Aborted(kHere)), Verdict::kReproduced);
+  EXPECT_EQ(On(Aborted("server: /home/ada/src/cache.cc:41: int Cache::Find(int): Assertion `other < 7' failed.")),
+            Verdict::kDifferentFailure);
+  plan_.abort_message = Text("cannot open /home/ada/in.txt at 0x7ffe12345678, code 7");
+  EXPECT_EQ(On(Aborted("cannot open /tmp/x/in.txt at 0x55d0a0, code 12")), Verdict::kReproduced);
+  EXPECT_EQ(On(Aborted("cannot open /tmp/x/out.txt at 0x55d0a0, code 12")), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Aborted("cannot open /tmp/x/in.txt at 0x55d0a0, code")), Verdict::kDifferentFailure);
+}
+
+// Its heap is the dead process's: what AddressSanitizer says of blocks that it does not know is no finding.
+TEST_F(Recorded, FindingOfASanitizerIsAFailureUnlessItIsOfARecordedBlock) {
+  plan_.flags = plan::kRebuilt;
+  Observed observed = Aborted("");
+  snprintf(observed.finding, sizeof observed.finding, "heap-use-after-free");
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  EXPECT_EQ(text(), "AddressSanitizer: heap-use-after-free in Parse(char const*)");
+  snprintf(observed.finding, sizeof observed.finding, "bad-free");
+  EXPECT_EQ(On(observed), Verdict::kCannotReplay);
 }
 
 // Where the old build aborts, the fixed one may throw, and in a replay nobody need catch that.
@@ -235,6 +263,21 @@ TEST_F(Recorded, ExceptionCountsAsCaughtIfARecordedCallerCatchesIt) {
     Catch(type);
     EXPECT_EQ(On(observed), Verdict::kDifferentFailure) << type;
   }
+}
+
+// A build in which nothing throws has no handlers: then those of this build tell.
+TEST_F(Recorded, ExceptionCountsAsCaughtIfACallerCatchesItInThisBuild) {
+  Observed observed = Aborted("");
+  observed.terminated = true;
+  snprintf(observed.exception_type, sizeof observed.exception_type, "7Problem");
+  snprintf(observed.exception_bases, sizeof observed.exception_bases, "St9exception ");
+  for (const char* types : {"i St9exception ", "7Problem ", "i * "}) {
+    snprintf(g_answer.caught, sizeof g_answer.caught, "%s", types);
+    EXPECT_EQ(On(observed), Verdict::kCaught) << types;
+  }
+  snprintf(g_answer.caught, sizeof g_answer.caught, "i 7Problems ");
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  g_answer = {};
 }
 
 // What the tool says counts on another build alone, where it is known.

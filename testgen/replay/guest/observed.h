@@ -37,6 +37,7 @@ struct Observed {
   char exception_bases[1024];  // mangled names of the type's bases, a blank behind each
   char exception_what[1024];
   char reason[512];
+  char finding[128];  // of AddressSanitizer
 };
 
 // Returns kReproduced for the recorded failure in the recorded place, else what happened instead, in a replay of

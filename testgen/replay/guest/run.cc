@@ -264,8 +264,8 @@ constexpr double kLongestAnswer = 60;
 
 }  // namespace
 
-Answer AskTool(const Observed& observed) {
-  Answer answer{plan::Same::kNotKnown, ""};
+Answer AskTool(const Observed& observed, const plan::Frame& frame) {
+  Answer answer{plan::Same::kNotKnown, "", ""};
   if (!world.run.inquiries) return answer;
   plan::Question& question = world.run.inquiries->questions[world.run.worker];
   question.count = 0;
@@ -276,6 +276,7 @@ Answer AskTool(const Observed& observed) {
     const bool exact = i == 0 && observed.ending == Ending::kSignal;
     question.stack[question.count++] = {index, exact ? 1u : 0u, observed.stack[i] - module->live.start};
   }
+  question.thrower = observed.terminated && observed.exception_type[0] ? frame.index : plan::kNobody;
   __atomic_store_n(&question.state, plan::kAsked, __ATOMIC_RELEASE);
   __atomic_fetch_add(&world.run.inquiries->asked, 1, __ATOMIC_RELEASE);
   syscall(SYS_futex, &world.run.inquiries->asked, FUTEX_WAKE, 1, nullptr, nullptr, 0);
@@ -284,6 +285,7 @@ Answer AskTool(const Observed& observed) {
     if (__atomic_load_n(&question.state, __ATOMIC_ACQUIRE) == plan::kAnswered) {
       answer.same = question.same;
       CopyText(answer.where, sizeof answer.where, question.where);
+      CopyText(answer.caught, sizeof answer.caught, question.caught);
       break;
     }
     syscall(SYS_futex, &question.state, FUTEX_WAIT, plan::kAsked, &kBetweenLooks, nullptr, 0);
@@ -348,7 +350,7 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   Observed observed = *world.run.observed;
   for (char* end : {std::end(observed.abort_message), std::end(observed.exception_type),
                     std::end(observed.exception_bases), std::end(observed.exception_what), std::end(observed.reason),
-                    std::end(observed.absent), std::end(observed.not_found)})
+                    std::end(observed.absent), std::end(observed.not_found), std::end(observed.finding)})
     end[-1] = 0;
   return Judge(observed, frame, text, size);
 }

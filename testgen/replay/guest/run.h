@@ -45,10 +45,11 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
 
 // Where in the source a replay died, by the tool that started this process.
 struct Answer {
-  plan::Same same;  // as the recorded place
-  char where[512];  // "Parser::Next at parser.cc:86"; empty: not known
+  plan::Same same;   // as the recorded place
+  char where[512];   // "Parser::Next at parser.cc:86"; empty: not known
+  char caught[512];  // of an exception: mangled types that callers catch in this build, a blank behind each; "*": any
 };
-Answer AskTool(const Observed& observed);
+Answer AskTool(const Observed& observed, const plan::Frame& frame);
 
 // Makes this process worker `number`: what its replays see is kept apart from what those of other workers see.
 // REQUIRES: number < kMostWorkers.

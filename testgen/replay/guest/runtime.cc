@@ -138,6 +138,8 @@ void FindRuntime() {
   };
   runtime.one_base = vtable("_ZTVN10__cxxabiv120__si_class_type_infoE");
   runtime.many_bases = vtable("_ZTVN10__cxxabiv121__vmi_class_type_infoE");
+  Set(&runtime.has_finding, FindInRuntime("__asan_report_present"));
+  Set(&runtime.finding, FindInRuntime("__asan_get_report_description"));
   Set(&runtime.demangle, dlsym(RTLD_DEFAULT, "__cxa_demangle"));
   Set(&runtime.abort_message_slot, dlsym(RTLD_DEFAULT, "__abort_msg"));
   if (void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -201,6 +203,11 @@ void AddBases(const TypeInfo* type, char* out, char* end, int depth) {
 }
 
 }  // namespace
+
+void ReadFinding(Observed* observed) {
+  if (!runtime.has_finding || !runtime.finding || !runtime.has_finding()) return;
+  CopyText(observed->finding, sizeof observed->finding, runtime.finding());
+}
 
 void ReadException(Observed* observed) {
   if (!runtime.get_globals || !runtime.current_type) return;

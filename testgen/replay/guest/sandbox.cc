@@ -52,6 +52,18 @@ int OpenAsRecorded(const plan::OpenFile& file) {
   return -1;
 }
 
+// Where reads cannot be watched, it is taken for read.
+void AddStandIn(const plan::OpenFile& file) {
+  StandIns& all = world.stand_ins;
+  const bool watched = Has(plan::kSandbox) && world.filter.size == 0 && all.watched.count < kMostWatched;
+  if (!watched) {
+    NoteAbsent(TextOf(file.absent));
+    return;
+  }
+  all.what[all.watched.count] = file.absent;
+  all.watched.numbers[all.watched.count++] = static_cast<uint32_t>(file.descriptor);
+}
+
 void Reopen(const plan::OpenFile& file) {
   const int descriptor = OpenAsRecorded(file);
   if (file.input >= 0 && DiffersFromRecorded(file.input)) NoteAbsent(TextOf(file.path));
@@ -59,7 +71,7 @@ void Reopen(const plan::OpenFile& file) {
     lseek(descriptor, static_cast<off_t>(file.offset), SEEK_SET);
     MoveTo(descriptor, file.descriptor);
   } else {
-    if (*TextOf(file.absent)) NoteAbsent(TextOf(file.absent));
+    if (*TextOf(file.absent)) AddStandIn(file);
     dup2(world.null_fd, file.descriptor);
   }
 }
@@ -85,6 +97,7 @@ void SetLimits() {
 
 void ReopenFiles(const plan::Array& files) {
   if (LeftOut("files")) return;
+  world.stand_ins.watched.count = 0;
   for (const plan::OpenFile& file : TableOf<plan::OpenFile>(files)) {
     const bool is_output = file.descriptor == 1 || file.descriptor == 2;
     if (is_output && Has(plan::kShowOutput)) continue;
@@ -107,16 +120,50 @@ void EnterSandbox() {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   RestrictFiles();
   if (LeftOut("filter")) return;
-  BuildFilter(static_cast<uint32_t>(getpid()), &world.filter);
+  BuildFilter(static_cast<uint32_t>(getpid()), world.stand_ins.watched, &world.filter);
   const sock_fprog program{static_cast<unsigned short>(world.filter.size), world.filter.instructions};
   if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
     Problem("this kernel cannot filter system calls (%s), so nothing would hold a replay\n  --no-sandbox goes without",
             strerror(errno));
 }
 
+namespace {
+
+// A program may have closed the descriptor, and another file may have its number now.
+bool IsStandIn(int descriptor) {
+  struct stat now, null;
+  return Raw(SYS_fstat, descriptor, &now) == 0 && Raw(SYS_fstat, world.null_fd, &null) == 0 &&
+         now.st_rdev == null.st_rdev && now.st_ino == null.st_ino;
+}
+
+// A read of a watched descriptor. What it gives is the end of the file, as from /dev/null. Another file is read under
+// another number.
+long EmulateRead(long call, const greg_t* registers) {
+  const auto descriptor = static_cast<int>(registers[REG_RDI]);
+  if (IsStandIn(descriptor)) {
+    for (int i = 0; i < world.stand_ins.watched.count; ++i) {
+      if (world.stand_ins.watched.numbers[i] == static_cast<uint32_t>(descriptor))
+        NoteAbsent(TextOf(world.stand_ins.what[i]));
+    }
+    return 0;
+  }
+  const long other = Raw(SYS_dup, descriptor);
+  if (other < 0) return other;
+  const long result = Raw(call, other, registers[REG_RSI], registers[REG_RDX], registers[REG_R10], registers[REG_R8],
+                          registers[REG_R9]);
+  Raw(SYS_close, other);
+  return result;
+}
+
+}  // namespace
+
 bool EmulateDenied(siginfo_t* info, ucontext_t* context) {
   constexpr int kSysSeccomp = 1;  // SYS_SECCOMP of siginfo
   if (info->si_code != kSysSeccomp) return false;
+  if (IsWatchedCall(info->si_syscall)) {
+    context->uc_mcontext.gregs[REG_RAX] = EmulateRead(info->si_syscall, context->uc_mcontext.gregs);
+    return true;
+  }
   // /dev/null itself could not be opened for writing any more; it was, before the filter came.
   const long duplicate = Raw(SYS_dup, world.null_fd);
   context->uc_mcontext.gregs[REG_RAX] = duplicate;

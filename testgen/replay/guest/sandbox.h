@@ -6,6 +6,7 @@
 #include <ucontext.h>
 
 #include "testgen/replay/plan/plan.h"
+#include "testgen/replay/sandbox/filter.h"
 
 namespace recrash::replay {
 
@@ -13,6 +14,13 @@ namespace recrash::replay {
 void MeasureAddressSpace();
 
 void SetLimits();
+
+// Descriptors for which /dev/null stands in, though the dead process could read something there. The replay is told
+// apart by whether it reads there.
+struct StandIns {
+  WatchedDescriptors watched;
+  plan::Text what[kMostWatched];
+};
 
 // Descriptors as they were (of plan::OpenFile), at their offsets: inputs that are held, files that were read; /dev/null
 // for the rest.

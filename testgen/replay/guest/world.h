@@ -43,6 +43,7 @@ struct World {
   Restore restore;
   StreamFunctions streams;
   Filter filter;
+  StandIns stand_ins;
   void (*leave_call)();  // for signal handlers: ends the child or, in place, the call
 };
 

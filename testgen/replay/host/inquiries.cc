@@ -54,6 +54,17 @@ Inquiries::~Inquiries() {
   if (shared_) munmap(shared_, sizeof *shared_);
 }
 
+// Types that do not fit are left out.
+std::string Inquiries::CaughtFrom(uint32_t frame) {
+  std::string text;
+  if (frame == plan::kNobody) return text;
+  for (const std::string& type : places_->CaughtFrom(frame)) {
+    const std::string word = (type.empty() ? "*" : type) + " ";
+    if (text.size() + word.size() < sizeof plan::Question::caught) text += word;
+  }
+  return text;
+}
+
 void Inquiries::Answer(plan::Question* question) {
   if (!places_) places_ = std::make_unique<SourcePlaces>(report_, files_, search_paths_);
   // The subject may have overwritten it, and may do so now.
@@ -66,6 +77,8 @@ void Inquiries::Answer(plan::Question* question) {
   const SeenPlace seen = places_->At(addresses);
   question->same = !seen.same ? plan::Same::kNotKnown : *seen.same ? plan::Same::kYes : plan::Same::kNo;
   question->where[seen.where.copy(question->where, sizeof question->where - 1)] = 0;
+  const std::string caught = CaughtFrom(__atomic_load_n(&question->thrower, __ATOMIC_RELAXED));
+  question->caught[caught.copy(question->caught, sizeof question->caught - 1)] = 0;
   __atomic_store_n(&question->state, plan::kAnswered, __ATOMIC_RELEASE);
   syscall(SYS_futex, &question->state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }

@@ -42,6 +42,7 @@ class Inquiries {
   // Returns when something is asked, or after a few hundredths of a second.
   void Wait();
   void Answer(plan::Question* question);
+  std::string CaughtFrom(uint32_t frame);
 
   const TestReport& report_;
   std::vector<std::string> files_;  // of the modules

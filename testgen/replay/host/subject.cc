@@ -16,6 +16,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
+#include <string_view>
 
 #include "agent/base/installation.h"
 #include "agent/base/ordinary_path.h"
@@ -141,13 +143,33 @@ std::string PreloadList(const Subject& subject) {
   return Join(all, ':');
 }
 
+struct SanitizerOptions {
+  std::string_view variable;
+  const char* options;
+};
+constexpr SanitizerOptions kSanitizerOptions[] = {
+    {"ASAN_OPTIONS", "abort_on_error=1:alloc_dealloc_mismatch=0:detect_leaks=0"},
+    {"UBSAN_OPTIONS", "abort_on_error=1:halt_on_error=1"},
+    {"MSAN_OPTIONS", "abort_on_error=1"},
+    {"TSAN_OPTIONS", "abort_on_error=1"},
+};
+
 // Our own environment with what the subject needs; LD_PRELOAD only where ld.so is not called by name.
 std::vector<std::string> Environment(const Subject& subject, const Fd& plan, bool through_loader) {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
-    if (text.starts_with("LD_PRELOAD=") || text.starts_with("LD_BIND_NOW=")) continue;
+    const std::string name = text.substr(0, text.find('='));
+    if (name == "LD_PRELOAD" || name == "LD_BIND_NOW") continue;
+    if (std::ranges::find(kSanitizerOptions, name, &SanitizerOptions::variable) != std::end(kSanitizerOptions))
+      continue;
     environment.push_back(text);
+  }
+  // A finding of a sanitizer ends the replay by an abort, which is seen. Blocks of GoogleTest's are allocated by the
+  // C++ library and freed by the program.
+  for (const auto& [variable, options] : kSanitizerOptions) {
+    const char* own = std::getenv(variable.data());
+    environment.push_back(std::string(variable) + "=" + (own && *own ? std::string(own) + ":" : "") + options);
   }
   // The frames nearest to an overflow have no stack left for the loader to bind a function on its first call.
   if (!LeftOut("bind_now")) environment.push_back("LD_BIND_NOW=1");

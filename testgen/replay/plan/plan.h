@@ -310,9 +310,13 @@ struct Question {
   uint32_t state;  // QuestionState
   uint32_t count;
   CodeAddress stack[kMostAsked];  // innermost first
+  uint32_t thrower;               // plan::Frame::index of the frame that threw; kNobody: none
   Same same;
-  char where[512];  // "Parser::Next at parser.cc:86"; empty: not known
+  char where[512];   // "Parser::Next at parser.cc:86"; empty: not known
+  char caught[512];  // mangled types that callers of `thrower` catch, a blank behind each; "*": any
 };
+
+constexpr uint32_t kNobody = UINT32_MAX;
 
 struct Inquiries {
   uint32_t asked;  // futex: grows with each question

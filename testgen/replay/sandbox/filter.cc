@@ -68,6 +68,8 @@ constexpr long kRefused[] = {
     SYS_shmget, SYS_shmat, SYS_shmctl, SYS_semget, SYS_semctl, SYS_msgget, SYS_msgctl, SYS_mq_open, SYS_mq_unlink,
 };
 
+constexpr long kWatched[] = {SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_recvfrom, SYS_recvmsg};
+
 // Of a terminal its size and its modes are read; nothing is put into its input, no modes are set.
 constexpr uint32_t kReadingRequests[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP, TIOCGSID, FIONREAD, FIONBIO, FIOASYNC, FIOCLEX, FIONCLEX};
 
@@ -125,6 +127,18 @@ class Builder {
     Return(Fail(error));
   }
 
+  // Of this call: trapped where the first argument is one of these values, else it is allowed.
+  void TrapValues(long number, const uint32_t* values, int count) {
+    static_assert(kMostWatched * 2 + 2 <= UINT8_MAX, "a jump");
+    Emit(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(number), 0, static_cast<uint8_t>(count * 2 + 2));
+    Load(LowHalf(0));
+    for (int i = 0; i < count; ++i) {
+      Emit(BPF_JMP | BPF_JEQ | BPF_K, values[i], 0, 1);
+      Return(SECCOMP_RET_TRAP);
+    }
+    Return(SECCOMP_RET_ALLOW);
+  }
+
   // Of this call: allowed where a pointer is null, else it fails.
   void AllowNull(long number, int argument, int error) {
     Emit(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(number), 0, 6);
@@ -170,9 +184,19 @@ void AddConditions(uint32_t self, Builder* builder) {
 
 }  // namespace
 
-void BuildFilter(uint32_t self, Filter* filter) {
+bool IsWatchedCall(long number) {
+  for (const long watched : kWatched) {
+    if (watched == number) return true;
+  }
+  return false;
+}
+
+void BuildFilter(uint32_t self, const WatchedDescriptors& watched, Filter* filter) {
   Builder builder(filter);
   builder.Begin();
+  for (const long number : kWatched) {
+    if (watched.count > 0) builder.TrapValues(number, watched.numbers, watched.count);
+  }
   AddConditions(self, &builder);
   for (const long number : kMade) builder.Answer(number, SECCOMP_RET_ALLOW);
   for (const long number : kKept) builder.Answer(number, SECCOMP_RET_ALLOW);

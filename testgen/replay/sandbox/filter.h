@@ -14,8 +14,19 @@ struct Filter {
   int size;
 };
 
+constexpr int kMostWatched = 32;
+
+// Descriptors of which each read is trapped.
+struct WatchedDescriptors {
+  uint32_t numbers[kMostWatched];
+  int count;
+};
+
+// The calls that are trapped for watched descriptors. Their first argument is the descriptor.
+bool IsWatchedCall(long number);
+
 // `self`: the process that will install it; it may signal itself alone.
-void BuildFilter(uint32_t self, Filter* filter);
+void BuildFilter(uint32_t self, const WatchedDescriptors& watched, Filter* filter);
 
 }  // namespace recrash::replay
 

@@ -327,6 +327,22 @@ std::optional<std::string> HandlerReader::TypeAt(LoadedModule& module, uint64_t 
   return cursor.failed() || text.empty() ? std::nullopt : std::optional(text);
 }
 
+std::vector<TargetAddress> HandlerReader::CallsIn(TargetAddress function, const std::set<TargetAddress>& targets) {
+  std::vector<TargetAddress> calls;
+  LoadedModule* module = modules_.Find(function);
+  const auto range = module ? module->names->FunctionAt(function.value - module->bias()) : std::nullopt;
+  if (!range) return calls;
+  const std::span<const uint8_t> code = module->image->Bytes(range->start, range->size);
+  for (size_t i = 0; i + 5 <= code.size(); ++i) {
+    if (code[i] != 0xe8) continue;
+    int32_t offset;
+    std::memcpy(&offset, code.data() + i + 1, sizeof offset);
+    const TargetAddress behind = {range->start + i + 5 + module->bias()};
+    if (targets.contains(behind + static_cast<uint64_t>(int64_t{offset}))) calls.push_back(behind - 1);
+  }
+  return calls;
+}
+
 Handlers HandlerReader::At(TargetAddress pc) {
   LoadedModule* module = modules_.Find(pc);
   if (!module) return kUnknown;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ class HandlerReader {
 
   // Returns what is caught of an exception that leaves the call at `pc`, an address inside the call instruction.
   Handlers At(TargetAddress pc);
+
+  // Returns the calls in the function at `function` that lead straight to one of `targets`, as At takes them.
+  std::vector<TargetAddress> CallsIn(TargetAddress function, const std::set<TargetAddress>& targets);
 
  private:
   using Relocations = std::map<uint64_t, ElfRelocation>;
