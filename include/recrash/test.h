@@ -301,7 +301,10 @@ class Frame {
   do {                                                                                \
     const ::recrash::Outcome recrash_outcome = (__VA_ARGS__);                         \
     const std::string recrash_why = ::recrash::internal::WhySkipped(recrash_outcome); \
-    if (!recrash_why.empty()) GTEST_SKIP() << recrash_why;                            \
+    if (!recrash_why.empty()) {                                                       \
+      ::testing::Test::RecordProperty("skipped_because", recrash_why);                \
+      GTEST_SKIP() << recrash_why;                                                    \
+    }                                                                                 \
     EXPECT_PRED_FORMAT1(::recrash::internal::IsFixed, recrash_outcome);               \
   } while (false)
 

@@ -55,6 +55,7 @@ struct RedactArguments {
 int RedactCommand(const RedactArguments& arguments);
 
 struct TestsArguments {
+  std::string fixed;       // verify: the build after the fix
   ReportArguments report;  // not of verify
   Request request;
   std::string json;

@@ -77,7 +77,12 @@ constexpr const char* kVerifyHelp =
     R"(Calls each function on the stack again, in a process of its own, keeps the tests that fail as the program did, and
 builds these. With --program NEW-BUILD it says what becomes of the crash there, and leaves the tests as they are.
 
-Example: recrash verify crash)";
+With --fixed BUILD it runs the built tests against a build in which the bug is gone. Tests that turned green stay
+enabled: they are the regression suite. The others become DISABLED_, each with its reason. It ends with 0 if a test
+turned green, and with 1 if none did.
+
+Example: recrash verify crash
+         recrash verify crash --fixed ./server)";
 
 constexpr const char* kReproduceHelp =
     R"(generate and verify in one: from a report to tests that were seen to fail.
@@ -278,6 +283,9 @@ void AddVerify(CLI::App* app, Invocation* to) {
   Request& request = to->verify.request;
   command->add_option("DIR", request.folder, "folder that `recrash generate` made")->required();
   AddProgram(command, &request.program, "build to try them with (default: the one they were made for)");
+  command->add_option("--fixed", to->verify.fixed, "build in which the bug is gone: keep the tests that turned green")
+      ->type_name("PROGRAM")
+      ->check(CLI::ExistingFile);
   AddJson(command, &to->verify.json);
   AddReplay(command, &request);
   command->callback([=] { to->code = VerifyCommand(to->verify); });

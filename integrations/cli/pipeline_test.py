@@ -83,6 +83,28 @@ class Pipeline(harness.Workspace):
         self.assertIn("returned", result.stdout)
         self.assertEqual(self.text(), before)
 
+    def test_verify_of_a_fix_keeps_what_turned_green(self):
+        self.reproduce(self.program, report=self.report, build=True)
+        fixed = self.compile_text(SOURCE.replace("entry->text)", 'entry->text ? entry->text : "")'), output="fixed")
+        result = self.recrash("verify", "tests", "--fixed", fixed, "--json", "fix.json")
+        tests = json.loads((self.path / "fix.json").read_text())["tests"]
+        green = [test["name"] for test in tests if test["turned_green"]]
+        red = [test["name"] for test in tests if not test["turned_green"]]
+        self.assertTrue(green)
+        for name in green:
+            self.assertIn(f"TEST(CrashTest, {name})", self.text())
+            self.assertRegex(result.stdout, f"{name} +turned green")
+        for name in red:
+            self.assertRegex(self.text(), rf"// Disabled: [^\n]*\nTEST\(CrashTest, DISABLED_{name}\)")
+        self.assertIn("[  PASSED  ]", self.run_tests("--program", fixed).stdout)
+        # The program that crashed is no fix of itself: then no test is enabled.
+        none = self.recrash("verify", "tests", "--fixed", self.program, expect=1)
+        self.assertIn("stays red after the fix", none.stdout)
+        self.assertNotRegex(self.text(), r"TEST\(CrashTest, Frame")
+        self.recrash("verify", "tests", "--fixed", fixed)
+        for name in green:
+            self.assertIn(f"TEST(CrashTest, {name})", self.text())
+
     # Without the build that crashed only the frames that have tests are known: the table names no others, and counts none.
     def test_verify_of_another_build_tells_of_the_tests_alone(self):
         flags = ("-O2", "-g", "-Wl,--build-id")

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include "agent/base/printable_text.h"
+#include "integrations/cli/json.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
+#include "testgen/suite/fixed.h"
 
 namespace recrash::cli {
 namespace {
@@ -45,7 +47,38 @@ int GenerateCommand(const TestsArguments& arguments) {
   return kSuccess;
 }
 
-int VerifyCommand(const TestsArguments& arguments) { return ReportTests(MakeTestsHere(arguments.request), arguments); }
+namespace {
+
+int VerifyFix(const TestsArguments& arguments) {
+  const std::filesystem::path& folder = arguments.request.folder;
+  const auto tests = CompareWithFix(folder, arguments.fixed, arguments.request.sandbox);
+  if (!tests) return Fail(tests.error());
+  const Result<size_t> enabled = KeepWhatDiscriminates(folder, *tests);
+  if (!enabled) return Fail(enabled.error());
+  nlohmann::ordered_json json = {{"fixed", arguments.fixed}, {"tests", nlohmann::ordered_json::array()}};
+  size_t width = 0;
+  for (const AfterFix& test : *tests) width = std::max(width, test.name.size());
+  for (const AfterFix& test : *tests) {
+    json["tests"].push_back({{"name", test.name}, {"turned_green", test.turned_green}, {"why_not", test.why_not}});
+    if (arguments.json == "-") continue;
+    const std::string text = test.turned_green ? Coloured(Colour::kGood, "turned green")
+                                               : Coloured(Colour::kBad, PrintableText(test.why_not));
+    fmt::print("  {:<{}}  {}\n", PrintableText(test.name), width, text);
+  }
+  if (arguments.json != "-")
+    fmt::print("recrash: {} of {} tests turned green; the others are disabled in {}\n", *enabled, tests->size(),
+               PrintableText((folder / "crash_test.cc").string()));
+  const Status written = WriteJson(json, arguments.json);
+  if (!written) return Fail(written.error());
+  return *enabled > 0 ? kSuccess : kNothingReproduced;
+}
+
+}  // namespace
+
+int VerifyCommand(const TestsArguments& arguments) {
+  if (!arguments.fixed.empty()) return VerifyFix(arguments);
+  return ReportTests(MakeTestsHere(arguments.request), arguments);
+}
 
 int ReproduceCommand(const TestsArguments& arguments) {
   return ReportTests(MakeTestsOf(arguments.report, arguments.request), arguments);

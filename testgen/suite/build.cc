@@ -90,29 +90,73 @@ Status BuildTests(const fs::path& directory) {
   return Ok{};
 }
 
-Result<std::set<std::string>> RunBuiltTests(const fs::path& directory, const std::string& program, bool sandbox) {
+namespace {
+
+// What the tests say for themselves, as GoogleTest's JSON.
+Result<nlohmann::json> RunExecutable(const fs::path& directory, const std::string& program, bool sandbox,
+                                     const std::string& option) {
   const fs::path executable = fs::absolute(directory / "build" / "crash_test");
-  const fs::path results = fs::absolute(directory / "build" / "expected_to_fail.json");
+  const fs::path results = fs::absolute(directory / "build" / "results.json");
   std::error_code error;
   fs::remove(results, error);
   ProcessOptions quiet;
   quiet.capture = true;
-  std::vector<std::string> words = {executable.string(), "--program", program, "--expect=fail",
+  std::vector<std::string> words = {executable.string(), "--program", program, option,
                                     "--gtest_output=json:" + results.string()};
   if (!sandbox) words.emplace_back("--no-sandbox");
   const Result<ProcessResult> run = RunProcess(words, quiet);
   if (!run) return run.error();
   std::ifstream file(results);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
-  if (!json.is_object())
-    return Error{Errc::kRefused,
-                 fmt::format("{}: needed the results of the built tests, found none (exit status {})\n{}",
-                             executable.string(), run->exit_code(), Tail(run->output, 20))};
-  std::set<std::string> red;
-  for (const nlohmann::json& suite : json.value("testsuites", nlohmann::json::array()))
-    for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array()))
-      if (!test.contains("failures")) red.insert(test.value("name", ""));
+  nlohmann::json json = nlohmann::json::parse(file, nullptr, false);
   fs::remove(results, error);
+  if (json.is_object()) return json;
+  return Error{Errc::kRefused, fmt::format("{}: needed the results of the built tests, found none (exit status {})\n{}",
+                                           executable.string(), run->exit_code(), Tail(run->output, 20))};
+}
+
+template <typename Visit>
+void ForEachTest(const nlohmann::json& results, Visit visit) {
+  for (const nlohmann::json& suite : results.value("testsuites", nlohmann::json::array()))
+    for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array())) visit(test);
+}
+
+// GoogleTest puts the place of the test in front.
+std::string FirstLine(const std::string& message) {
+  const size_t start = message.find('\n') + 1;
+  return message.substr(start, message.find('\n', start) - start);
+}
+
+}  // namespace
+
+Result<std::vector<TestResult>> RunTests(const fs::path& directory, const std::string& program, bool sandbox) {
+  const Result<nlohmann::json> json = RunExecutable(directory, program, sandbox, "--gtest_also_run_disabled_tests");
+  if (!json) return json.error();
+  std::vector<TestResult> results;
+  ForEachTest(*json, [&](const nlohmann::json& test) {
+    constexpr std::string_view kDisabled = "DISABLED_";
+    TestResult& result = results.emplace_back();
+    result.name = test.value("name", "");
+    if (result.name.starts_with(kDisabled)) result.name.erase(0, kDisabled.size());
+    const nlohmann::json failures = test.value("failures", nlohmann::json::array());
+    if (!failures.empty()) {
+      result.end = TestEnd::kFailed;
+      result.why = FirstLine(failures.front().value("failure", ""));
+    } else if (test.value("result", "") == "COMPLETED") {
+      result.end = TestEnd::kPassed;
+    } else {
+      result.why = test.value("skipped_because", "");
+    }
+  });
+  return results;
+}
+
+Result<std::set<std::string>> RunBuiltTests(const fs::path& directory, const std::string& program, bool sandbox) {
+  const Result<nlohmann::json> json = RunExecutable(directory, program, sandbox, "--expect=fail");
+  if (!json) return json.error();
+  std::set<std::string> red;
+  ForEachTest(*json, [&](const nlohmann::json& test) {
+    if (!test.contains("failures")) red.insert(test.value("name", ""));
+  });
   return red;
 }
 

@@ -150,6 +150,18 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
                    memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
+Status EditSource(const fs::path& directory, const std::function<std::string(const std::string&)>& edit) {
+  const std::optional<std::string> before = ReadText(directory / kSource);
+  if (!before) return Error{Errc::kMissing, (directory / kSource).string() + ": needed the tests, found no such file"};
+  const std::string after = edit(*before);
+  if (after == *before) return Ok{};
+  if (const Status status = WriteText(directory / kSource, after); !status) return status;
+  nlohmann::json memory = ReadMemory(directory);
+  if (Remembered(memory, "source") != HashText(*before)) return Ok{};
+  memory["source"] = HashText(after);
+  return WriteText(directory / kMemory, memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
 Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   const nlohmann::json memory = ReadMemory(directory);
   if (!memory.is_object())

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
 
 // Reads a folder that WriteSuite made. `program`, if not empty, replaces the one that the folder names.
 Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::string& program);
+
+// Replaces the text of crash_test.cc. A file that nobody has edited does not count as edited afterwards.
+Status EditSource(const std::filesystem::path& directory, const std::function<std::string(const std::string&)>& edit);
 
 // True when the folder has recrash's own file in it.
 bool IsSuite(const std::filesystem::path& directory);

@@ -1,0 +1,88 @@
+#include "testgen/suite/fixed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "testgen/emit/text.h"
+#include "testgen/suite/folder.h"
+
+namespace recrash {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::string_view kReason = "// Disabled: ";
+constexpr std::string_view kTest = "TEST(CrashTest, ";
+constexpr std::string_view kDisabled = "DISABLED_";
+
+// The names of the tests that are red on the build that the folder was made for; nothing where that is not there.
+Result<std::optional<std::set<std::string>>> RedBefore(const Suite& suite, const std::string& fixed, bool sandbox) {
+  std::error_code error;
+  if (!fs::exists(suite.program, error) || fs::equivalent(suite.program, fixed, error))
+    return std::optional<std::set<std::string>>();
+  const Result<std::vector<TestResult>> before = RunTests(suite.directory, suite.program, sandbox);
+  if (!before) return before.error();
+  std::set<std::string> red;
+  for (const TestResult& test : *before)
+    if (test.end == TestEnd::kFailed) red.insert(test.name);
+  return std::optional(red);
+}
+
+// The test that begins in this line; null: none.
+const AfterFix* TestOf(std::string_view line, const std::vector<AfterFix>& tests) {
+  if (!line.starts_with(kTest)) return nullptr;
+  line.remove_prefix(kTest.size());
+  if (line.starts_with(kDisabled)) line.remove_prefix(kDisabled.size());
+  const auto found = std::ranges::find(tests, line.substr(0, line.find(')')), &AfterFix::name);
+  return found == tests.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<std::vector<AfterFix>> CompareWithFix(const fs::path& directory, const std::string& fixed, bool sandbox) {
+  const Result<Suite> suite = ReadSuite(directory, "");
+  if (!suite) return suite.error();
+  if (const Status built = BuildTests(directory); !built) return built.error();
+  const auto before = RedBefore(*suite, fixed, sandbox);
+  if (!before) return before.error();
+  const Result<std::vector<TestResult>> after = RunTests(directory, fs::absolute(fixed).string(), sandbox);
+  if (!after) return after.error();
+  std::vector<AfterFix> tests;
+  for (const TestResult& test : *after) {
+    AfterFix& result = tests.emplace_back();
+    result.name = test.name;
+    if (test.end == TestEnd::kFailed) result.why_not = "stays red after the fix: " + test.why;
+    if (test.end == TestEnd::kSkipped) result.why_not = "is not decided after the fix: " + test.why;
+    if (test.end == TestEnd::kPassed && *before && !(*before)->contains(test.name))
+      result.why_not = "is not red before the fix";
+    result.turned_green = result.why_not.empty();
+  }
+  return tests;
+}
+
+std::string WithDisabled(const std::string& source, const std::vector<AfterFix>& tests) {
+  std::string out;
+  for (size_t at = 0; at < source.size();) {
+    const size_t end = std::min(source.find('\n', at), source.size() - 1) + 1;
+    std::string line = source.substr(at, end - at);
+    at = end;
+    if (line.starts_with(kReason)) continue;  // of an earlier fix
+    if (const AfterFix* test = TestOf(line, tests)) {
+      const std::string rest = line.substr(line.find(')'));
+      if (!test->turned_green) out += fmt::format("{}{}\n", kReason, CommentText(test->why_not, 300));
+      line = fmt::format("{}{}{}{}", kTest, test->turned_green ? "" : kDisabled, test->name, rest);
+    }
+    out += line;
+  }
+  return out;
+}
+
+Result<size_t> KeepWhatDiscriminates(const fs::path& directory, const std::vector<AfterFix>& tests) {
+  const Status written = EditSource(directory, [&](const std::string& source) { return WithDisabled(source, tests); });
+  if (!written) return written.error();
+  if (const Status built = BuildTests(directory); !built) return built.error();
+  return static_cast<size_t>(std::ranges::count(tests, true, &AfterFix::turned_green));
+}
+
+}  // namespace recrash
