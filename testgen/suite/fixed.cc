@@ -29,6 +29,12 @@ Result<std::optional<std::set<std::string>>> RedBefore(const Suite& suite, const
   return std::optional(red);
 }
 
+// What a failed test said, without the frame that its name has.
+std::string WhyRed(const std::string& message) {
+  if (message.find(": happens again when ") != message.npos) return "the recorded failure happens again";
+  return message.substr(0, message.find(": fails otherwise now when "));
+}
+
 // The test that begins in this line; null: none.
 const AfterFix* TestOf(std::string_view line, const std::vector<AfterFix>& tests) {
   if (!line.starts_with(kTest)) return nullptr;
@@ -52,7 +58,7 @@ Result<std::vector<AfterFix>> CompareWithFix(const fs::path& directory, const st
   for (const TestResult& test : *after) {
     AfterFix& result = tests.emplace_back();
     result.name = test.name;
-    if (test.end == TestEnd::kFailed) result.why_not = "stays red after the fix: " + test.why;
+    if (test.end == TestEnd::kFailed) result.why_not = "stays red after the fix: " + WhyRed(test.why);
     if (test.end == TestEnd::kSkipped) result.why_not = "is not decided after the fix: " + test.why;
     if (test.end == TestEnd::kPassed && *before && !(*before)->contains(test.name))
       result.why_not = "is not red before the fix";
