@@ -34,8 +34,9 @@ ROOMS = {
     "testgen/symbols/stack": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf",
     "testgen/symbols/values": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack",
     "testgen/symbols/text": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf",
+    "testgen/symbols/layout": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf",
     "testgen/symbols": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack "
-                              "testgen/symbols/values testgen/symbols/text",
+                              "testgen/symbols/values testgen/symbols/text testgen/symbols/layout",
     "testgen/replay/plan": BASE + "include/recrash agent/elf agent/report",
     # Inside the test process.
     "testgen/replay/sandbox": SAFE,

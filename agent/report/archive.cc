@@ -309,6 +309,24 @@ void CheckInputs(const Report& report) {
     Check(file.input >= -1 && file.input < count, "an open file is an input that is not there");
 }
 
+// Types name each other by their places.
+void CheckTypes(const ModuleImage& image) {
+  const auto is_there = [&](uint32_t type) { return type == 0 || type < image.types.size(); };
+  for (const TypeLayout& type : image.types) {
+    Check(type.form <= TypeForm::kMemberPointer, "a type of unknown form");
+    bool there = is_there(type.target);
+    for (const TypeMember& member : type.members) {
+      Check(member.role <= MemberRole::kEnumerator, "a member of unknown role");
+      there = there && is_there(member.type);
+    }
+    for (const uint32_t argument : type.arguments) there = there && is_there(argument);
+    for (const uint32_t derived : type.derived) there = there && is_there(derived);
+    Check(there, "a type leads to one that is not there");
+  }
+  for (const Variable& variable : image.variables)
+    Check(is_there(variable.type), "a variable is of a type that is not there");
+}
+
 }  // namespace
 
 // Found by Boost through the namespace.
@@ -356,6 +374,7 @@ Status DecodeReplay(std::span<const uint8_t> bytes, uint32_t version, ReplayData
       for (const ReplayStream& stream : frame.streams)
         Check(stream.kind >= StreamKind::kIstream && stream.kind <= StreamKind::kFile, "unknown kind of stream");
     }
+    for (const ModuleImage& image : replay->images) CheckTypes(image);
     for (size_t i = 1; i < replay->images.size(); ++i)
       Check(replay->images[i - 1].base < replay->images[i].base, "the images of modules are out of order");
     for (size_t i = 0; i < replay->entry_states.size(); ++i) {

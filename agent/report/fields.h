@@ -131,19 +131,36 @@ void Fields(Is<ReplayStream> auto& record, auto&& visit) {
   auto& [parameter, kind, offset] = record;
   visit(parameter, kind, offset);
 }
+void Fields(Is<ReplayParameter> auto& record, auto&& visit) {
+  auto& [number, name, type, indirect] = record;
+  visit(number, name, type, indirect);
+}
 void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
-  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start, caught] = record;
+  auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start, caught,
+         parameters] = record;
   [[maybe_unused]] auto& [depth, from_entry, sealed, rewind] = start;
   visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, Rewound{record},
-        from_entry, sealed, Since{4, caught});
+        from_entry, sealed, Since{4, caught}, Since{4, parameters});
 }
 void Fields(Is<Symbol> auto& record, auto&& visit) {
   auto& [offset, size, is_function, name] = record;
   visit(offset, size, is_function, name);
 }
+void Fields(Is<TypeMember> auto& record, auto&& visit) {
+  auto& [role, name, offset, type, bit_offset, bit_size] = record;
+  visit(role, name, offset, type, bit_offset, bit_size);
+}
+void Fields(Is<TypeLayout> auto& record, auto&& visit) {
+  auto& [form, name, size, is_signed, target, count, members, slots, arguments, derived] = record;
+  visit(form, name, size, is_signed, target, count, members, slots, arguments, derived);
+}
+void Fields(Is<Variable> auto& record, auto&& visit) {
+  auto& [name, offset, type] = record;
+  visit(name, offset, type);
+}
 void Fields(Is<ModuleImage> auto& record, auto&& visit) {
-  auto& [base, read_only, symbols] = record;
-  visit(base, Elsewhere{read_only}, symbols);
+  auto& [base, read_only, symbols, types, variables] = record;
+  visit(base, Elsewhere{read_only}, symbols, Since{4, types}, Since{4, variables});
 }
 void Fields(Is<SourceFrame> auto& record, auto&& visit) {
   auto& [function, file] = record;

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/report/type_layout.h"
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
 #include "shadowstack/entry_hook.h"
@@ -291,8 +292,9 @@ struct ReplayFrame {
   std::vector<ReplayWord> words;
   std::vector<ReplayField> fields;
   std::vector<ReplayStream> streams;
-  Start start;                      // from which it reproduced; set by verification
-  std::vector<std::string> caught;  // mangled types of exceptions that recorded callers catch; "": any
+  Start start;                                   // from which it reproduced; set by verification
+  std::vector<std::string> caught;               // mangled types of exceptions that recorded callers catch; "": any
+  std::vector<ReplayParameter> parameters = {};  // none: the function has no debug information, or no parameters
 
   // Of Start::rewind: all streams.
   uint64_t StreamBits() const;
@@ -310,6 +312,9 @@ struct ModuleImage {
   TargetAddress base;             // the module's
   std::vector<Region> read_only;  // contents of its segments that cannot be written, at recorded addresses
   std::vector<Symbol> symbols;    // sorted by offset
+  // Of the types that parameters of the frames and variables lead to; none without debug information.
+  std::vector<TypeLayout> types = {};
+  std::vector<Variable> variables = {};
 };
 
 // A function of the program's own on the failing stack, as the source has it: inlined calls count.

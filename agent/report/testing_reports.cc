@@ -74,6 +74,7 @@ ReplayData SomeReplay() {
   frame.streams = {{.parameter = 2, .kind = StreamKind::kFile}, {.parameter = 4, .offset = 16}};
   frame.caught = {"St9exception", ""};
   frame.start = {.depth = 1, .from_entry = true, .sealed = true, .rewind = frame.StreamBits()};
+  frame.parameters = {{.number = 2, .name = "tree", .type = 1, .indirect = true}};
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi",
@@ -88,6 +89,19 @@ ReplayData SomeReplay() {
                     {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},
                    {{0x500000}, {}, {}},
                    {{0x600000}, {{{0x600800}, Pattern(50, 7)}}, {{0x20, 4, true, "leaf"}}}};
+  replay.images[0].types = {
+      {},
+      {.form = TypeForm::kClass,
+       .name = "Tree",
+       .size = 16,
+       .members = {{MemberRole::kVtable, "_vptr$Tree", 0, 2}, {MemberRole::kMember, "depth", 8, 3, 4, 12}},
+       .slots = 2,
+       .arguments = {3},
+       .derived = {1}},
+      {.form = TypeForm::kPointer, .size = 8, .target = 1},
+      {.form = TypeForm::kInteger, .name = "int", .size = 4, .is_signed = true},
+      {.form = TypeForm::kArray, .name = "int[3]", .size = 12, .target = 3, .count = 3}};
+  replay.images[0].variables = {{"forest", 0x3010, 1}};
   replay.entry_states = {StateOf(1, {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}),
                          StateOf(2, {}), StateOf(3, {{{0x1000000}, Pattern(4096, 10)}})};
   EntryState& outer = replay.entry_states[0];

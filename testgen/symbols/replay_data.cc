@@ -1,8 +1,10 @@
 // Collects what a replay needs, so that it needs neither the original program nor its DWARF.
 #include <algorithm>
+#include <map>
 
 #include "agent/report/modules.h"
 #include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/layout/layout_reader.h"
 
 namespace recrash {
 namespace {
@@ -57,14 +59,62 @@ std::vector<ModuleImage> MakeImages(ModuleSet& modules) {
   return images;
 }
 
+void MarkIndirect(const Frame& frame, std::vector<ReplayParameter>* parameters) {
+  for (ReplayParameter& parameter : *parameters) {
+    if (parameter.number == 0) continue;  // the result
+    const auto described = std::ranges::find(frame.parameters, parameter.number, &Parameter::number);
+    parameter.indirect = described != frame.parameters.end() && described->indirect;
+  }
+}
+
+// Types that the parameters of frames and the variables of own modules lead to, for replays against another build.
+class TypeCollector {
+ public:
+  explicit TypeCollector(const Symbols& symbols) : symbols_(symbols) {}
+
+  std::vector<ReplayParameter> ParametersAt(TargetAddress pc) {
+    std::vector<ReplayParameter> parameters;
+    const CodeInfo& code = symbols_.code().At(pc);
+    if (!code.scopes || code.live.empty() || !code.module->own) return parameters;
+    LayoutReader& reader = ReaderOf(*code.module);
+    if (const uint32_t result = reader.AddResult(code.live.back().die)) parameters.push_back({0, "", result, false});
+    for (const ParameterInfo& info : code.live.back().parameters)
+      parameters.push_back({info.described.number, info.described.name, reader.Add(info.type), false});
+    return parameters;
+  }
+
+  void Finish(ModuleImage* image) {
+    const LoadedModule* module = symbols_.modules().Find(image->base);
+    DebugInfo* debug = module ? symbols_.code().DebugOf(module) : nullptr;
+    if (!debug) return;
+    LayoutReader& reader = ReaderOf(*module);
+    image->variables = ReadVariables(*debug, *module->image, image->base.value - module->bias(), &reader);
+    image->types = reader.Take();
+  }
+
+ private:
+  LayoutReader& ReaderOf(const LoadedModule& module) {
+    return readers_.try_emplace(&module, *symbols_.code().DebugOf(&module)).first->second;
+  }
+
+  const Symbols& symbols_;
+  std::map<const LoadedModule*, LayoutReader> readers_;
+};
+
 }  // namespace
 
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols) {
   ReplayData data;
-  for (const Frame& frame : backtrace.frames)
-    if (frame.candidate) data.frames.push_back(MakeReplayFrame(frame));
+  TypeCollector types(symbols);
+  for (const Frame& frame : backtrace.frames) {
+    if (!frame.candidate) continue;
+    data.frames.push_back(MakeReplayFrame(frame));
+    data.frames.back().parameters = types.ParametersAt(frame.pc);
+    MarkIndirect(frame, &data.frames.back().parameters);
+  }
   data.place = backtrace.place;
   data.images = MakeImages(symbols.modules());
+  for (ModuleImage& image : data.images) types.Finish(&image);
   return data;
 }
 

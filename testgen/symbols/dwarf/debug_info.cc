@@ -264,21 +264,28 @@ SourceLine DebugInfo::CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit) {
   return where;
 }
 
+void DebugInfo::ForEachUnit(const std::function<void(Dwarf_Die& unit)>& visit) {
+  Dwarf_CU* unit = nullptr;
+  Dwarf_Die die;
+  while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) visit(die);
+}
+
+const std::unordered_map<std::string, Dwarf_Die>& DebugInfo::Types() {
+  if (types_indexed_) return types_;
+  types_indexed_ = true;
+  const auto add = [this](Dwarf_Die& type, int tag, const std::string& scope) {
+    Dwarf_Attribute attribute;
+    if (!IsTypeTag(tag) || dwarf_attr(&type, DW_AT_declaration, &attribute) != nullptr) return;
+    const std::string_view name = AttributeText(type, DW_AT_name);
+    if (!name.empty()) types_.emplace(scope + std::string(name), type);
+  };
+  ForEachUnit([&](Dwarf_Die& unit) { VisitScopes(unit, "", 0, add); });
+  return types_;
+}
+
 std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name) {
-  if (!types_indexed_) {
-    types_indexed_ = true;
-    Dwarf_CU* unit = nullptr;
-    Dwarf_Die die;
-    const auto add = [this](Dwarf_Die& type, int tag, const std::string& scope) {
-      Dwarf_Attribute attribute;
-      if (!IsTypeTag(tag) || dwarf_attr(&type, DW_AT_declaration, &attribute) != nullptr) return;
-      const std::string_view name = AttributeText(type, DW_AT_name);
-      if (!name.empty()) types_.emplace(scope + std::string(name), type);
-    };
-    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) VisitScopes(die, "", 0, add);
-  }
-  const auto found = types_.find(qualified_name);
-  return found == types_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = Types().find(qualified_name);
+  return found == Types().end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<Dwarf_Die> DebugInfo::DefinitionOf(Dwarf_Die& declaration) {

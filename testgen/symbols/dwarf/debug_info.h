@@ -11,6 +11,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -74,6 +75,9 @@ class DebugInfo {
   const std::string& ScopeOf(Dwarf_Die die);
   // Returns the class or enum that is defined under this name, as compilers spell it.
   std::optional<Dwarf_Die> TypeNamed(const std::string& qualified_name);
+  // Returns all of these by their names.
+  const std::unordered_map<std::string, Dwarf_Die>& Types();
+  void ForEachUnit(const std::function<void(Dwarf_Die& unit)>& visit);
 
  private:
   struct Range {

@@ -77,6 +77,11 @@ const std::optional<Dwarf_Die>& CodeReader::CallSiteAt(TargetAddress return_addr
   return call_sites_.emplace(return_address, site).first->second;
 }
 
+DebugInfo* CodeReader::DebugOf(const LoadedModule* module) {
+  if (module->dwarf == nullptr) return nullptr;
+  return &debug_.try_emplace(module, *module->dwarf).first->second;
+}
+
 const CodeInfo& CodeReader::At(TargetAddress address) {
   auto& slot = known_[address];
   if (slot == nullptr) slot = Read(address);
@@ -87,8 +92,7 @@ std::unique_ptr<CodeInfo> CodeReader::Read(TargetAddress address) {
   auto info = std::make_unique<CodeInfo>();
   info->module = modules_.Find(address);
   if (info->module == nullptr) return info;
-  if (info->module->dwarf != nullptr)
-    info->debug = &debug_.try_emplace(info->module, *info->module->dwarf).first->second;
+  info->debug = DebugOf(info->module);
   const auto [map, is_new] = maps_.try_emplace(info->module);
   if (is_new) map->second = ReadRecordMap(*info->module, modules_.notes());
   info->map = &map->second;

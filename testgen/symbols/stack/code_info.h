@@ -60,6 +60,8 @@ class CodeReader {
   const CodeInfo& At(TargetAddress address);
   // Returns the DIE of the call that returns to the address; nothing if DWARF has none.
   const std::optional<Dwarf_Die>& CallSiteAt(TargetAddress return_address);
+  // Returns null if the module has no DWARF.
+  DebugInfo* DebugOf(const LoadedModule* module);
 
  private:
   std::unique_ptr<CodeInfo> Read(TargetAddress address);
