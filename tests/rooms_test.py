@@ -38,11 +38,12 @@ ROOMS = {
     "testgen/symbols": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack "
                               "testgen/symbols/values testgen/symbols/text testgen/symbols/layout",
     "testgen/replay/plan": BASE + "include/recrash agent/elf agent/report",
+    "testgen/carry": BASE + "agent/report",
     # Inside the test process.
     "testgen/replay/sandbox": SAFE,
     "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan testgen/replay/sandbox",
-    "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/replay/plan "
-                           "testgen/replay/sandbox",
+    "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf "
+                                 "testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox testgen/carry",
     "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",

@@ -14,6 +14,7 @@
 #include <climits>
 
 #include "agent/base/readable_name.h"
+#include "testgen/replay/host/build_types.h"
 
 namespace recrash {
 namespace {
@@ -226,7 +227,10 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.trust_report = subject->trust_report;
   plan_options.workers = workers;
   plan_options.watched = watched;
-  Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
+  BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);
+  plan_options.problems = std::move(types.problems);
+  plan_options.variables = std::move(types.variables);
+  Result<Fd> plan = BuildPlan(types.report(report), subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   return Replays(report, *std::move(subject), std::move(queue), std::move(inquiries), *std::move(plan));
 }

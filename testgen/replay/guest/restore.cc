@@ -250,6 +250,7 @@ void RestoreMemory(const PreparedCall& call) {
   const bool is_of_crash = !call.entry_state || call.entry_state->copied_depth != 0;
   if (is_of_crash) ApplyPatches(world.plan->patches);
   if (is_of_crash && call.entry_state) PutEntryState(*call.entry_state);
+  ApplyPatches(call.variables);
   ApplyPatches(world.plan->unlocks);
   EnterRecordedThread();
   if (is_of_crash) RestoreExceptionState();

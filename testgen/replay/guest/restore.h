@@ -79,6 +79,7 @@ struct PreparedCall {
   int stack_count;
   const plan::EntryState* entry_state;  // null: memory is as at the crash
   plan::Array fields;                   // of plan::Patch, of the depth that is tried
+  plan::Array variables;                // of plan::Patch
   StreamPlace streams[kMostStreams];    // to rewind
   int stream_count;
   plan::Slot* held;  // null: the call begins at once

@@ -91,6 +91,7 @@ void Prepare(const plan::Frame& frame, const Start& start) {
   world.run.call.state.sp = frame.entry_sp + 8;
   world.run.call.state.function = EntryOf(frame);
   if (start.from_entry) world.run.call.entry_state = EntryStateOf(frame);
+  world.run.call.variables = frame.variables;
   if (start.depth > 0) {
     const uint64_t count = start.depth == 1 ? frame.shallow_fields : frame.fields.count;
     world.run.call.fields = {frame.fields.offset, count};
@@ -320,6 +321,8 @@ void PrepareFrames() {
     for (plan::Word& word : WordsOf(frame)) {
       if (word.size == 8 || word.size == 16) TranslateRange(Number(word.bytes), word.size);
     }
+    for (const plan::Patch& variable : TableOf<plan::Patch>(frame.variables))
+      TranslateRange(Number(world.bytes + variable.offset), variable.size);
     for (const plan::Patch& field : TableOf<plan::Patch>(frame.fields)) {
       // Only whole aligned words of the object can be pointers.
       const uint64_t skip = -field.address & 7;

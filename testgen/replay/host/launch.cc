@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/base/printable_text.h"
+#include "testgen/replay/host/build_types.h"
 #include "testgen/replay/host/input_check.h"
 #include "testgen/replay/host/inquiries.h"
 #include "testgen/replay/host/sandbox_check.h"
@@ -69,7 +70,11 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
   plan_options.to_load = subject->code.to_load;
   plan_options.trust_report = subject->trust_report;
-  Result<Fd> plan = BuildPlan(report, subject->program, subject->rebuilt_libraries, plan_options);
+  BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);
+  for (const std::string& note : types.notes) std::fprintf(stderr, "recrash: note: %s\n", PrintableText(note).c_str());
+  plan_options.problems = std::move(types.problems);
+  plan_options.variables = std::move(types.variables);
+  Result<Fd> plan = BuildPlan(types.report(report), subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   if (in_process) {
     inquiries.AnswerBeside();

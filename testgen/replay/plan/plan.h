@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 12;
+constexpr uint32_t kVersion = 13;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -167,6 +167,7 @@ struct Frame {
   Array fields;  // of Patch; those of depth 1 come first
   Array streams;
   Array caught;             // of Text: mangled types that callers on the recorded stack catch; "": any
+  Array variables;          // of Patch: those whose layout is another one in this build
   Array entry_state;        // of EntryState: one, or none
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2

@@ -5,7 +5,9 @@
 #define RECRASH_TESTGEN_REPLAY_PLAN_PLAN_BUILDER_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/base/result.h"
@@ -28,7 +30,10 @@ struct PlanOptions {
   std::vector<std::string> to_load;    // for each module the file that the subject loads; empty: none
   std::vector<size_t> changed_inputs;  // indexes of inputs that are not held, and are not there as they were
   std::vector<plan::Range> watched;    // of plan::kVerify: pages of which replays note whether they touch them
-  bool trust_report = false;           // what could be executed in the recorded memory can be executed again
+  // By ReplayFrame::index: contents of variables that lie otherwise in this build, by their recorded addresses.
+  std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;
+  std::map<uint32_t, std::string> problems;  // by ReplayFrame::index: why a frame is not called
+  bool trust_report = false;                 // what could be executed in the recorded memory can be executed again
 };
 
 // Returns the plan for a subject of `program`, with those of its libraries that were rebuilt since the crash. The file

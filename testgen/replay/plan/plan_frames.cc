@@ -80,6 +80,8 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   if (planned.entry_sp % 16 != 8 && planned.problem == 0) {
     planned.problem = AddText("the stack pointer at its entry is not known");
   }
+  const auto problem = options_.problems.find(frame.index);
+  if (problem != options_.problems.end() && planned.problem == 0) planned.problem = AddText(problem->second);
   const EntryState* const state = report_.replay.FindEntryState(frame.index);
   planned.words = AddWords(state && !state->arguments.empty() ? state->arguments : frame.words);
   AddFields(frame.fields, &planned);
@@ -91,6 +93,10 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   std::vector<plan::Text> caught;
   for (const std::string& type : frame.caught) caught.push_back(AddText(type));
   planned.caught = AddTable(caught);
+  std::vector<plan::Patch> variables;
+  if (const auto found = options_.variables.find(frame.index); found != options_.variables.end())
+    for (const auto& [address, bytes] : found->second) AddPatch(&variables, {address}, bytes);
+  planned.variables = AddTable(variables);
   if (state) planned.entry_state = AddTable(std::vector{AddEntryState(*state)});
   frames_.push_back(planned);
 }

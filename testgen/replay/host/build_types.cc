@@ -1,0 +1,206 @@
+#include "testgen/replay/host/build_types.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "agent/base/text.h"
+#include "testgen/carry/type_pairs.h"
+#include "testgen/replay/host/carried_report.h"
+#include "testgen/replay/plan/translation.h"
+#include "testgen/symbols/layout/layout_reader.h"
+#include "testgen/symbols/symbols.h"
+
+namespace recrash {
+namespace {
+
+// The debug information of one file, as that of a process in which nothing else is loaded.
+class BuiltFile {
+ public:
+  BuiltFile(const ProgramFile& file, const std::vector<std::string>& search_paths) {
+    Report report;
+    report.process.program = file.path;
+    Module& module = report.modules.emplace_back();
+    module.path = file.path;
+    module.build_id = file.build_id;
+    module.base = {file.base_vaddr};
+    module.size = UINT64_MAX - file.base_vaddr;
+    module.is_program = true;
+    Result<Symbols> symbols = Symbols::Open(report, {file.path, search_paths});
+    if (!symbols) return;
+    symbols_.emplace(*std::move(symbols));
+    const LoadedModule* loaded = symbols_->modules().program();
+    debug_ = loaded ? symbols_->code().DebugOf(loaded) : nullptr;
+    if (!debug_) return;
+    base_ = file.base_vaddr;
+    reader_.emplace(*debug_);
+    variables_ = ReadVariables(*debug_, *loaded->image, base_, &*reader_);
+  }
+
+  bool has_types() const { return debug_ != nullptr; }
+
+  // Types of the parameters of the function at an offset from the file's base; nothing if nothing is known of it.
+  std::optional<std::vector<ReplayParameter>> ParametersAt(uint64_t offset) {
+    const CodeInfo& code = symbols_->code().At({base_ + offset});
+    if (!code.scopes || code.live.empty()) return std::nullopt;
+    std::vector<ReplayParameter> parameters;
+    if (const uint32_t result = reader_->AddResult(code.live.back().die)) parameters.push_back({0, "", result, false});
+    for (const ParameterInfo& info : code.live.back().parameters)
+      parameters.push_back({info.described.number, info.described.name, reader_->Add(info.type), false});
+    return parameters;
+  }
+
+  const std::vector<Variable>& variables() const { return variables_; }
+  std::vector<TypeLayout> TakeTypes() { return reader_->Take(); }
+
+ private:
+  std::optional<Symbols> symbols_;
+  DebugInfo* debug_ = nullptr;
+  uint64_t base_ = 0;
+  std::optional<LayoutReader> reader_;
+  std::vector<Variable> variables_;
+};
+
+bool LeadsToClass(const std::vector<TypeLayout>& types, uint32_t type) {
+  for (int i = 0; i < 8 && type < types.size(); ++i) {
+    const TypeForm form = types[type].form;
+    if (form == TypeForm::kClass || form == TypeForm::kUnion) return true;
+    if (form != TypeForm::kPointer && form != TypeForm::kArray) return false;
+    type = types[type].target;
+  }
+  return false;
+}
+
+// One module of the report that is another build now.
+class ModuleTypes {
+ public:
+  ModuleTypes(const TestReport& report, const Module& module, const ModuleImage& image, const ProgramFile& file,
+              const std::vector<std::string>& search_paths)
+      : report_(report), module_(module), image_(image), file_(file), search_paths_(search_paths) {}
+
+  void Fit(BuildTypes* types, CarriedReport* carried) {
+    if (image_.types.size() <= 1) {
+      types->notes.insert(Name() + ": the report does not say how classes lay in the build that crashed");
+      return;
+    }
+    BuiltFile built(file_, search_paths_);
+    if (!built.has_types()) return FindNotComparable(types);
+    const ModuleTranslation translation(image_.symbols, file_.symbols);
+    ChangedModule changed;
+    changed.module = &module_;
+    changed.image = &image_;
+    for (const ReplayFrame& frame : report_.replay.frames) {
+      if (!IsOfModule(frame)) continue;
+      const auto range = translation.FindFunction(frame.entry - module_.base, frame.linkage_name);
+      if (!range) continue;  // the plan says so
+      if (auto now = built.ParametersAt(range->first))
+        changed.parameters[frame.index] = *std::move(now);
+      else if (NeedsTypes(frame))
+        types->problems[frame.index] = NotComparable();
+    }
+    changed.variables = PairVariables(translation, built.variables());
+    const std::vector<TypeLayout> now = built.TakeTypes();
+    TypePairs pairs(image_.types, now);
+    changed.types = &pairs;
+    CheckParameters(&changed, types);
+    if (HasChanged(changed)) carried->Carry(changed);
+  }
+
+ private:
+  std::string Name() const { return BaseName(file_.path); }
+
+  bool IsOfModule(const ReplayFrame& frame) const {
+    return frame.entry >= module_.base && frame.entry - module_.base < module_.size;
+  }
+
+  bool NeedsTypes(const ReplayFrame& frame) const {
+    return std::ranges::any_of(frame.parameters,
+                               [&](const ReplayParameter& p) { return LeadsToClass(image_.types, p.type); });
+  }
+
+  std::string NotComparable() const {
+    return "whether its classes lie as in the build that crashed is not known: " + Name() +
+           " has no debug information of them; build it with -g";
+  }
+
+  void FindNotComparable(BuildTypes* types) const {
+    for (const ReplayFrame& frame : report_.replay.frames)
+      if (IsOfModule(frame) && NeedsTypes(frame)) types->problems[frame.index] = NotComparable();
+  }
+
+  // A function of C keeps its name when its parameters change.
+  void CheckParameters(ChangedModule* changed, BuildTypes* types) {
+    for (const ReplayFrame& frame : report_.replay.frames) {
+      const auto found = changed->parameters.find(frame.index);
+      if (found == changed->parameters.end()) continue;
+      const auto number = [](const std::vector<ReplayParameter>& all) {
+        return std::ranges::count_if(all, [](const ReplayParameter& parameter) { return parameter.number != 0; });
+      };
+      const auto had = number(frame.parameters), has = number(found->second);
+      if (had == has && frame.parameters.size() == found->second.size()) continue;
+      // Without debug information of the function nothing is known of what it had.
+      if (!frame.parameters.empty() || frame.words.empty())
+        types->problems[frame.index] = had == has ? frame.function + " returns something else in this build"
+                                                  : frame.function + " has " + std::to_string(has) +
+                                                        " parameters in this build, had " + std::to_string(had);
+      changed->parameters.erase(found);
+    }
+  }
+
+  bool HasChanged(const ChangedModule& changed) const {
+    for (const ReplayFrame& frame : report_.replay.frames) {
+      const auto found = changed.parameters.find(frame.index);
+      if (found == changed.parameters.end()) continue;
+      for (size_t i = 0; i < frame.parameters.size(); ++i)
+        if (!changed.types->ChangeBehind({frame.parameters[i].type, found->second[i].type}).empty()) return true;
+    }
+    return std::ranges::any_of(changed.variables, [&](const auto& pair) {
+      return !changed.types->ChangeBehind({pair.first->type, pair.second}).empty();
+    });
+  }
+
+  std::vector<std::pair<const Variable*, uint32_t>> PairVariables(const ModuleTranslation& translation,
+                                                                  const std::vector<Variable>& now) const {
+    std::map<uint64_t, uint64_t> new_offsets;
+    for (const TranslatedSymbol& symbol : translation.symbols())
+      if (!symbol.is_function && symbol.found) new_offsets.emplace(symbol.offset, symbol.new_offset);
+    std::vector<std::pair<const Variable*, uint32_t>> pairs;
+    for (const Variable& variable : image_.variables) {
+      const auto offset = new_offsets.find(variable.offset);
+      if (offset == new_offsets.end()) continue;
+      const auto same = std::ranges::find(now, offset->second, &Variable::offset);
+      if (same != now.end()) pairs.emplace_back(&variable, same->type);
+    }
+    return pairs;
+  }
+
+  const TestReport& report_;
+  const Module& module_;
+  const ModuleImage& image_;
+  const ProgramFile& file_;
+  const std::vector<std::string>& search_paths_;
+};
+
+}  // namespace
+
+BuildTypes FitToBuild(const TestReport& report, const Subject& subject, const std::vector<std::string>& search_paths) {
+  BuildTypes types;
+  CarriedReport carried(report);
+  for (size_t i = 0; i < report.modules.size(); ++i) {
+    const Module& module = report.modules[i];
+    const ModuleImage* image = report.replay.FindImage(module);
+    if (!image) continue;
+    const auto library = std::ranges::find(subject.rebuilt_libraries, i, &RebuiltLibrary::module);
+    const ProgramFile* file = nullptr;
+    if (module.is_program && !IsSameBuild(report, module, subject.program)) file = &subject.program;
+    if (library != subject.rebuilt_libraries.end()) file = &library->file;
+    if (file) ModuleTypes(report, module, *image, *file, search_paths).Fit(&types, &carried);
+  }
+  types.problems.insert(carried.problems.begin(), carried.problems.end());
+  types.notes.insert(carried.notes.begin(), carried.notes.end());
+  types.variables = std::move(carried.variables);
+  if (carried.report()) types.carried = std::make_shared<const TestReport>(*carried.report());
+  return types;
+}
+
+}  // namespace recrash
