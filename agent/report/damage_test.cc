@@ -90,6 +90,25 @@ TEST_F(Damage, IsASectionTooFewOrTooMany) {
   ExpectDamaged(Container(std::vector<Part>(65, metadata)), "a table of 65 sections");
 }
 
+// Types name each other by their places.
+TEST_F(Damage, IsATypeThatIsNotThere) {
+  const auto file = [](const ModuleImage& image) {
+    ReplayData replay;
+    replay.images = {image};
+    return Container({Plain(SectionKind::kMetadata, Metadata()), Plain(SectionKind::kMemory, NoMemory()),
+                      Plain(SectionKind::kReplay, *EncodeReplay(replay), format::kOptional)});
+  };
+  const auto image = [](const TypeLayout& type) { return ModuleImage{{0x1000}, {}, {}, {{}, type}, {}}; };
+  EXPECT_TRUE(Read(file(image({.form = TypeForm::kPointer, .size = 8, .target = 1}))));
+  ExpectDamaged(file(image({.form = TypeForm::kPointer, .size = 8, .target = 2})), "leads to one that is not there");
+  ExpectDamaged(file(image({.arguments = {2}})), "leads to one that is not there");
+  ExpectDamaged(file(image({.derived = {2}})), "leads to one that is not there");
+  ExpectDamaged(file(image({.members = {{MemberRole::kMember, "next", 0, 2}}})), "leads to one that is not there");
+  ExpectDamaged(file(image({.form = static_cast<TypeForm>(10)})), "a type of unknown form");
+  ExpectDamaged(file(image({.members = {{static_cast<MemberRole>(5), "next", 0, 0}}})), "a member of unknown role");
+  ExpectDamaged(file({{0x1000}, {}, {}, {}, {{"all", 0, 1}}}), "a variable is of a type that is not there");
+}
+
 // Images tell whose a run is: by their order, and by lying below it.
 TEST_F(Damage, IsAnImageOutOfPlace) {
   const auto file = [](const std::vector<ModuleImage>& images, const Bytes& runs) {

@@ -116,6 +116,8 @@ class Carrier {
   std::vector<uint64_t> variables_;
   std::vector<Place> places_;
   std::string why_;  // of what is being converted
+  mutable uint64_t steps_ = 0;
+  int depth_ = 0;  // of nested types
   CarriedMemory carried_;
 };
 

@@ -304,6 +304,17 @@ TEST_F(Carry, RefusesValuesThatDoNotFit) {
   EXPECT_THAT(Problem(1), HasSubstr("a value of long does not fit into int"));
 }
 
+// A hostile report's types may hold themselves, several times over.
+TEST_F(Carry, EndsForTypesThatHoldThemselves) {
+  const auto self = [](TestingTypes* types) {
+    const uint32_t type = types->Class("Self", 8, {});
+    for (const char* name : {"a", "b", "c", "d"}) SetMembers(&(*types)[type], {{name, 0, type}});
+    return types->PointerTo(type);
+  };
+  CarryOver({{{self(&before), self(&now)}, heap.Allocate(8)}, {large_pointer_, NewLarge(1, 2)}});
+  EXPECT_NE(Problem(), "");
+}
+
 TEST_F(Carry, RefusesAUnionThatChanged) {
   const TypePair any{before.Class("Any", 8, {{"number", 0, before.Long()}}, TypeForm::kUnion),
                      now.Class("Any", 16, {{"number", 8, now.Long()}}, TypeForm::kUnion)};

@@ -8,7 +8,8 @@
 namespace recrash {
 namespace {
 
-constexpr int kMostNesting = 32;
+constexpr int kMostNesting = 64;
+constexpr uint64_t kMostSteps = 20'000'000;
 
 uint64_t NumberAt(std::span<const uint8_t> bytes, uint64_t size) {
   uint64_t number = 0;
@@ -72,6 +73,9 @@ bool Carrier::Convert(const TypePair& type, std::span<const uint8_t> from, std::
   const bool is_same = types_->Difference(type).empty();
   if (is_same) std::memcpy(to.data(), from.data(), std::min(from.size(), to.size()));
   if (old.form != built.form && !is_same) return Fail(WhyNotConverted(type));
+  // Types of a hostile report may hold themselves.
+  if (++steps_ > kMostSteps || depth_ > kMostNesting) return Fail("its type is nested too deeply");
+  const Deeper deeper(&depth_);
   if (from.size() < old.size || to.size() < built.size) return true;
   switch (built.form == TypeForm::kUnknown ? TypeForm::kUnknown : old.form) {
     case TypeForm::kPointer:
@@ -93,7 +97,7 @@ bool Carrier::ConvertArray(const TypePair& type, std::span<const uint8_t> from, 
   const TypePair element{types_->before(type).target, types_->now(type).target};
   const uint64_t size = types_->before(element).size, size_now = types_->now(element).size;
   for (uint64_t i = 0; i < std::min(types_->before(type).count, types_->now(type).count); ++i) {
-    if ((i + 1) * size > from.size() || (i + 1) * size_now > to.size()) break;
+    if (size == 0 || (i + 1) * size > from.size() || (i + 1) * size_now > to.size()) break;
     if (!Convert(element, from.subspan(i * size, size), to.subspan(i * size_now, size_now), at + i * size_now))
       return false;
   }
@@ -282,7 +286,7 @@ std::optional<uint64_t> Carrier::MapPointer(uint64_t value, const TypePair& targ
 std::optional<uint64_t> Carrier::MapOffset(const TypePair& type, uint64_t offset, const TypePair& target,
                                            int depth) const {
   if (offset == 0 && SameType(*types_, type, target)) return 0;
-  if (depth > kMostNesting) return std::nullopt;
+  if (depth > kMostNesting || ++steps_ > kMostSteps) return std::nullopt;
   const TypeLayout &old = types_->before(type), &built = types_->now(type);
   const bool to_bytes = types_->before(target).form == TypeForm::kInteger && types_->before(target).size == 1;
   if (old.form == TypeForm::kArray) {

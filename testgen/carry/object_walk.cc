@@ -2,13 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 namespace recrash {
 namespace {
 
 constexpr size_t kMostObjects = 500'000;
 constexpr uint64_t kMostBytes = 64u << 20;  // of one object
-constexpr int kMostNesting = 32;
+constexpr uint64_t kMostSteps = 20'000'000;
+constexpr int kMostNesting = 64;
 
 uint64_t WordAt(std::span<const uint8_t> bytes, uint64_t offset) {
   uint64_t word = 0;
@@ -42,23 +44,23 @@ bool IsRawRoom(const std::string& name) {
   return name.starts_with("__gnu_cxx::__aligned_membuf<") || name.starts_with("__gnu_cxx::__aligned_buffer<");
 }
 
-std::optional<uint64_t> Find(const std::vector<std::pair<const TypeMember*, const TypeMember*>>& members,
-                             const TypePairs& types, const std::string& name, bool now, int depth) {
-  for (const auto& [member, same] : members) {
-    if (!same || depth > kMostNesting) continue;
-    const uint64_t offset = now ? same->offset : member->offset;
-    if (member->name == name && member->role == MemberRole::kMember) return offset;
-    const TypePair inner{member->type, same->type};
-    if (!IsWhole(types.before(inner))) continue;
-    if (const auto found = Find(types.Members(inner), types, name, now, depth + 1)) return offset + *found;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::optional<uint64_t> FindMember(const TypePairs& types, const TypePair& type, const std::string& name, bool now) {
-  return Find(types.Members(type), types, name, now, 0);
+  std::set<TypePair> seen;
+  std::vector<std::pair<TypePair, uint64_t>> left = {{type, 0}};
+  while (!left.empty()) {
+    const auto [outer, start] = left.back();
+    left.pop_back();
+    if (!seen.insert(outer).second) continue;
+    for (const auto& [member, same] : types.Members(outer)) {
+      if (!same) continue;
+      const uint64_t offset = start + (now ? same->offset : member->offset);
+      if (member->name == name && member->role == MemberRole::kMember) return offset;
+      if (IsWhole(types.before({member->type, 0}))) left.push_back({{member->type, same->type}, offset});
+    }
+  }
+  return std::nullopt;
 }
 
 void ObjectWalk::AddPointer(const TypePair& target, uint64_t address) { Visit(target, address, true, {}); }
@@ -69,7 +71,7 @@ void ObjectWalk::AddVariable(const TypePair& type, uint64_t address) {
   object.type = type;
   object.size = object.room = types_->before(type).size;
   object.home = Home::kVariable;
-  if (object.size) Add(std::move(object), {});
+  if (object.size && object.size <= kMostBytes) Add(std::move(object), {});
 }
 
 FoundObject ObjectWalk::LookAt(const TypePair& type, std::span<const uint8_t> bytes) {
@@ -84,7 +86,7 @@ bool ObjectWalk::Run() {
   while (!left_.empty()) {
     const auto [key, container] = left_.back();
     left_.pop_back();
-    if (objects_.size() > kMostObjects) return false;
+    if (objects_.size() > kMostObjects || steps_ > kMostSteps) return false;
     FoundObject object = objects_[key];  // a copy: others are added while it is looked at
     const uint64_t size = types_->before(object.type).size;
     bytes.resize(size * object.live);
@@ -186,7 +188,9 @@ void ObjectWalk::Visit(TypePair type, uint64_t address, bool is_one, const Conta
 void ObjectWalk::Look(const TypePair& type, uint64_t address, std::span<const uint8_t> bytes,
                       const Container& container, FoundObject* object) {
   const TypeLayout& old = types_->before(type);
-  if (bytes.size() < old.size) return;
+  // Types of a hostile report may hold themselves.
+  if (bytes.size() < old.size || ++steps_ > kMostSteps || depth_ > kMostNesting) return;
+  const Deeper deeper(&depth_);
   switch (old.form) {
     case TypeForm::kPointer:
       return LookAtPointer(type, WordAt(bytes, 0), container, object);

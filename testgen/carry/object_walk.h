@@ -25,6 +25,18 @@
 
 namespace recrash {
 
+// Counts how deep nested types are.
+class Deeper {
+ public:
+  explicit Deeper(int* depth) : depth_(depth) { ++*depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+  ~Deeper() { --*depth_; }
+
+ private:
+  int* depth_;
+};
+
 // Where an object lies, which says whether it can be moved.
 enum class Home : uint8_t {
   kBlock,        // it has a block of the heap for itself
@@ -107,6 +119,8 @@ class ObjectWalk {
   const ClassOfVtable& class_of_vtable_;
   std::map<Key, FoundObject> objects_;
   std::vector<std::pair<Key, Container>> left_;
+  uint64_t steps_ = 0;
+  int depth_ = 0;  // of nested types
 };
 
 // Is there an object of the inner type at the offset in one of the outer type?

@@ -186,7 +186,12 @@ std::string TypePairs::CompareMembers(const TypePair& pair) {
   return text;
 }
 
-std::string TypePairs::ChangeBehind(const TypePair& pair) {
+const std::string& TypePairs::ChangeBehind(const TypePair& pair) {
+  const auto known = behind_.find(pair);
+  return known != behind_.end() ? known->second : behind_[pair] = FindChange(pair);
+}
+
+std::string TypePairs::FindChange(const TypePair& pair) {
   std::set<TypePair> seen = {pair};
   std::vector<TypePair> left = {pair};
   while (!left.empty()) {

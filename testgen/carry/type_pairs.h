@@ -38,7 +38,7 @@ class TypePairs {
   const std::string& Difference(const TypePair& pair);
 
   // The difference of a type that an object of this type may lead to, itself first; empty: there is none.
-  std::string ChangeBehind(const TypePair& pair);
+  const std::string& ChangeBehind(const TypePair& pair);
 
   // The classes that were found to differ so far.
   std::vector<TypePair> ChangedClasses() const;
@@ -56,12 +56,14 @@ class TypePairs {
     return place < types.size() ? types[place] : kNone;
   }
   std::string Compare(const TypePair& pair);
+  std::string FindChange(const TypePair& pair);
   std::string CompareScalars(const TypeLayout& before, const TypeLayout& now) const;
   std::string CompareMembers(const TypePair& pair);
 
   const std::vector<TypeLayout>& before_;
   const std::vector<TypeLayout>& now_;
   std::map<TypePair, std::string> differences_;
+  std::map<TypePair, std::string> behind_;
 };
 
 }  // namespace recrash

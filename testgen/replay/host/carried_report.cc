@@ -13,6 +13,7 @@ namespace recrash {
 namespace {
 
 constexpr uint64_t kPage = 4096;
+constexpr uint64_t kMostArgument = 1 << 20;
 
 // Memory of the crash, under the pages of an entry state.
 ReadMemory MemoryOf(const TestReport& report, const Pages* pages) {
@@ -34,7 +35,7 @@ ReadMemory MemoryOf(const TestReport& report, const Pages* pages) {
 }
 
 std::vector<uint8_t> BytesOf(const ReplayFrame& frame, const ReplayParameter& parameter, uint64_t size) {
-  std::vector<uint8_t> bytes(parameter.indirect ? 8 : size);
+  std::vector<uint8_t> bytes(parameter.indirect ? 8 : std::min(size, kMostArgument));
   for (const ReplayWord& word : frame.words) {
     if (word.parameter != parameter.number || word.source_offset >= bytes.size()) continue;
     const size_t fits = std::min<size_t>({word.size, bytes.size() - word.source_offset, word.bytes.size()});
