@@ -137,10 +137,10 @@ void Fields(Is<ReplayParameter> auto& record, auto&& visit) {
 }
 void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
   auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start, caught,
-         parameters] = record;
+         parameters, inlined_at] = record;
   [[maybe_unused]] auto& [depth, from_entry, sealed, rewind] = start;
   visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, Rewound{record},
-        from_entry, sealed, Since{4, caught}, Since{4, parameters});
+        from_entry, sealed, Since{4, caught}, Since{4, parameters}, Since{4, inlined_at});
 }
 void Fields(Is<Symbol> auto& record, auto&& visit) {
   auto& [offset, size, is_function, name] = record;
@@ -166,9 +166,13 @@ void Fields(Is<SourceFrame> auto& record, auto&& visit) {
   auto& [function, file] = record;
   visit(function, file);
 }
+void Fields(Is<CodeRange> auto& record, auto&& visit) {
+  auto& [start, end] = record;
+  visit(start, end);
+}
 void Fields(Is<Place> auto& record, auto&& visit) {
-  auto& [function, file, line, pc, function_start, function_size, chain] = record;
-  visit(function, file, line, pc, function_start, function_size, Since{4, chain});
+  auto& [function, file, line, pc, function_start, function_size, chain, copies] = record;
+  visit(function, file, line, pc, function_start, function_size, Since{4, chain}, Since{4, copies});
 }
 void Fields(Is<EntryState> auto& record, auto&& visit) {
   auto& [origin, outer, frame, number, thread, others_ran, copied_depth, copies_cut, registers, arguments, brk_end,

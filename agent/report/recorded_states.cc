@@ -44,7 +44,8 @@ std::vector<EntryState> RecordedStates(const Report& report, const std::vector<R
   for (auto state = recorded.rbegin(); state != recorded.rend(); ++state) {
     AddPages(state->memory.own(), &pages);
     for (const ReplayFrame& frame : frames) {
-      const bool is_its = frame.entry.value == state->registers.entry && frame.entry_sp.value == state->registers.sp;
+      const bool is_its = frame.inlined_at.value == 0 && frame.entry.value == state->registers.entry &&
+                          frame.entry_sp.value == state->registers.sp;
       if (!is_its || FindRecorded(report, frame.entry, frame.entry_sp) != &*state) continue;
       bytes += pages.size() * kPage;
       if (bytes <= kMostBytes) states.emplace_back(*state).frame = frame.index;

@@ -295,6 +295,9 @@ struct ReplayFrame {
   Start start;                                   // from which it reproduced; set by verification
   std::vector<std::string> caught;               // mangled types of exceptions that recorded callers catch; "": any
   std::vector<ReplayParameter> parameters = {};  // none: the function has no debug information, or no parameters
+  // Not 0: the call was inlined and began here. Then `entry` is of a copy of the function out of line; 0 if the build
+  // that crashed has none. `entry_sp` lies below the frame of the function around.
+  TargetAddress inlined_at;
 
   // Of Start::rewind: all streams.
   uint64_t StreamBits() const;
@@ -323,6 +326,11 @@ struct SourceFrame {
   std::string file;
 };
 
+struct CodeRange {
+  TargetAddress start;
+  TargetAddress end;
+};
+
 // How a replay tells whether it died in the same place.
 struct Place {
   std::string function;  // linkage name of the innermost function of the program's own on the failing stack
@@ -332,6 +340,9 @@ struct Place {
   TargetAddress function_start;  // of the function that pc lies in (out of line)
   uint64_t function_size = 0;
   std::vector<SourceFrame> chain;  // innermost first; what another build compares
+  // The same source line in copies out of line of functions that are inlined on the failing stack: a test of an inlined
+  // frame calls such a copy, and dies there.
+  std::vector<CodeRange> copies;
 };
 
 struct ReplayData {

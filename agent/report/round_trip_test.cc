@@ -63,12 +63,14 @@ void TakeFourthAway(TestReport* report) {
   for (ReplayFrame& frame : report->replay.frames) {
     frame.caught.clear();
     frame.parameters.clear();
+    frame.inlined_at = {};
   }
   for (ModuleImage& image : report->replay.images) {
     image.types.clear();
     image.variables.clear();
   }
   report->replay.place.chain.clear();
+  report->replay.place.copies.clear();
 }
 
 // Reports, and tests made from them, stay readable when structs get fields. A format is its fields: an older one has

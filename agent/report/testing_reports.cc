@@ -75,6 +75,7 @@ ReplayData SomeReplay() {
   frame.caught = {"St9exception", ""};
   frame.start = {.depth = 1, .from_entry = true, .sealed = true, .rewind = frame.StreamBits()};
   frame.parameters = {{.number = 2, .name = "tree", .type = 1, .indirect = true}};
+  frame.inlined_at = {0x401234};
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi",
@@ -83,7 +84,8 @@ ReplayData SomeReplay() {
                   {0x401200},
                   {0x4011f0},
                   0x40,
-                  {{"Tree::find", "/src/find.cc"}, {"main", "/src/main.cc"}}};
+                  {{"Tree::find", "/src/find.cc"}, {"main", "/src/main.cc"}},
+                  {{{0x401300}, {0x401308}}}};
   replay.images = {{{0x400000},
                     {{{0x400000}, Pattern(4096, 3)}, {{0x403000}, Pattern(100, 4)}},
                     {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <optional>
 
+#include "agent/base/signal_safe/register_order.h"
 #include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
 #include "agent/report/maps.h"
@@ -45,6 +46,21 @@ bool IsNear(const std::vector<Mapping>& mappings, const Bytes& word, uint64_t di
 }
 
 }  // namespace
+
+std::optional<Registers> RegistersOf(pid_t process) {
+  user_regs_struct integers;
+  user_fpregs_struct vectors;
+  if (ptrace(PTRACE_GETREGS, process, nullptr, &integers) != 0 ||
+      ptrace(PTRACE_GETFPREGS, process, nullptr, &vectors) != 0)
+    return std::nullopt;
+  Registers registers;
+  std::ranges::transform(kPtraceRegisters, registers.dwarf.begin(), [&](auto member) { return integers.*member; });
+  registers.fs_base = integers.fs_base;
+  registers.eflags = integers.eflags;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&vectors);
+  registers.fxsave.assign(bytes, bytes + sizeof vectors);
+  return registers;
+}
 
 std::optional<std::vector<ReplayWord>> ArgumentsAt(const Report& report, const ReplayFrame& frame, pid_t process) {
   user_regs_struct registers;

@@ -19,6 +19,9 @@ namespace recrash {
 // that were recorded at the entry; other sources may give what became of an argument later.
 std::optional<std::vector<ReplayWord>> ArgumentsAt(const Report& report, const ReplayFrame& frame, pid_t process);
 
+// All registers of a stopped process; nothing if it cannot be asked.
+std::optional<Registers> RegistersOf(pid_t process);
+
 }  // namespace recrash
 
 #endif  // RECRASH_TESTGEN_DERIVE_ARGUMENTS_H_

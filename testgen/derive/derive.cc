@@ -5,7 +5,9 @@
 #include <optional>
 #include <set>
 
+#include "agent/process/target_memory.h"
 #include "agent/process/traced_program.h"
+#include "agent/report/pages.h"
 #include "testgen/derive/arguments.h"
 #include "testgen/derive/replayed_memory.h"
 #include "testgen/rerun/hit_counts.h"
@@ -27,10 +29,17 @@ std::string FrameText(uint32_t index) { return "frame " + std::to_string(index);
 
 // The replays of one outer frame from its entry state.
 class OuterFrame {
+  // What was found of a frame where it was met; of an inlined one, also later in its call.
+  struct Taken {
+    EntryState state;
+    std::vector<Registers> registers;
+  };
+
  public:
-  OuterFrame(const TestReport& report, size_t position, const EntryState& state, const DeriveOptions& options,
-             Replays* replays)
-      : report_(report), position_(position), state_(state), options_(options), replays_(replays) {}
+  // The replay begins as `start` says, with the memory of `state`.
+  OuterFrame(const TestReport& report, size_t position, const EntryState& state, const Start& start,
+             const DeriveOptions& options, Replays* replays)
+      : report_(report), position_(position), state_(state), start_(start), options_(options), replays_(replays) {}
 
   // Moves what it derives out of `frames`. The error says in one clause what its replay did otherwise.
   Status Derive(std::vector<uint32_t>* frames, uint64_t* bytes_left, Derivation* derivation);
@@ -42,17 +51,21 @@ class OuterFrame {
   Status Run(const Round& round, bool to_its_end);
   Status Count(HitCounts* counts);
   Status CountAllEntries();
-  Status TakeStates(uint64_t* bytes_left, Derivation* derivation);
-  void Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left, Derivation* derivation);
+  Status TakeStates(uint64_t* bytes_left);
+  std::string ReplayText() const;
+  void Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left);
+  void NoteRegisters(TracedProgram& program, size_t i, uint64_t sp);
+  void Finish(std::vector<uint32_t>* frames, Derivation* derivation);
 
   const TestReport& report_;
   size_t position_;
   const EntryState& state_;
+  Start start_;
   const DeriveOptions& options_;
   Replays* replays_;
-  bool sealed_ = true;
-  std::vector<FrameEntry> entries_;   // innermost first; the last one is the outer frame itself
-  std::vector<std::string> why_not_;  // beside these
+  std::vector<FrameEntry> entries_;  // innermost first; the last one is the outer frame itself
+  std::map<uint32_t, std::string> why_not_;
+  std::map<uint32_t, Taken> taken_;
   std::optional<ReplayedMemory> begin_;
 };
 
@@ -60,15 +73,25 @@ const ReplayFrame& OuterFrame::FrameAt(size_t i) const {
   return *std::ranges::find(report_.replay.frames, entries_[i].frame, &ReplayFrame::index);
 }
 
+std::string OuterFrame::ReplayText() const {
+  return FrameText(outer().index) + (start_.from_entry ? " replayed from its entry" : " replayed");
+}
+
 void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
   for (const ReplayFrame& frame : report_.replay.frames) {
-    const bool wanted = std::ranges::find(frames, frame.index) != frames.end();
-    if (wanted) entries_.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
+    if (std::ranges::find(frames, frame.index) == frames.end()) continue;
+    const auto inlined = options_.inlined.find(frame.index);
+    const bool is_inlined = inlined != options_.inlined.end();
+    const TargetAddress entry = is_inlined ? inlined->second.at : frame.entry;
+    const TargetAddress sp = is_inlined ? inlined->second.sp : frame.entry_sp;
+    entries_.push_back({frame.index, entry.value, sp.value, 0, std::nullopt});
+    if (!is_inlined) continue;
+    for (const TargetAddress later : inlined->second.later)
+      entries_.push_back({frame.index, later.value, sp.value, 0, std::nullopt});
   }
   std::ranges::sort(entries_, {}, &FrameEntry::frame);
   // The outer frame is entered first, so it can be the gate of every hot function.
   entries_.push_back({outer().index, outer().entry.value, outer().entry_sp.value, 1, std::nullopt});
-  why_not_.resize(entries_.size());
 }
 
 Status OuterFrame::Run(const Round& round, bool to_its_end) {
@@ -78,12 +101,11 @@ Status OuterFrame::Run(const Round& round, bool to_its_end) {
     const Result<int> status = program.Join(process, options_.seconds + kGrace, begin);
     traced = status ? Status(Ok{}) : Status(status.error());
   };
-  const Result<Try> outcome =
-      replays_->RunHeld(static_cast<uint32_t>(position_), {.from_entry = true, .sealed = sealed_}, trace);
+  const Result<Try> outcome = replays_->RunHeld(static_cast<uint32_t>(position_), start_, trace);
   if (!outcome) return outcome.error();
   if (!traced) return Error{traced.error().code, FrameText(outer().index) + " replayed: " + traced.error().message};
   if (!to_its_end || outcome->verdict == Verdict::kReproduced) return Ok{};
-  return Error{Errc::kRefused, FrameText(outer().index) + " replayed from its entry: " + VerdictText(outcome->verdict)};
+  return Error{Errc::kRefused, ReplayText() + ": " + VerdictText(outcome->verdict)};
 }
 
 Status OuterFrame::Count(HitCounts* counts) {
@@ -98,9 +120,10 @@ Status OuterFrame::Count(HitCounts* counts) {
 // Sealed, as verification does it; if that does not reproduce, with the files of this machine.
 Status OuterFrame::CountAllEntries() {
   std::optional<HitCounts> counts(kOften);
+  start_.sealed = true;
   Status counted = Count(&*counts);
   if (!counted) {
-    sealed_ = false;
+    start_.sealed = false;
     counts.emplace(kOften);
     if (!Count(&*counts)) return counted;
   }
@@ -108,32 +131,66 @@ Status OuterFrame::CountAllEntries() {
   if (Status numbered = NumberEntries(*counts, run, &entries_); !numbered) return numbered;
   for (size_t i = 0; i + 1 < entries_.size(); ++i) {
     const bool often = counts->IsHot(entries_[i].entry);
-    why_not_[i] = often ? "its function is entered too often"
-                        : FrameText(outer().index) + " replayed from its entry did not come to it";
+    why_not_[entries_[i].frame] = often ? "its function is entered too often" : ReplayText() + " did not come to it";
   }
   return Ok{};
 }
 
-void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left, Derivation* derivation) {
-  if (entries_[i].frame == outer().index) return;
-  why_not_[i] = FrameText(outer().index) + " replayed from its entry took another way to it";
+void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left) {
+  const uint32_t frame = entries_[i].frame;
+  if (frame == outer().index) return;
+  const auto inlined = options_.inlined.find(frame);
+  if (inlined != options_.inlined.end() && entries_[i].entry != inlined->second.at.value)
+    return NoteRegisters(program, i, sp);
+  why_not_[frame] = ReplayText() + " took another way to it";
   if (entries_[i].sp != sp) return;
-  why_not_[i] = FrameText(outer().index) + " replayed from its entry came to it with other arguments";
-  std::optional<std::vector<ReplayWord>> arguments = ArgumentsAt(report_, FrameAt(i), program.pid());
-  if (!arguments) return;
-  Result<EntryState> state = begin_->StateAt(program.pid(), entries_[i].frame);
-  why_not_[i] = state ? "states of other frames leave no room for its own" : state.error().message;
+  why_not_[frame] = ReplayText() + " came to it with other arguments";
+  std::optional<std::vector<ReplayWord>> arguments;
+  if (inlined == options_.inlined.end()) {
+    arguments = ArgumentsAt(report_, FrameAt(i), program.pid());
+    if (!arguments) return;
+  }
+  Result<EntryState> state = begin_->StateAt(program.pid(), frame);
+  why_not_[frame] = state ? "states of other frames leave no room for its own" : state.error().message;
   if (!state || SizeOf(state->memory.own()) > *bytes_left) return;
   *bytes_left -= SizeOf(state->memory.own());
-  state->arguments = *std::move(arguments);
-  derivation->states.push_back(*std::move(state));
-  why_not_[i].clear();
+  if (arguments) state->arguments = *std::move(arguments);
+  taken_.insert_or_assign(frame, Taken{*std::move(state), {}});
+  if (inlined != options_.inlined.end()) NoteRegisters(program, i, sp);
+  why_not_[frame].clear();
 }
 
-Status OuterFrame::TakeStates(uint64_t* bytes_left, Derivation* derivation) {
+// A later instruction counts if it was reached in the same call: after its state was taken.
+void OuterFrame::NoteRegisters(TracedProgram& program, size_t i, uint64_t sp) {
+  const auto taken = taken_.find(entries_[i].frame);
+  std::optional<Registers> registers = RegistersOf(program.pid());
+  if (taken == taken_.end() || entries_[i].sp != sp || !registers) return;
+  registers->dwarf[16] = entries_[i].entry;
+  taken->second.registers.push_back(*std::move(registers));
+}
+
+// The states that were taken are the frames', if their arguments are known.
+void OuterFrame::Finish(std::vector<uint32_t>* frames, Derivation* derivation) {
+  for (auto& [frame, taken] : taken_) {
+    if (options_.inlined.contains(frame)) {
+      auto arguments = options_.inlined_call(frame, taken.registers, taken.state);
+      if (!arguments) {
+        why_not_[frame] = "an argument is known nowhere in its call";
+        continue;
+      }
+      taken.state.arguments = *std::move(arguments);
+    }
+    derivation->states.push_back(std::move(taken.state));
+    std::erase(*frames, frame);
+  }
+  for (const auto& [frame, why_not] : why_not_)
+    if (!why_not.empty()) derivation->reasons.emplace(frame, why_not);
+}
+
+Status OuterFrame::TakeStates(uint64_t* bytes_left) {
   Status begun = Ok{};
   VisitRound visits(entries_, [&](TracedProgram& program, size_t i, uint64_t sp) {
-    if (begin_) Take(program, i, sp, bytes_left, derivation);
+    if (begin_) Take(program, i, sp, bytes_left);
     return begin_.has_value();
   });
   Round round = visits.round();
@@ -154,14 +211,8 @@ Status OuterFrame::TakeStates(uint64_t* bytes_left, Derivation* derivation) {
 Status OuterFrame::Derive(std::vector<uint32_t>* frames, uint64_t* bytes_left, Derivation* derivation) {
   ListEntries(*frames);
   if (Status counted = CountAllEntries(); !counted) return counted;
-  if (Status taken = TakeStates(bytes_left, derivation); !taken) return taken;
-  for (size_t i = 0; i + 1 < entries_.size(); ++i) {
-    if (why_not_[i].empty()) {
-      std::erase(*frames, entries_[i].frame);
-    } else {
-      derivation->reasons.emplace(entries_[i].frame, why_not_[i]);
-    }
-  }
+  if (Status taken = TakeStates(bytes_left); !taken) return taken;
+  Finish(frames, derivation);
   return Ok{};
 }
 
@@ -172,47 +223,112 @@ Result<Replays> PrepareReplays(const TestReport& report, const DeriveOptions& op
   return Replays::Prepare(report, one);
 }
 
+// The memory of the crash as a state: what a replay from there begins with. A deeper one has the fields of the record
+// put back.
+EntryState AsAtTheCrash(const TestReport& report, const ReplayFrame& frame, const Start& start) {
+  EntryState state;
+  state.frame = frame.index;
+  state.brk_end = report.process.brk_end;
+  state.files = report.files;
+  Pages crash;
+  LayPages(report.memory, &crash);
+  std::map<uint64_t, std::vector<uint8_t>> changed;
+  const auto put = [&](TargetAddress address, std::span<const uint8_t> bytes) {
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      const uint64_t at = address.value + i;
+      const uint64_t page = at - at % kPageSize;
+      const auto recorded = crash.find(page);
+      if (recorded == crash.end()) continue;
+      std::vector<uint8_t>& copy = changed[page];
+      if (copy.empty()) copy.assign(recorded->second, recorded->second + kPageSize);
+      copy[at % kPageSize] = bytes[i];
+    }
+  };
+  if (report.thrown) put(report.thrown->address, report.thrown->bytes);
+  for (const ReplayField& field : frame.fields)
+    if (field.depth <= start.depth) put(field.address, field.bytes);
+  Pages pages;
+  for (const auto& [address, bytes] : changed) pages[address] = bytes.data();
+  state.memory = JoinPages(pages);
+  return state;
+}
+
+// One derivation: the frames that lack a state, and the outer frames that are replayed for them, one after the other.
+class Deriver {
+ public:
+  Deriver(const TestReport& report, const std::vector<uint32_t>& frames, const DeriveOptions& options)
+      : report_(report), options_(options), left_(frames) {
+    std::erase_if(left_, [&](uint32_t frame) { return report.replay.FindEntryState(frame) != nullptr; });
+  }
+
+  Result<Derivation> Run();
+
+ private:
+  Status From(const EntryState& state, const Start& start, bool inlined_alone);
+
+  const TestReport& report_;
+  const DeriveOptions& options_;
+  std::vector<uint32_t> left_;
+  Derivation derivation_;
+  std::optional<Replays> replays_;
+  uint64_t bytes_left_ = kMostBytes;
+  int astray_ = 0;
+};
+
+Status Deriver::From(const EntryState& state, const Start& start, bool inlined_alone) {
+  const std::vector<ReplayFrame>& all = report_.replay.frames;
+  const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
+  std::vector<uint32_t> inside = left_;
+  std::erase_if(inside, [&](uint32_t frame) {
+    return frame >= state.frame || (inlined_alone && !options_.inlined.contains(frame));
+  });
+  if (outer == all.end() || inside.empty()) return Ok{};
+  if (astray_ == kMostAstray) {
+    const std::string why = "the replays of " + std::to_string(astray_) + " outer frames went astray";
+    for (const uint32_t frame : inside) derivation_.reasons.emplace(frame, why);
+    return Ok{};
+  }
+  if (!replays_) {
+    Result<Replays> prepared = PrepareReplays(report_, options_);
+    if (!prepared) return prepared.error();
+    replays_.emplace(*std::move(prepared));
+  }
+  const std::vector<uint32_t> wanted = inside;
+  const size_t position = static_cast<size_t>(outer - all.begin());
+  const Status derived =
+      OuterFrame(report_, position, state, start, options_, &*replays_).Derive(&inside, &bytes_left_, &derivation_);
+  if (inside.size() == wanted.size()) ++astray_;
+  for (const uint32_t frame : wanted) {
+    if (!derived) derivation_.reasons.emplace(frame, derived.error().message);
+    if (std::ranges::find(inside, frame) != inside.end()) continue;
+    std::erase(left_, frame);
+    derivation_.reasons.erase(frame);
+  }
+  return Ok{};
+}
+
+Result<Derivation> Deriver::Run() {
+  for (const EntryState& state : report_.replay.entry_states) {
+    const bool is_exact = state.origin != Origin::kDerived && state.copied_depth == 0;
+    if (!is_exact) continue;
+    if (const Status status = From(state, {.from_entry = true}, false); !status) return status.error();
+  }
+  astray_ = 0;
+  for (const ReproducedFrame& reproduced : options_.reproduced) {
+    const auto frame = std::ranges::find(report_.replay.frames, reproduced.frame, &ReplayFrame::index);
+    if (frame == report_.replay.frames.end() || reproduced.start.rewind != 0) continue;
+    const EntryState state = AsAtTheCrash(report_, *frame, reproduced.start);
+    if (const Status status = From(state, reproduced.start, true); !status) return status.error();
+  }
+  std::ranges::sort(derivation_.states, {}, &EntryState::frame);
+  return std::move(derivation_);
+}
+
 }  // namespace
 
 Result<Derivation> DeriveEntryStates(const TestReport& report, const std::vector<uint32_t>& frames,
                                      const DeriveOptions& options) {
-  Derivation derivation;
-  const std::vector<ReplayFrame>& all = report.replay.frames;
-  std::vector<uint32_t> left = frames;
-  std::erase_if(left, [&](uint32_t frame) { return report.replay.FindEntryState(frame) != nullptr; });
-  std::optional<Replays> replays;
-  uint64_t bytes_left = kMostBytes;
-  int astray = 0;
-  for (const EntryState& state : report.replay.entry_states) {
-    const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
-    std::vector<uint32_t> inside = left;
-    std::erase_if(inside, [&](uint32_t frame) { return frame >= state.frame; });
-    const bool is_exact = state.origin != Origin::kDerived && state.copied_depth == 0;
-    if (!is_exact || outer == all.end() || inside.empty()) continue;
-    if (astray == kMostAstray) {
-      const std::string why = "the replays of " + std::to_string(astray) + " outer frames went astray";
-      for (const uint32_t frame : inside) derivation.reasons.emplace(frame, why);
-      continue;
-    }
-    if (!replays) {
-      Result<Replays> prepared = PrepareReplays(report, options);
-      if (!prepared) return prepared.error();
-      replays.emplace(*std::move(prepared));
-    }
-    const std::vector<uint32_t> wanted = inside;
-    const size_t position = static_cast<size_t>(outer - all.begin());
-    const Status derived =
-        OuterFrame(report, position, state, options, &*replays).Derive(&inside, &bytes_left, &derivation);
-    if (inside.size() == wanted.size()) ++astray;
-    for (const uint32_t frame : wanted) {
-      if (!derived) derivation.reasons.emplace(frame, derived.error().message);
-      if (std::ranges::find(inside, frame) != inside.end()) continue;
-      std::erase(left, frame);
-      derivation.reasons.erase(frame);
-    }
-  }
-  std::ranges::sort(derivation.states, {}, &EntryState::frame);
-  return derivation;
+  return Deriver(report, frames, options).Run();
 }
 
 }  // namespace recrash

@@ -4,7 +4,10 @@
 #define RECRASH_TESTGEN_DERIVE_DERIVE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +17,30 @@
 
 namespace recrash {
 
+// Where an inlined frame is met in a replay of the function around it: its call begins in the middle of that.
+struct InlinedEntry {
+  TargetAddress at;
+  TargetAddress sp;
+  // Arguments may get a place only later in the call.
+  std::vector<TargetAddress> later = {};
+};
+
+// A frame that was seen to reproduce, not from an entry state.
+struct ReproducedFrame {
+  uint32_t frame = 0;
+  Start start;
+};
+
 struct DeriveOptions {
   VerifyOptions replay;
   double seconds = 30;  // for one replay, stops at entries included
+  std::map<uint32_t, InlinedEntry> inlined;
+  // The words of a call of an inlined frame, from the registers where it is met, then later in that call, and the state
+  // where it is met. Nothing if one of them is not known.
+  std::function<std::optional<std::vector<ReplayWord>>(uint32_t frame, std::span<const Registers>, const EntryState&)>
+      inlined_call = {};
+  // Frames inside of these are met as well, if they are inlined: the frame around them need not have an entry state.
+  std::vector<ReproducedFrame> reproduced = {};
 };
 
 struct Derivation {
@@ -25,7 +49,7 @@ struct Derivation {
 };
 
 // Derives a state for each frame in `frames` (ReplayFrame::index) that lacks one and has a caller whose state was
-// recorded; tries the nearest caller first.
+// recorded; tries the nearest caller first. For an inlined frame, a caller that reproduces will do.
 // REQUIRES: options.replay.program is the build that crashed.
 // An error: nothing can be replayed at all.
 Result<Derivation> DeriveEntryStates(const TestReport& report, const std::vector<uint32_t>& frames,

@@ -59,7 +59,9 @@ std::optional<Error> Compare(const TestReport& first, const TestReport& again) {
 std::vector<FrameEntry> EntriesOf(const TestReport& report) {
   std::vector<FrameEntry> entries;
   for (const ReplayFrame& frame : report.replay.frames)
-    entries.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
+    // An inlined call is met in a replay of the function around it.
+    if (frame.inlined_at.value == 0)
+      entries.push_back({frame.index, frame.entry.value, frame.entry_sp.value, 0, std::nullopt});
   std::ranges::sort(entries, {}, &FrameEntry::frame);
   return entries;
 }
@@ -115,7 +117,7 @@ std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
   std::set<uint64_t> entries;
   for (const ReplayFrame& frame : first_.replay.frames) {
     const Module* recorded = first_.FindModule(frame.entry);
-    if (!recorded) continue;
+    if (!recorded || frame.inlined_at.value != 0) continue;
     for (const Module& module : modules) {
       const bool same = recorded->is_program ? module.is_program : module.path == recorded->path;
       if (same) entries.insert(frame.entry.value - recorded->base.value + module.base.value);

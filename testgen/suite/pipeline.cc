@@ -153,7 +153,7 @@ Status Pipeline::Replay() {
 Status Pipeline::Derive() {
   if (!same_build_ || request_.goal == Goal::kCandidates || request_.derive == recrash::Derive::kNone) return Ok{};
   const Status status =
-      ReplayDerived(request_.derive == recrash::Derive::kAll, Options(), &suite_.report, &outcome_.verdicts, observer_);
+      ReplayDerived(request_.derive == recrash::Derive::kAll, Options(), &suite_, &outcome_.verdicts, observer_);
   return status ? status : LeaveCandidates(status.error());
 }
 

@@ -1,9 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <span>
 
 #include "testgen/derive/derive.h"
 #include "testgen/suite/steps.h"
+#include "testgen/symbols/inlined_frames.h"
 
 namespace recrash {
 namespace {
@@ -44,16 +48,101 @@ std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, 
   return frames;
 }
 
-Derivation DeriveStates(const std::vector<uint32_t>& frames, const VerifyOptions& verify, const TestReport& report,
+Derivation DeriveStates(const std::vector<uint32_t>& frames, const DeriveOptions& options, const TestReport& report,
                         Observer* observer) {
-  if (frames.empty() || report.replay.entry_states.empty()) return {};
+  if (frames.empty() || (report.replay.entry_states.empty() && options.reproduced.empty())) return {};
   observer->Progress("deriving entry states", 0, frames.size());
-  DeriveOptions options;
-  options.replay = verify;
   Result<Derivation> derivation = DeriveEntryStates(report, frames, options);
   if (derivation) return *std::move(derivation);
   observer->Note("no entry states are derived: " + derivation.error().message);
   return {};
+}
+
+// The inlined frames of a suite, which derivation meets in replays of the functions around them.
+class MetFrames {
+ public:
+  explicit MetFrames(Suite* suite) : suite_(suite) {}
+
+  // Adds those whose arguments are not known at the crash to the frames that can be replayed, with a verdict that says
+  // why they were not. Returns their indices.
+  const std::vector<uint32_t>& AddLost(std::vector<FrameVerdict>* verdicts);
+  // Takes away those of them that nothing was derived for.
+  void DropLost(std::vector<FrameVerdict>* verdicts);
+  // Fails if the report cannot be read for that.
+  Status Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptions* options);
+  // The frame was derived and reproduces so: its test shows its arguments as they were where it was met.
+  void Show(uint32_t frame);
+
+ private:
+  std::vector<Frame>& frames() { return suite_->backtrace.frames; }
+  std::optional<std::vector<ReplayWord>> Meet(uint32_t frame, std::span<const Registers> registers,
+                                              const EntryState& state);
+
+  Suite* suite_;
+  std::optional<Symbols> symbols_;
+  std::optional<InlinedFrames> inlined_;
+  std::map<uint32_t, Frame> met_;
+  std::vector<uint32_t> lost_;
+};
+
+const std::vector<uint32_t>& MetFrames::AddLost(std::vector<FrameVerdict>* verdicts) {
+  for (const Frame& frame : frames()) {
+    const auto& known = suite_->report.replay.frames;
+    const bool is_known = std::ranges::find(known, frame.index, &ReplayFrame::index) != known.end();
+    if (frame.candidate || is_known || !CanBeMet(frame)) continue;
+    lost_.push_back(frame.index);
+    suite_->report.replay.frames.push_back(MakeReplayFrame(frame));
+    FrameVerdict& verdict = verdicts->emplace_back();
+    verdict.index = frame.index;
+    verdict.note = frame.why_not;
+  }
+  std::ranges::sort(suite_->report.replay.frames, {}, &ReplayFrame::index);
+  std::ranges::sort(*verdicts, {}, &FrameVerdict::index);
+  return lost_;
+}
+
+void MetFrames::DropLost(std::vector<FrameVerdict>* verdicts) {
+  for (const uint32_t frame : lost_) {
+    if (suite_->report.replay.FindEntryState(frame)) continue;
+    std::erase_if(suite_->report.replay.frames, [&](const ReplayFrame& replay) { return replay.index == frame; });
+    std::erase_if(*verdicts, [&](const FrameVerdict& verdict) { return verdict.index == frame; });
+  }
+}
+
+Status MetFrames::Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptions* options) {
+  for (const Frame& frame : frames())
+    if (CanBeMet(frame)) options->inlined[frame.index] = {frame.inlined_at, frame.inlined_sp, frame.inlined_later};
+  if (options->inlined.empty()) return Ok{};
+  Result<Symbols> symbols = Symbols::Open(suite_->report, suite_->symbols);
+  if (!symbols) return symbols.error();
+  symbols_ = *std::move(symbols);
+  Result<InlinedFrames> inlined = InlinedFrames::Read(suite_->report, *symbols_);
+  if (!inlined) return inlined.error();
+  inlined_.emplace(*std::move(inlined));
+  options->inlined_call = [this](uint32_t frame, std::span<const Registers> registers, const EntryState& state) {
+    return Meet(frame, registers, state);
+  };
+  for (const FrameVerdict& verdict : verdicts) {
+    const bool reproduced = verdict.verdict == Verdict::kReproduced && !verdict.start.from_entry;
+    if (reproduced && !options->inlined.contains(verdict.index))
+      options->reproduced.push_back({verdict.index, verdict.start});
+  }
+  return Ok{};
+}
+
+std::optional<std::vector<ReplayWord>> MetFrames::Meet(uint32_t frame, std::span<const Registers> registers,
+                                                       const EntryState& state) {
+  const auto found = std::ranges::find(frames(), frame, &Frame::index);
+  if (found == frames().end()) return std::nullopt;
+  std::optional<Frame> met =
+      inlined_->AtItsEntry(frames(), static_cast<size_t>(found - frames().begin()), registers, state);
+  if (!met) return std::nullopt;
+  return met_.insert_or_assign(frame, *std::move(met)).first->second.words;
+}
+
+void MetFrames::Show(uint32_t frame) {
+  const auto met = met_.find(frame);
+  if (met != met_.end()) *std::ranges::find(frames(), frame, &Frame::index) = met->second;
 }
 
 // Of frames that do not reproduce from a derived state the verdict before stands.
@@ -70,16 +159,18 @@ void TakeVerdict(const FrameVerdict& from_entry, FrameVerdict* verdict) {
 }
 
 // Replays the frames that have a state now from that alone.
-Status ReplayFromEntries(Derivation derivation, VerifyOptions options, TestReport* report,
+Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Suite* suite, MetFrames* inlined,
                          std::vector<FrameVerdict>* verdicts, Observer* observer) {
   if (derivation.states.empty()) return Ok{};
   options.only = IndicesOf(derivation.states);
   options.from_entry = true;
-  AddStates(derivation.states, &report->replay);
-  const Result<std::vector<FrameVerdict>> again = ReplayFrames(*report, options, observer);
+  AddStates(derivation.states, &suite->report.replay);
+  const Result<std::vector<FrameVerdict>> again = ReplayFrames(suite->report, options, observer);
   if (!again) return again.error();
-  for (const FrameVerdict& verdict : *again)
+  for (const FrameVerdict& verdict : *again) {
     TakeVerdict(verdict, &*std::ranges::find(*verdicts, verdict.index, &FrameVerdict::index));
+    if (verdict.verdict == Verdict::kReproduced) inlined->Show(verdict.index);
+  }
   return Ok{};
 }
 
@@ -93,14 +184,23 @@ Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const V
   return verdicts;
 }
 
-Status ReplayDerived(bool all, VerifyOptions options, TestReport* report, std::vector<FrameVerdict>* verdicts,
+Status ReplayDerived(bool all, const VerifyOptions& options, Suite* suite, std::vector<FrameVerdict>* verdicts,
                      Observer* observer) {
-  Derivation derivation = DeriveStates(FramesToDerive(*verdicts, all), options, *report, observer);
+  MetFrames inlined(suite);
+  std::vector<uint32_t> frames = FramesToDerive(*verdicts, all);
+  for (const uint32_t lost : inlined.AddLost(verdicts)) frames.push_back(lost);
+  DeriveOptions derive;
+  derive.replay = options;
+  if (const Status status = inlined.Prepare(*verdicts, &derive); !status)
+    observer->Note("inlined frames are not met in replays: " + status.error().message);
+  Derivation derivation = DeriveStates(frames, derive, suite->report, observer);
   for (FrameVerdict& verdict : *verdicts) {
     const auto reason = derivation.reasons.find(verdict.index);
     if (reason != derivation.reasons.end()) AddClause("no entry state: " + reason->second, &verdict);
   }
-  return ReplayFromEntries(std::move(derivation), std::move(options), report, verdicts, observer);
+  const Status replayed = ReplayFromEntries(std::move(derivation), options, suite, &inlined, verdicts, observer);
+  inlined.DropLost(verdicts);
+  return replayed;
 }
 
 }  // namespace recrash

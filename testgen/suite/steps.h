@@ -33,8 +33,9 @@ Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const V
                                                Observer* observer);
 
 // Derives entry states for the frames that did not reproduce, or for `all`, and replays these from them. The verdict of
-// a frame that reproduces then replaces the one before, and `report` has its state.
-Status ReplayDerived(bool all, VerifyOptions options, TestReport* report, std::vector<FrameVerdict>* verdicts,
+// a frame that reproduces then replaces the one before, and the suite's report has its state. An inlined frame whose
+// arguments were lost at the crash becomes a candidate where a replay of the function around it shows them.
+Status ReplayDerived(bool all, const VerifyOptions& options, Suite* suite, std::vector<FrameVerdict>* verdicts,
                      Observer* observer);
 
 // ---- Keep: which frames become tests, by their verdicts alone ------------------------------------------------------

@@ -1,13 +1,13 @@
 #include "testgen/symbols/backtrace.h"
 
 #include <algorithm>
-#include <csignal>
 #include <iterator>
 
 #include "testgen/symbols/bad_value.h"
+#include "testgen/symbols/failing_stack.h"
 #include "testgen/symbols/files/module_set.h"
-#include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/frame_builder.h"
+#include "testgen/symbols/place_copies.h"
 #include "testgen/symbols/source_place.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/stack/handlers.h"
@@ -15,18 +15,6 @@
 
 namespace recrash {
 namespace {
-
-struct Innermost {
-  RegisterFile registers;
-  std::span<const uint8_t> fxsave;
-  bool exact = true;
-};
-
-// If `noexcept` ends the program, the stack is unwound before that. Only the copy that was made at the throw has the
-// frames up to the throw.
-bool StartsAtThrow(const Report& report) {
-  return report.thrown && (report.failure.kind == FailureKind::kException || report.failure.signal == SIGABRT);
-}
 
 // Finds the innermost frame of the program's own. A replay compares its failing place with this one.
 Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> stack, CodeReader& code) {
@@ -49,8 +37,6 @@ Place FindPlace(const std::vector<Frame>& frames, std::span<const UnwoundFrame> 
   return place;
 }
 
-// The walk keeps this many live frames. In most recursions every one or two frames hold a candidate.
-constexpr size_t kMostUnwound = 4096;
 // From each end, candidates or not: people look at these.
 constexpr size_t kAlwaysDescribed = 50;
 
@@ -148,26 +134,18 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols) {
 }
 
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntryState> states) {
-  const Thread* thread = report.failing_thread();
-  if (thread == nullptr) return Error{Errc::kDamaged, "the report does not say which thread failed"};
-
-  ReportMemory memory(report, &symbols.modules());
-  Innermost start{RegisterFile(thread->registers), thread->registers.fxsave};
-  if (StartsAtThrow(report)) {
-    memory.Overlay(report.thrown->address, report.thrown->bytes);
-    start = {RegisterFile(report.thrown->registers), {}, false};
-  }
-  Unwinder unwinder(symbols.modules(), memory);
-  const UnwoundStack unwound = unwinder.Walk(start.registers, start.exact, kMostUnwound);
-
-  FrameBuilder builder(symbols.code(), unwinder, memory, symbols.modules());
+  const Result<std::unique_ptr<FailingStack>> stack = UnwindFailingStack(report, symbols);
+  if (!stack) return stack.error();
+  const UnwoundStack& unwound = (*stack)->unwound;
+  FrameBuilder builder(symbols.code(), (*stack)->unwinder, (*stack)->memory, symbols.modules());
   Backtrace backtrace;
-  Describer(unwound, start.fxsave, states, builder, symbols.code())
+  Describer(unwound, (*stack)->fxsave, states, builder, symbols.code())
       .Describe(symbols.options().max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
   FindHandlers(symbols.modules(), backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
   backtrace.place.chain = SourceChain(backtrace.frames);
+  backtrace.place.copies = FindPlaceInCopies(backtrace.frames, symbols.code());
   backtrace.notes = symbols.modules().notes();
   for (const std::string& note : unwound.notes) backtrace.notes.push_back(note);
   return backtrace;

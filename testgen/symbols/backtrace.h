@@ -35,6 +35,9 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols);
 // The same, but takes the registers from `states` instead of those in the report.
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, std::span<const EntryState> states);
 
+// Returns the frame as a replay needs it.
+ReplayFrame MakeReplayFrame(const Frame& frame);
+
 // Returns what a replay needs beside the report: the candidates among the frames, the failing place, and the images of
 // the program and of its own libraries.
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols);

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "agent/base/tool_function.h"
+#include "testgen/symbols/place_copies.h"
 #include "testgen/symbols/values/dwarf_call.h"
+#include "testgen/symbols/values/inlined_call.h"
 #include "testgen/symbols/values/recorded_call.h"
 #include "testgen/symbols/values/streams.h"
 
@@ -51,8 +53,9 @@ Frame Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunc
     frame.inlined = live->inlined;
   }
   frame.own = code.module != nullptr && code.module->own && !IsToolFunction(frame.linkage_name);
+  if (frame.inlined) return frame;
   frame.entry = code.entry;
-  if (!frame.inlined && unwound.cfa.value != 0) frame.entry_sp = unwound.cfa - 8;
+  if (unwound.cfa.value != 0) frame.entry_sp = unwound.cfa - 8;
   return frame;
 }
 
@@ -76,10 +79,48 @@ void FrameBuilder::Finish(ValueReader& values, const ParameterInfo& info, bool u
   }
 }
 
-void FrameBuilder::AddInlined(ValueReader& values, const LiveFunction& live, Frame& frame) {
+// Templates of the standard library are compiled into the program and inlined everywhere; nobody looks for tests of
+// these.
+void FrameBuilder::AddInlined(ValueReader& values, const UnwoundFrame& around, const LiveFunction& live, Frame& frame) {
   frame.why_not = "it is inlined into its caller";
-  for (const ParameterInfo& info : live.parameters)
-    Finish(values, info, false, frame.parameters.emplace_back(info.described));
+  for (const ParameterInfo& info : live.parameters) frame.parameters.push_back(info.described);
+  if (frame.own && !IsSystemsFile(frame.declared_file)) {
+    const InlinedCall how = FindInlinedCall(code_, unwinder_, around, live);
+    frame.inlined_at = how.at;
+    frame.inlined_sp = how.sp;
+    frame.inlined_later = how.later;
+    frame.entry = how.copy ? how.copy->entry : TargetAddress{};
+    frame.why_not = how.why_not;
+    if (how.why_not.empty()) {
+      frame.entry_sp = how.layout.entry_sp;
+      ValueReader* const readers[] = {&values};
+      const DwarfCall call = CallOfInlined(readers, live, how, frame.parameters);
+      frame.words = call.words;
+      frame.why_not = how.copy ? call.why_not : "it is inlined into its caller, and the program has no copy of it";
+      frame.candidate = how.copy && call.complete;
+    }
+  }
+  for (size_t i = 0; i < frame.parameters.size(); ++i) Finish(values, live.parameters[i], false, frame.parameters[i]);
+}
+
+bool FrameBuilder::CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around, Frame& frame) {
+  const CodeInfo& code = code_.At(around.lookup_pc());
+  const auto live = std::ranges::find_if(code.live, [&](const LiveFunction& function) {
+    Dwarf_Die die = function.die;
+    const auto begin = function.inlined ? DebugInfo::EntryOf(die) : std::nullopt;
+    return begin && *begin + code.module->bias() == frame.inlined_at.value &&
+           function.linkage_name == frame.linkage_name;
+  });
+  if (live == code.live.end()) return false;
+  const InlinedCall how = FindInlinedCall(code_, unwinder_, around, *live);
+  if (!how.why_not.empty()) return false;
+  frame.parameters.clear();
+  for (const ParameterInfo& info : live->parameters) frame.parameters.push_back(info.described);
+  const DwarfCall call = CallOfInlined(readers, *live, how, frame.parameters);
+  frame.words = call.words;
+  for (size_t i = 0; i < frame.parameters.size(); ++i)
+    Finish(*readers.front(), live->parameters[i], false, frame.parameters[i]);
+  return call.complete;
 }
 
 void FrameBuilder::AddRecordedCall(ValueReader& values, const Recorded& recorded, Frame& frame) {
@@ -174,7 +215,7 @@ void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& 
   for (const LiveFunction& live : code.live) {
     Frame& frame = frames.emplace_back(Describe(unwound, code, &live));
     if (live.inlined)
-      AddInlined(values, live, frame);
+      AddInlined(values, unwound, live, frame);
     else
       AddCall(values, frame);
   }

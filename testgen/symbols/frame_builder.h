@@ -2,6 +2,7 @@
 #ifndef RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_
 #define RECRASH_TESTGEN_SYMBOLS_FRAME_BUILDER_H_
 
+#include <span>
 #include <vector>
 
 #include "testgen/symbols/backtrace.h"
@@ -18,9 +19,13 @@ class FrameBuilder {
 
   // Appends the frame at `index` of `stack`, after the calls that were inlined there.
   void Append(const Stack& stack, size_t index, std::vector<Frame>& frames);
+  // Puts together the call of an inlined frame once more. An argument comes from the first of `readers` that knows it,
+  // each of which stands at another instruction. Returns false if that is not all.
+  // REQUIRES: `frame` was appended for `around`; there is a reader.
+  bool CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around, Frame& frame);
 
  private:
-  void AddInlined(ValueReader& values, const LiveFunction& live, Frame& frame);
+  void AddInlined(ValueReader& values, const UnwoundFrame& around, const LiveFunction& live, Frame& frame);
   void AddCall(ValueReader& values, Frame& frame);
   void AddRecordedCall(ValueReader& values, const Recorded& recorded, Frame& frame);
   void AddDwarfCall(ValueReader& values, Frame& frame);

@@ -12,22 +12,6 @@ namespace {
 // The limit for all modules together. More symbols would make the report larger than the memory in it.
 constexpr size_t kMaxSymbols = 2'000'000;
 
-ReplayFrame MakeReplayFrame(const Frame& frame) {
-  ReplayFrame replay;
-  replay.index = frame.index;
-  replay.linkage_name = frame.linkage_name;
-  replay.function = frame.function;
-  replay.file = frame.declared_file;
-  replay.line = frame.declared_line;
-  replay.entry = frame.entry;
-  replay.entry_sp = frame.entry_sp;
-  replay.words = frame.words;
-  replay.fields = frame.fields;
-  replay.streams = frame.streams;
-  replay.caught = frame.caught;
-  return replay;
-}
-
 ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
   ModuleImage image;
   image.base = module.module->base;
@@ -102,6 +86,23 @@ class TypeCollector {
 };
 
 }  // namespace
+
+ReplayFrame MakeReplayFrame(const Frame& frame) {
+  ReplayFrame replay;
+  replay.index = frame.index;
+  replay.linkage_name = frame.linkage_name;
+  replay.function = frame.function;
+  replay.file = frame.declared_file;
+  replay.line = frame.declared_line;
+  replay.entry = frame.entry;
+  replay.entry_sp = frame.entry_sp;
+  replay.words = frame.words;
+  replay.fields = frame.fields;
+  replay.streams = frame.streams;
+  replay.caught = frame.caught;
+  replay.inlined_at = frame.inlined_at;
+  return replay;
+}
 
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols) {
   ReplayData data;

@@ -80,6 +80,17 @@ bool HitStackEnd(const Observed& observed) {
          observed.address >= world.plan->stack_start - plan::kOverflowReach;
 }
 
+// A test of an inlined frame calls a copy of its function: it dies in another function's code, at the same line.
+bool SamePlaceInCopy(const Observed& observed) {
+  if (!world.run.call.inlined) return false;
+  // A return address may already belong to the next line; one byte back is inside the call.
+  const uint64_t recorded = ToRecorded(observed.own_pc == observed.pc ? observed.own_pc : observed.own_pc - 1);
+  for (const plan::Range& range : TableOf<plan::Range>(world.plan->place_copies)) {
+    if (recorded >= range.start && recorded < range.end) return true;
+  }
+  return false;
+}
+
 // The same instruction of the program (or return address of its call) on the same build; on another the same place in
 // the source or, where debug information does not say, the same function. An overflow is the same wherever in the
 // recursion it strikes.
@@ -94,7 +105,7 @@ bool SamePlace(const Observed& observed, const Answer& answer) {
     return module->recorded_range.Contains(world.plan->place_pc) && offset >= world.plan->place_start &&
            offset <= world.plan->place_end;
   }
-  return ToRecorded(observed.own_pc) == world.plan->place_pc;
+  return ToRecorded(observed.own_pc) == world.plan->place_pc || SamePlaceInCopy(observed);
 }
 
 bool SameFailure(const Observed& observed, const Answer& answer) {

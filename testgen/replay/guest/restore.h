@@ -82,6 +82,7 @@ struct PreparedCall {
   plan::Array variables;                // of plan::Patch
   StreamPlace streams[kMostStreams];    // to rewind
   int stream_count;
+  bool inlined;      // the function is a copy of the frame's
   plan::Slot* held;  // null: the call begins at once
 };
 

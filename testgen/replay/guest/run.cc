@@ -90,6 +90,7 @@ void Prepare(const plan::Frame& frame, const Start& start) {
   for (const plan::Word& word : WordsOf(frame)) PutWord(word, frame.entry_sp);
   world.run.call.state.sp = frame.entry_sp + 8;
   world.run.call.state.function = EntryOf(frame);
+  world.run.call.inlined = frame.inlined != 0;
   if (start.from_entry) world.run.call.entry_state = EntryStateOf(frame);
   world.run.call.variables = frame.variables;
   if (start.depth > 0) {

@@ -171,6 +171,7 @@ struct Frame {
   Array entry_state;        // of EntryState: one, or none
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
+  uint32_t inlined;         // a copy out of line is called
 };
 
 enum SymbolFlags : uint32_t {
@@ -214,6 +215,7 @@ struct Header {
   uint64_t place_pc;
   uint64_t place_start;
   uint64_t place_end;
+  Array place_copies;  // of Range: the failing line in copies of inlined functions, for frames that call these
   Text report_path;
 
   uint64_t brk_start;

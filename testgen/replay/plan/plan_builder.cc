@@ -200,6 +200,9 @@ void PlanBuilder::AddFailure() {
   header_.place_pc = place.pc.value;
   header_.place_start = place.function_start.value;
   header_.place_end = place.function_start.value + place.function_size;
+  std::vector<plan::Range> copies;
+  for (const CodeRange& range : place.copies) copies.push_back({range.start.value, range.end.value});
+  header_.place_copies = AddTable(copies);
   const int module = ModuleAt(place.pc.value);
   if (module < 0 || !rebuilt_[module]) return;
   const auto range =

@@ -75,6 +75,7 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   planned.name = AddText(PrintableText(frame.function.empty() ? ReadableSymbol(frame.linkage_name) : frame.function));
   planned.entry_sp = frame.entry_sp.value;
   planned.start = frame.start;
+  planned.inlined = frame.inlined_at.value != 0;
   PlaceEntry(frame, &planned);
   if (planned.entry == 0 && planned.problem == 0) planned.problem = AddText("the function's address is not known");
   if (planned.entry_sp % 16 != 8 && planned.problem == 0) {

@@ -283,6 +283,30 @@ const std::unordered_map<std::string, Dwarf_Die>& DebugInfo::Types() {
   return types_;
 }
 
+std::optional<uint64_t> DebugInfo::EntryOf(Dwarf_Die& inlined) {
+  Dwarf_Attribute attribute;
+  Dwarf_Addr entry = 0;
+  if (dwarf_formaddr(dwarf_attr(&inlined, DW_AT_entry_pc, &attribute), &entry) == 0) return entry;
+  std::vector<Range> ranges;
+  AddRanges(inlined, ranges);
+  if (ranges.empty()) return std::nullopt;
+  return std::ranges::min(ranges, {}, &Range::low).low;
+}
+
+std::vector<uint64_t> DebugInfo::RowsIn(uint64_t low, uint64_t high) {
+  std::vector<uint64_t> addresses;
+  auto unit = UnitAt(low);
+  Dwarf_Lines* lines = nullptr;
+  size_t count = 0;
+  if (!unit || dwarf_getsrclines(&*unit, &lines, &count) != 0) return addresses;
+  for (size_t i = 0; i < count; ++i) {
+    Dwarf_Addr at = 0;
+    dwarf_lineaddr(dwarf_onesrcline(lines, i), &at);
+    if (at >= low && at < high && (addresses.empty() || addresses.back() != at)) addresses.push_back(at);
+  }
+  return addresses;
+}
+
 std::optional<Dwarf_Die> DebugInfo::TypeNamed(const std::string& qualified_name) {
   const auto found = Types().find(qualified_name);
   return found == Types().end() ? std::nullopt : std::optional(found->second);

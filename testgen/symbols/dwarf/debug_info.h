@@ -67,6 +67,10 @@ class DebugInfo {
   static SourceLine DeclaredAt(Dwarf_Die& die);
   // Returns the file and the line of a call that was inlined.
   static SourceLine CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit);
+  // Returns the address at which an inlined call begins: its entry, else the lowest address of its code.
+  static std::optional<uint64_t> EntryOf(Dwarf_Die& inlined);
+  // Returns the addresses in [low, high) at which the line table has a row, ascending.
+  std::vector<uint64_t> RowsIn(uint64_t low, uint64_t high);
   // Returns the definition of a class that this unit only declares: clang leaves it to the unit of the constructor.
   std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
 

@@ -53,6 +53,15 @@ std::optional<FunctionRange> ElfFile::FunctionAt(uint64_t address) {
   return FunctionWithoutSymbol(address);
 }
 
+std::vector<uint64_t> ElfFile::FunctionsNamed(std::string_view name) {
+  if (functions_.empty())
+    for (const ElfSymbol& symbol : symbols())
+      if (symbol.is_function && symbol.size != 0) functions_.emplace(symbol.name, symbol.address);
+  std::vector<uint64_t> addresses;
+  for (auto [at, end] = functions_.equal_range(name); at != end; ++at) addresses.push_back(at->second);
+  return addresses;
+}
+
 // .eh_frame_hdr says where functions begin. Call frame information says where they end: its rows follow one another up
 // to the end of the function.
 std::optional<FunctionRange> ElfFile::FunctionWithoutSymbol(uint64_t address) {

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "agent/base/result.h"
@@ -45,6 +46,8 @@ class ElfFile : public ElfImage {
   // Returns the symbols by address. Of those at one address, global ones come first.
   const std::vector<ElfSymbol>& symbols();
   std::optional<FunctionRange> FunctionAt(uint64_t address);
+  // Returns the addresses of the functions that have this symbol name; several files may each have a static one.
+  std::vector<uint64_t> FunctionsNamed(std::string_view name);
   // Returns the object that holds `address` (a vtable, a variable); null if none does.
   const ElfSymbol* ObjectAt(uint64_t address);
 
@@ -65,6 +68,7 @@ class ElfFile : public ElfImage {
 
   const std::string path_;
   std::optional<std::vector<ElfSymbol>> symbols_;
+  std::unordered_multimap<std::string_view, uint64_t> functions_;  // filled when it is first asked
   // In this order: each needs those before it until it ends.
   std::unique_ptr<Elf, Ender<elf_end>> elf_;
   std::optional<std::unique_ptr<Dwarf, Ender<dwarf_end>>> dwarf_;

@@ -6,11 +6,13 @@
 #ifndef RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
 #define RECRASH_TESTGEN_SYMBOLS_FILES_REPORT_MEMORY_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <span>
 
+#include "agent/report/pages.h"
 #include "agent/report/report.h"
 #include "testgen/symbols/files/module_set.h"
 
@@ -27,15 +29,24 @@ class ReportMemory {
     overlay_ = bytes;
   }
 
+  // Lays whole pages over all of it: memory at another moment. They must outlive this object.
+  void OverlayPages(const Pages* pages) { pages_ = pages; }
+
   // Fills `out`; false if one of its bytes is not known.
   bool Read(TargetAddress address, std::span<uint8_t> out) const {
-    if (out.empty()) return true;
-    if (!overlay_.empty() && address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&
-        out.size() <= overlay_.size() - (address - overlay_address_)) {
-      std::memcpy(out.data(), overlay_.data() + (address - overlay_address_), out.size());
-      return true;
+    if (pages_ == nullptr) return ReadRecorded(address, out);
+    while (!out.empty()) {
+      const uint64_t offset = address.value % kPageSize;
+      const size_t size = std::min<size_t>(out.size(), kPageSize - offset);
+      const auto page = pages_->find(address.value - offset);
+      if (page != pages_->end())
+        std::memcpy(out.data(), page->second + offset, size);
+      else if (!ReadRecorded(address, out.first(size)))
+        return false;
+      address = address + size;
+      out = out.subspan(size);
     }
-    return report_.Read(address, out) || (modules_ != nullptr && modules_->ReadFile(address, out));
+    return true;
   }
 
   // Reads `size` bytes, at most eight, as a little-endian number. Nothing if one of them is not known.
@@ -47,10 +58,23 @@ class ReportMemory {
   std::optional<uint64_t> ReadWord(TargetAddress address) const { return ReadNumber(address, 8); }
 
  private:
+  static constexpr uint64_t kPageSize = 4096;
+
+  bool ReadRecorded(TargetAddress address, std::span<uint8_t> out) const {
+    if (out.empty()) return true;
+    if (!overlay_.empty() && address >= overlay_address_ && address - overlay_address_ <= overlay_.size() &&
+        out.size() <= overlay_.size() - (address - overlay_address_)) {
+      std::memcpy(out.data(), overlay_.data() + (address - overlay_address_), out.size());
+      return true;
+    }
+    return report_.Read(address, out) || (modules_ != nullptr && modules_->ReadFile(address, out));
+  }
+
   const Report& report_;
   ModuleSet* modules_;
   TargetAddress overlay_address_;
   std::span<const uint8_t> overlay_;
+  const Pages* pages_ = nullptr;
 };
 
 }  // namespace recrash

@@ -38,10 +38,15 @@ struct Frame {
   bool monitored = false;  // the function has a descriptor
   bool own = false;        // in the program or in a library that is not the system's
   bool is_signal_frame = false;
-  TargetAddress entry;     // first instruction; 0 when not known
-  TargetAddress entry_sp;  // CFA - 8; 0 for inlined frames
+  TargetAddress entry;     // first instruction; 0 when not known. Inlined: of a copy out of line; 0 without one
+  TargetAddress entry_sp;  // CFA - 8. Inlined: for a call of that copy; 0 when it cannot be called
+  // Of an inlined frame: the instruction at which its call begins, and the stack pointer there; 0 when not known.
+  TargetAddress inlined_at;
+  TargetAddress inlined_sp;
+  // Where arguments that have no place at inlined_at get one: later instructions of the same call, with that sp.
+  std::vector<TargetAddress> inlined_later;
   std::vector<Parameter> parameters;
-  std::vector<ReplayWord> words;    // what a call needs; empty for inlined frames
+  std::vector<ReplayWord> words;    // what a call needs
   std::vector<ReplayField> fields;  // of depth 1 and 2
   // Parameters that point to streams. Only those whose address is among `words`.
   std::vector<ReplayStream> streams;

@@ -207,8 +207,10 @@ TEST_P(Unwinding, ShowsInlinedCallsWithTheirArguments) {
   ASSERT_THAT(FunctionNames(backtrace), ElementsAre("[Sum]", "Inliner", "main"));
   const Frame& inlined = backtrace.frames[0];
   EXPECT_FALSE(inlined.candidate);
-  EXPECT_EQ(inlined.why_not, "it is inlined into its caller");
-  EXPECT_EQ(inlined.entry_sp.value, 0u);
+  EXPECT_EQ(inlined.why_not, "it is inlined into its caller, and the program has no copy of it");
+  EXPECT_EQ(inlined.entry.value, 0u);
+  EXPECT_GE(inlined.inlined_at, backtrace.frames[1].entry);
+  EXPECT_LT(inlined.entry_sp, backtrace.frames[1].entry_sp);
   EXPECT_EQ(ValueOf(ParameterOf(inlined, "times")), 4u);
   EXPECT_EQ(ParameterOf(inlined, "s").rendered, "nullptr");
   EXPECT_EQ(backtrace.frames[1].line, inlined.declared_line + 1);  // where Sum was called

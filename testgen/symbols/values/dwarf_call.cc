@@ -53,6 +53,12 @@ bool IsUnused(const ParameterInfo& parameter) {
                                 dwarf_attr(&die, DW_AT_const_value, &attribute) == nullptr);
 }
 
+void AppendPieces(const PlacedParameter& placed, uint8_t parameter, std::span<const uint8_t> bytes,
+                  std::vector<ReplayWord>& words) {
+  for (const PlacedPiece& piece : placed.pieces)
+    AppendWords(WordAt(piece, parameter), bytes.subspan(piece.offset, piece.size), words);
+}
+
 std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& function) {
   Dwarf_Die die = function.die;
   if (AttributeNumber(die, DW_AT_calling_convention) == static_cast<uint64_t>(DW_CC_nocall)) return std::nullopt;
@@ -94,8 +100,7 @@ DwarfCall CallFromDwarf(ValueReader& values, std::vector<Parameter>& parameters)
       parameter.indirect = placed.indirect;
       parameter.complete = true;
       parameter.source = ValueSource::kDwarf;
-      for (const PlacedPiece& piece : placed.pieces)
-        AppendWords(WordAt(piece, parameter.number), std::span(*bytes).subspan(piece.offset, piece.size), call.words);
+      AppendPieces(placed, parameter.number, *bytes, call.words);
       continue;
     }
     call.complete = false;

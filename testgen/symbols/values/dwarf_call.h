@@ -4,6 +4,7 @@
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_DWARF_CALL_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct DwarfCall {
 // function, as they were at the entry, as far as they are known. A value that comes from the location at pc may have
 // changed since the entry. All values from here are marked ValueSource::kDwarf. REQUIRES: values.code().scopes.
 DwarfCall CallFromDwarf(ValueReader& values, std::vector<Parameter>& parameters);
+
+// Appends the words that pass `bytes`, the parameter's value or the address of one, at its places.
+void AppendPieces(const PlacedParameter& placed, uint8_t parameter, std::span<const uint8_t> bytes,
+                  std::vector<ReplayWord>& words);
 
 // Returns true if the compiler found no use for the parameter. It has no location then, and any value will do.
 bool IsUnused(const ParameterInfo& parameter);
