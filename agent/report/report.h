@@ -296,9 +296,12 @@ struct ReplayFrame {
   std::vector<std::string> caught;               // mangled types of exceptions that recorded callers catch; "": any
   std::vector<ReplayParameter> parameters = {};  // none: the function has no debug information, or no parameters
   // Not 0: the call was inlined and began here. Then `entry` is of a copy of the function out of line; 0 if the build
-  // that crashed has none. `entry_sp` lies below the frame of the function around.
+  // that crashed has none, but a twin may. `entry_sp` lies below the frame of the function around.
   TargetAddress inlined_at;
 
+  bool needs_twin() const { return inlined_at.value != 0 && entry.value == 0; }
+  // An address that tells functions apart.
+  TargetAddress function_address() const { return needs_twin() ? inlined_at : entry; }
   // Of Start::rewind: all streams.
   uint64_t StreamBits() const;
 };

@@ -67,10 +67,13 @@ Result<ReplayFrame> FindFrame(const Suite& suite, uint32_t index) {
 int DebugCommand(const DebugArguments& arguments) {
   const Result<fs::path> directory = FindBuiltSuite(arguments.target, arguments.request);
   if (!directory) return Fail(directory.error());
-  const Result<Suite> suite = ReadSuite(*directory, arguments.target.program);
+  const std::string& twin = arguments.request.twin;
+  const Result<Suite> suite = ReadSuite(*directory, arguments.target.program, twin);
   if (!suite) return Fail(suite.error());
   const Result<ReplayFrame> frame = FindFrame(*suite, arguments.frame);
   if (!frame) return Fail(frame.error());
+  // There every local is to be seen.
+  const std::string& program = twin.empty() && !frame->needs_twin() ? suite->program : suite->twin;
   const Result<fs::path> script = InstalledFile("recrash-gdb.py");
   if (!script) return Fail(script.error());
   if (FindInPath("gdb").empty())
@@ -82,7 +85,7 @@ int DebugCommand(const DebugArguments& arguments) {
   words.insert(words.end(), arguments.debugger_arguments.begin(), arguments.debugger_arguments.end());
   const std::string test = fs::absolute(*directory / "build" / "crash_test").lexically_normal();
   for (const std::string& word :
-       {std::string("--args"), test, std::string("--program"), suite->program, std::string("--recrash-in-process"),
+       {std::string("--args"), test, std::string("--program"), program, std::string("--recrash-in-process"),
         fmt::format("--gtest_filter=*.Frame{}_*:*.Frame{}", arguments.frame, arguments.frame)})
     words.push_back(word);
   if (!arguments.request.sandbox) words.emplace_back("--no-sandbox");

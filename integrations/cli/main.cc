@@ -133,6 +133,10 @@ CLI::App* AddCommand(CLI::App* app, const char* name, const char* description, c
   return command;
 }
 
+void AddTwin(CLI::App* app, std::string* twin) {
+  app->add_option("--twin", *twin, "the same sources built without inlining (-O0 -g)")->type_name("PATH");
+}
+
 void AddProgram(CLI::App* app, std::string* program, const char* help) {
   app->add_option("--program", *program, help)->type_name("PATH");
 }
@@ -286,6 +290,7 @@ void AddVerify(CLI::App* app, Invocation* to) {
   command->add_option("--fixed", to->verify.fixed, "build in which the bug is gone: keep the tests that turned green")
       ->type_name("PROGRAM")
       ->check(CLI::ExistingFile);
+  AddTwin(command, &request.twin);
   AddJson(command, &to->verify.json);
   AddReplay(command, &request);
   command->callback([=] { to->code = VerifyCommand(to->verify); });
@@ -296,6 +301,7 @@ void AddReproduce(CLI::App* app, Invocation* to) {
   Request& request = to->reproduce.request;
   AddReport(command, &to->reproduce.report);
   AddFolder(command, &request);
+  AddTwin(command, &request.twin);
   command->add_flag("--rerun", to->rerun,
                     "run the program again, on its recorded arguments, environment and files, and start tests from the "
                     "memory that each function had at its entry");
@@ -335,6 +341,7 @@ void AddDebug(CLI::App* app, Invocation* to) {
   command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
   AddTrust(command, &to->debug.request);
   command->add_option("--frame", to->debug.frame, "number of the frame (0)")->type_name("N");
+  AddTwin(command, &to->debug.request.twin);
   command->callback([=] {
     to->debug.debugger_arguments = to->line.after;
     to->code = DebugCommand(to->debug);

@@ -40,6 +40,7 @@ std::string OutcomeText(const Frame& frame, const FrameVerdict* verdict) {
   std::string text = VerdictText(verdict->verdict);
   if (verdict->verdict == Verdict::kReproduced) {
     text = Coloured(Colour::kGood, text);
+    if (frame.inlined) text += frame.entry.value != 0 ? " (inlined)" : " (inlined, in the twin)";
     if (verdict->start.rewind) text += " (streams rewound)";
     if (!verdict->self_contained()) text += " (not self-contained)";
     if (verdict->start.from_entry) text += EntryStateText(*verdict);

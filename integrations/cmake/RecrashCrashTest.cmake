@@ -1,5 +1,8 @@
-# recrash_add_crash_test(NAME name PROGRAM target-or-path REPORT file SOURCES file… [SEARCH_PATHS folder…] [TRUST_REPORT]
-#                        [ALLOW_UNDECIDED])
+# recrash_add_crash_test(NAME name PROGRAM target-or-path REPORT file SOURCES file… [TWIN target-or-path]
+#                        [SEARCH_PATHS folder…] [TRUST_REPORT] [ALLOW_UNDECIDED])
+#
+# TWIN: the same sources built without inlining (recrash_twin). Tests of the suite CrashTestInTwin run in it: the program
+# has inlined their functions everywhere. By default the target PROGRAM-twin, if there is one.
 #
 # SEARCH_PATHS: where libraries lie that the program loads while it runs, if not beside it. TRUST_REPORT: code that the
 # report names or holds is run, wherever it lies (docs/security.md).
@@ -34,7 +37,7 @@ function(_recrash_absolute path result)
 endfunction()
 
 function(recrash_add_crash_test)
-  cmake_parse_arguments(PARSE_ARGV 0 ARG "TRUST_REPORT;ALLOW_UNDECIDED" "NAME;PROGRAM;REPORT" "SOURCES;SEARCH_PATHS")
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "TRUST_REPORT;ALLOW_UNDECIDED" "NAME;PROGRAM;TWIN;REPORT" "SOURCES;SEARCH_PATHS")
   foreach(needed NAME PROGRAM REPORT SOURCES)
     if(NOT ARG_${needed})
       message(FATAL_ERROR "recrash_add_crash_test: ${needed} is needed, as in recrash_add_crash_test(NAME crash_test "
@@ -57,6 +60,27 @@ function(recrash_add_crash_test)
   else()
     _recrash_absolute("${ARG_PROGRAM}" program)
   endif()
+
+  if(NOT ARG_TWIN AND TARGET "${ARG_PROGRAM}-twin")
+    set(ARG_TWIN ${ARG_PROGRAM}-twin)
+  endif()
+  set(twin "\"\"")
+  if(ARG_TWIN AND TARGET "${ARG_TWIN}")
+    set(twin "\"$<TARGET_FILE:${ARG_TWIN}>\"")
+  elseif(ARG_TWIN)
+    _recrash_absolute("${ARG_TWIN}" twin)
+  endif()
+
+  set(twin_tests 0)
+  foreach(source IN LISTS ARG_SOURCES)
+    get_filename_component(source "${source}" ABSOLUTE)
+    if(EXISTS "${source}")
+      file(STRINGS "${source}" found REGEX "^TEST\\(CrashTestInTwin," LIMIT_COUNT 1)
+      if(found)
+        set(twin_tests 1)
+      endif()
+    endif()
+  endforeach()
 
   set(code_options)
   foreach(folder IN LISTS ARG_SEARCH_PATHS)
@@ -96,6 +120,8 @@ function(recrash_add_crash_test)
 #define RECRASH_TEST_LIBRARY \"$<TARGET_FILE:${library}>\"
 #define RECRASH_REPORT ${report}
 #define RECRASH_PROGRAM ${program}
+#define RECRASH_TWIN ${twin}
+#define RECRASH_TWIN_TESTS ${twin_tests}
 #define RECRASH_CODE_OPTIONS ${code_options}
 ")
   target_compile_options(${ARG_NAME} PRIVATE ${plain} -include "${paths}")
@@ -103,6 +129,9 @@ function(recrash_add_crash_test)
   add_dependencies(${ARG_NAME} ${library})
   if(TARGET "${ARG_PROGRAM}")
     add_dependencies(${ARG_NAME} ${ARG_PROGRAM})
+  endif()
+  if(ARG_TWIN AND TARGET "${ARG_TWIN}")
+    add_dependencies(${ARG_NAME} ${ARG_TWIN})
   endif()
 
   gtest_add_tests(TARGET ${ARG_NAME} SOURCES ${ARG_SOURCES} TEST_PREFIX "${ARG_NAME}." TEST_LIST tests

@@ -164,6 +164,32 @@ class Instrument(Project):
         self.assertFalse(self.build_mentions(harness.PREFIX, "tests/build"))
 
 
+class Twin(Project):
+    def test_tests_of_inlined_functions_run_in_the_twin(self):
+        source = SOURCE.replace("__attribute__((noinline)) size_t Width", "size_t Width")
+        self.write("recrash_instrument(greeter)\nrecrash_twin(greeter)\n", source)
+        self.configure()
+        program = self.build()
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, "--twin", f"{program}-twin", report=report)
+        self.assert_reproduced(result, "Width", "Greet")
+        self.assertTrue(any(f["inlined"] and f["verdict"] == "reproduced" for f in result["frames"]))
+        (self.path / "kept").mkdir()
+        for name in ("crash_test.cc", "crash_test.rcr"):
+            shutil.copy(self.path / "tests" / name, self.path / "kept")
+        self.write("recrash_instrument(greeter)\nrecrash_twin(greeter)\n" + CRASH_TEST, source)
+        self.configure()
+        self.build()
+        failed = self.run_command("ctest", "--test-dir", "build", expect=8).stdout
+        self.assertRegex(failed, r"crash\.CrashTestInTwin\.Frame\d_Greeter_Width \(Failed\)")
+        # Both targets are built anew from the fixed source.
+        self.write("recrash_instrument(greeter)\nrecrash_twin(greeter)\n" + CRASH_TEST,
+                   source.replace("return Width(name)", 'return Width(name ? name : "")').replace(
+                       "greeting.size() + strlen(name)", "greeting.size() + (name ? strlen(name) : 0)"))
+        self.build()
+        self.run_command("ctest", "--test-dir", "build")
+
+
 class CrashTest(Project):
     def setUp(self):
         super().setUp()

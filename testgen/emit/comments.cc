@@ -212,6 +212,10 @@ std::string TestComment(const TestReport& report, const Backtrace& backtrace, co
     if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
   }
   std::vector<std::string> why = WhyUseful(report, backtrace, frame);
+  if (frame.inlined)
+    why.emplace_back(frame.entry.value != 0
+                         ? "Is inlined in the program: this test calls the copy that the program has out of line."
+                         : "Is inlined in the program, which has no copy of it: this test runs in the twin.");
   if (start.from_entry) why.push_back(fmt::format("Starts from the memory of its entry{}.", WhereFrom(report, frame)));
   if (start.rewind)
     why.push_back(

@@ -18,6 +18,9 @@ namespace recrash {
 namespace {
 
 constexpr size_t kLongestString = 40;
+constexpr char kSuite[] = "CrashTest";
+// Of frames whose function the program has inlined everywhere: their tests run in a twin.
+constexpr char kTwinSuite[] = "CrashTestInTwin";
 
 // `statement` with its comment behind it, or above it when the line would be too long.
 std::string Line(const std::string& statement, const std::string& comment) {
@@ -219,7 +222,8 @@ std::string TestWriter::Write(const Frame& frame, const Start& start) {
     arguments.push_back(Argument(*parameter));
   }
   std::string out = TestComment(report_, backtrace_, frame, start, options_.verified);
-  out += fmt::format("TEST(CrashTest, {}) {{\n  recrash::Frame frame({});\n", TestName(frame), frame.index);
+  const char* suite = frame.inlined && frame.entry.value == 0 ? kTwinSuite : kSuite;
+  out += fmt::format("TEST({}, {}) {{\n  recrash::Frame frame({});\n", suite, TestName(frame), frame.index);
   return out + StartText(frame, start) + body_ + Call(arguments) + "}\n";
 }
 

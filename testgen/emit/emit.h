@@ -33,7 +33,7 @@ struct EmitOptions {
 // Returns the whole text of crash_test.cc. Text from the report is always escaped in it.
 std::string EmitTests(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options);
 
-// Returns the name of a frame's TEST: "Frame0_Tree_insert". Its suite is CrashTest.
+// Returns the name of a frame's TEST: "Frame0_Tree_insert". Its suite is CrashTest, or CrashTestInTwin.
 std::string TestName(const Frame& frame);
 
 }  // namespace recrash

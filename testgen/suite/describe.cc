@@ -41,9 +41,11 @@ std::string Absolute(const fs::path& path) { return fs::absolute(path).lexically
 
 }  // namespace
 
-Result<Suite> Describe(Crash crash) {
+Result<Suite> Describe(Crash crash, const std::string& twin) {
   if (crash.report.memory.empty()) return NoMemory(crash);
   ReplayData replay = MakeReplayData(crash.backtrace, *crash.opened);
+  for (const Frame& frame : crash.backtrace.frames)
+    if (!twin.empty() && frame.twin_candidate) replay.frames.push_back(MakeReplayFrame(frame));
   if (replay.frames.empty()) return NoCandidates(crash);
   std::ranges::sort(replay.frames, {}, &ReplayFrame::index);
   replay.frames = Chosen(replay.frames, crash.symbols.max_candidates);
@@ -55,6 +57,7 @@ Result<Suite> Describe(Crash crash) {
   suite.is_own = crash.is_own;
   suite.symbols = crash.symbols;
   suite.program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
+  if (!twin.empty()) suite.twin = Absolute(twin);
   suite.symbols.program = suite.program;
   for (std::string& path : suite.symbols.search_paths) path = Absolute(path);
   replay.entry_states = RecordedStates(crash.report, replay.frames);

@@ -47,7 +47,7 @@ const AfterFix* TestOf(std::string_view line, const std::vector<AfterFix>& tests
 }  // namespace
 
 Result<std::vector<AfterFix>> CompareWithFix(const fs::path& directory, const std::string& fixed, bool sandbox) {
-  const Result<Suite> suite = ReadSuite(directory, "");
+  const Result<Suite> suite = ReadSuite(directory, "", "");
   if (!suite) return suite.error();
   if (const Status built = BuildTests(directory); !built) return built.error();
   const auto before = RedBefore(*suite, fixed, sandbox);

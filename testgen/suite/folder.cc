@@ -97,9 +97,10 @@ std::string BuildFile(const Suite& suite) {
 project(crash_test CXX)
 enable_testing()
 find_package(recrash REQUIRED)
-recrash_add_crash_test(NAME crash_test PROGRAM {} REPORT {} SOURCES {}{})
+recrash_add_crash_test(NAME crash_test PROGRAM {}{} REPORT {} SOURCES {}{})
 )",
-                     CMakeQuoted(suite.program), kReport, kSource, CodeWords(suite));
+                     CMakeQuoted(suite.program), suite.twin.empty() ? "" : " TWIN " + CMakeQuoted(suite.twin), kReport,
+                     kSource, CodeWords(suite));
 }
 
 Status WriteKeeping(const fs::path& path, const std::string& text, const std::string& hash_before, Observer* observer) {
@@ -141,6 +142,7 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
                                  {"name", suite.report_name},
                                  {"failure", suite.failure},
                                  {"program", suite.program},
+                                 {"twin", suite.twin},
                                  {"search_paths", suite.symbols.search_paths},
                                  {"trust_report", suite.trust_report},
                                  {"max_frames", suite.symbols.max_candidates},
@@ -162,7 +164,7 @@ Status EditSource(const fs::path& directory, const std::function<std::string(con
   return WriteText(directory / kMemory, memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
-Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
+Result<Suite> ReadSuite(const fs::path& directory, const std::string& program, const std::string& twin) {
   const nlohmann::json memory = ReadMemory(directory);
   if (!memory.is_object())
     return Error{Errc::kMissing, fmt::format("{}: needed a folder made by `recrash generate`, found no {}\n"
@@ -176,6 +178,7 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program) {
   suite.report_name = Remembered(memory, "name");
   suite.failure = Remembered(memory, "failure");
   suite.program = program.empty() ? Remembered(memory, "program") : fs::absolute(program).lexically_normal().string();
+  suite.twin = twin.empty() ? Remembered(memory, "twin") : fs::absolute(twin).lexically_normal().string();
   suite.symbols.program = suite.program;
   if (const auto paths = memory.find("search_paths"); paths != memory.end() && paths->is_array())
     for (const nlohmann::json& path : *paths)

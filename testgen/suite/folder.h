@@ -28,6 +28,7 @@ struct Suite {
   std::string report_name;
   std::string failure;  // "SIGSEGV in FormatName at greeter.cc:41"
   std::string program;  // absolute path of the build that the tests are run against
+  std::string twin;     // absolute path of a build of the same sources without inlining; empty: none
   SymbolOptions symbols;
   bool is_own = false;        // the report was written on this machine by this user
   bool sandbox = true;        // of its replays
@@ -45,8 +46,9 @@ Status PrepareDirectory(const std::filesystem::path& directory, bool force);
 // Writes all files. `tests` says which frames get one; report.replay holds these at least, as does crash_test.rcr.
 Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observer);
 
-// Reads a folder that WriteSuite made. `program`, if not empty, replaces the one that the folder names.
-Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::string& program);
+// Reads a folder that WriteSuite made. `program` and `twin`, if not empty, replace those that the folder names.
+Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::string& program,
+                        const std::string& twin = "");
 
 // Replaces the text of crash_test.cc. A file that nobody has edited does not count as edited afterwards.
 Status EditSource(const std::filesystem::path& directory, const std::function<std::string(const std::string&)>& edit);

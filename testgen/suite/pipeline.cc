@@ -92,7 +92,7 @@ Status Pipeline::Load() {
 }
 
 Status Pipeline::LoadTests() {
-  Result<Suite> suite = ReadSuite(request_.folder, request_.program);
+  Result<Suite> suite = ReadSuite(request_.folder, request_.program, request_.twin);
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
   suite_.sandbox = request_.sandbox;
@@ -109,7 +109,7 @@ Status Pipeline::LoadTests() {
 
 Status Pipeline::Describe() {
   if (!crash_) return Ok{};
-  Result<Suite> suite = recrash::Describe(*std::move(crash_));
+  Result<Suite> suite = recrash::Describe(*std::move(crash_), request_.twin);
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
   suite_.sandbox = request_.sandbox;
@@ -130,6 +130,7 @@ Status Pipeline::Describe() {
 VerifyOptions Pipeline::Options() const {
   VerifyOptions options;
   options.program = suite_.program;
+  options.twin = suite_.twin;
   options.code = suite_.code();
   options.sandbox = suite_.sandbox;
   options.seconds_per_frame = request_.seconds_per_frame;

@@ -35,6 +35,7 @@ struct Request {
   std::filesystem::path report;  // empty: the tests in `folder` are verified once more
   std::filesystem::path folder;  // empty: REPORT-tests in the current folder
   std::string program;           // empty: the one that the report or the folder names
+  std::string twin;              // a build of the same sources without inlining; empty: that of the folder, or none
   std::vector<std::string> search_paths;
   Goal goal = Goal::kTests;
   bool trust_report = false;  // as if it had been written here by this user (code_files.h)

@@ -75,6 +75,7 @@ class MetFrames {
 
  private:
   std::vector<Frame>& frames() { return suite_->backtrace.frames; }
+  bool has_twin() const { return !suite_->twin.empty(); }
   std::optional<std::vector<ReplayWord>> Meet(uint32_t frame, std::span<const Registers> registers,
                                               const EntryState& state);
 
@@ -89,7 +90,7 @@ const std::vector<uint32_t>& MetFrames::AddLost(std::vector<FrameVerdict>* verdi
   for (const Frame& frame : frames()) {
     const auto& known = suite_->report.replay.frames;
     const bool is_known = std::ranges::find(known, frame.index, &ReplayFrame::index) != known.end();
-    if (frame.candidate || is_known || !CanBeMet(frame)) continue;
+    if (frame.candidate || is_known || !CanBeMet(frame, has_twin())) continue;
     lost_.push_back(frame.index);
     suite_->report.replay.frames.push_back(MakeReplayFrame(frame));
     FrameVerdict& verdict = verdicts->emplace_back();
@@ -111,7 +112,8 @@ void MetFrames::DropLost(std::vector<FrameVerdict>* verdicts) {
 
 Status MetFrames::Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptions* options) {
   for (const Frame& frame : frames())
-    if (CanBeMet(frame)) options->inlined[frame.index] = {frame.inlined_at, frame.inlined_sp, frame.inlined_later};
+    if (CanBeMet(frame, has_twin()))
+      options->inlined[frame.index] = {frame.inlined_at, frame.inlined_sp, frame.inlined_later};
   if (options->inlined.empty()) return Ok{};
   Result<Symbols> symbols = Symbols::Open(suite_->report, suite_->symbols);
   if (!symbols) return symbols.error();

@@ -18,8 +18,8 @@ namespace recrash {
 // ---- Describe: what of a crash goes into tests ---------------------------------------------------------------------
 
 // A suite of all frames that can be called, at most crash.symbols.max_candidates of them; its folder is not set yet.
-// kMissing when no frame can be called.
-Result<Suite> Describe(Crash crash);
+// kMissing when no frame can be called. `twin` may be empty.
+Result<Suite> Describe(Crash crash, const std::string& twin = "");
 
 // Puts the crash of another run, with the entry states of its frames, in the place of the suite's. When the program
 // does not fail in the same way, the suite stays as it is and the observer is told why. kRefused: the report is from

@@ -50,8 +50,14 @@ Status TestFiles::EmitAndBuild() {
 }
 
 Result<std::vector<uint32_t>> TestFiles::NotRed() const {
-  const Result<std::set<std::string>> red = RunBuiltTests(suite_->directory, suite_->program, suite_->sandbox);
+  Result<std::set<std::string>> red = RunBuiltTests(suite_->directory, suite_->program, suite_->sandbox);
   if (!red) return red.error();
+  const auto& frames = suite_->report.replay.frames;
+  if (!suite_->twin.empty() && std::ranges::any_of(frames, &ReplayFrame::needs_twin)) {
+    Result<std::set<std::string>> in_twin = RunBuiltTests(suite_->directory, suite_->twin, suite_->sandbox);
+    if (!in_twin) return in_twin.error();
+    red->merge(*in_twin);
+  }
   std::vector<uint32_t> wrong;
   for (const Frame& frame : suite_->backtrace.frames) {
     const bool has_test = std::ranges::find(options_.tests, frame.index, &EmittedTest::frame) != options_.tests.end();

@@ -98,6 +98,7 @@ void FrameBuilder::AddInlined(ValueReader& values, const UnwoundFrame& around, c
       frame.words = call.words;
       frame.why_not = how.copy ? call.why_not : "it is inlined into its caller, and the program has no copy of it";
       frame.candidate = how.copy && call.complete;
+      frame.twin_candidate = !how.copy && call.complete;
     }
   }
   for (size_t i = 0; i < frame.parameters.size(); ++i) Finish(values, live.parameters[i], false, frame.parameters[i]);

@@ -33,8 +33,8 @@ struct MetFrame {
 
 }  // namespace
 
-bool CanBeMet(const Frame& frame) {
-  return frame.inlined && frame.inlined_at.value != 0 && frame.entry.value != 0 && frame.entry_sp.value != 0;
+bool CanBeMet(const Frame& frame, bool twin) {
+  return frame.inlined && frame.inlined_at.value != 0 && (twin || frame.entry.value != 0) && frame.entry_sp.value != 0;
 }
 
 Result<InlinedFrames> InlinedFrames::Read(const Report& report, const Symbols& symbols) {
@@ -70,7 +70,8 @@ std::optional<Frame> InlinedFrames::AtItsEntry(const std::vector<Frame>& frames,
   Frame frame = frames[position];
   FrameBuilder builder(symbols_->code(), unwinder, memory, symbols_->modules());
   if (!builder.CallFromItsEntry(readers, crashed[0], frame)) return std::nullopt;
-  frame.candidate = true;
+  frame.candidate = frame.entry.value != 0;
+  frame.twin_candidate = frame.entry.value == 0;
   frame.why_not.clear();
   return frame;
 }

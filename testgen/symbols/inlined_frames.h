@@ -20,7 +20,8 @@
 namespace recrash {
 
 // Can the frame be met where its call begins, and called there? What its arguments are may be known there alone.
-bool CanBeMet(const Frame& frame);
+// `twin`: there is a build that has a copy of each function.
+bool CanBeMet(const Frame& frame, bool twin);
 
 class InlinedFrames {
  public:

@@ -33,11 +33,16 @@ void AddRanges(const CodeInfo& copy, const Frame& failing, CodeReader& code, std
 
 bool IsSystemsFile(const std::string& path) { return path.starts_with("/usr/"); }
 
+const Frame* InnermostOfSource(const std::vector<Frame>& frames) {
+  const auto found =
+      std::ranges::find_if(frames, [](const Frame& frame) { return frame.own && !IsSystemsFile(frame.declared_file); });
+  return found == frames.end() ? nullptr : &*found;
+}
+
 std::vector<CodeRange> FindPlaceInCopies(const std::vector<Frame>& frames, CodeReader& code) {
   std::vector<CodeRange> ranges;
-  const auto failing =
-      std::ranges::find_if(frames, [](const Frame& frame) { return frame.own && !IsSystemsFile(frame.declared_file); });
-  if (failing == frames.end() || failing->line == 0) return ranges;
+  const Frame* failing = InnermostOfSource(frames);
+  if (failing == nullptr || failing->line == 0) return ranges;
   std::set<TargetAddress> seen;
   for (const Frame& frame : frames)
     if (frame.inlined && frame.entry.value != 0 && seen.insert(frame.entry).second)

@@ -14,6 +14,9 @@ namespace recrash {
 // inlined there counts as the line that called it. Empty if no inlined frame has a copy.
 std::vector<CodeRange> FindPlaceInCopies(const std::vector<Frame>& frames, CodeReader& code);
 
+// Returns the innermost frame of the program's source; null if there is none.
+const Frame* InnermostOfSource(const std::vector<Frame>& frames);
+
 // Returns true for files of the standard library's headers and the like.
 bool IsSystemsFile(const std::string& path);
 

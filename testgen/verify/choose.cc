@@ -18,7 +18,8 @@ std::vector<uint32_t> ChooseFrames(size_t all, uint32_t most) {
 std::vector<ReplayFrame> ChooseTests(const std::vector<ReplayFrame>& frames) {
   if (frames.size() <= kManyTests) return frames;
   std::map<TargetAddress, std::vector<uint32_t>> by_function;
-  for (size_t i = 0; i < frames.size(); ++i) by_function[frames[i].entry].push_back(static_cast<uint32_t>(i));
+  for (size_t i = 0; i < frames.size(); ++i)
+    by_function[frames[i].function_address()].push_back(static_cast<uint32_t>(i));
   std::vector<uint32_t> positions;
   for (const auto& [entry, calls] : by_function)
     for (const uint32_t chosen : ChooseFrames(calls.size(), kTestsOfAFunction)) positions.push_back(calls[chosen]);

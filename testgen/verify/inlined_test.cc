@@ -79,5 +79,62 @@ TEST(InlinedFrames, FindLocalsOfTheFunctionAround) {
   program.ExpectReproduced("Last(");
 }
 
+constexpr char kWithoutCopy[] = R"(
+  namespace { inline long At(const long* values, long index) { return values[index] + 1; } }
+  NOINLINE long Around(const long* values, long index) { return At(values, index) * 2; }
+  const long* volatile none;
+  int main(int argc, char**) { return static_cast<int>(Around(none, argc)); }
+)";
+
+// A frame whose function the program has nowhere out of line.
+class InTwin : public Inlined {
+ public:
+  InTwin() : Inlined(kWithoutCopy) {
+    const Backtrace backtrace = MustRead(report());
+    const Frame& frame = FrameOf(backtrace, "(anonymous namespace)::At");
+    EXPECT_TRUE(frame.twin_candidate) << frame.why_not;
+    report().replay.frames.insert(report().replay.frames.begin(), MakeReplayFrame(frame));
+    options.twin = Rebuild(std::string(kHead) + kWithoutCopy, "-O0 -fno-inline -g");
+  }
+
+  FrameVerdict VerifyAt() const { return Verify("(anonymous namespace)::At", options); }
+
+  VerifyOptions options;
+};
+
+TEST(InlinedFrames, RunInATwinIfTheProgramHasNoCopy) {
+  const InTwin program;
+  EXPECT_EQ(program.VerifyAt().verdict, Verdict::kReproduced) << program.text();
+  EXPECT_EQ(program.Verify("Around", program.options).verdict, Verdict::kReproduced) << program.text();
+}
+
+TEST(InlinedFrames, AreNotReplayedWithoutATwin) {
+  InTwin program;
+  program.options.twin.clear();
+  const FrameVerdict verdict = program.VerifyAt();
+  EXPECT_EQ(verdict.verdict, Verdict::kCannotReplay) << program.text();
+  EXPECT_EQ(verdict.note, "its function is inlined in this build: run it in a twin");
+}
+
+// Nothing points to the closure any more: its captures are those of the variable of its type.
+TEST(InlinedFrames, OfALambdaGetItsCaptures) {
+  constexpr char kLambda[] = R"(
+    NOINLINE long Around(const long* values, long index) {
+      const auto at = [values](long i) { return values[i] + 1; };
+      return at(index) * 2;
+    }
+    const long* volatile none;
+    int main(int argc, char**) { return static_cast<int>(Around(none, argc)); }
+  )";
+  Inlined program(kLambda);
+  const Backtrace backtrace = MustRead(program.report());
+  const Frame& frame = FrameOf(backtrace, "Around(long const*, long)::");
+  ASSERT_TRUE(frame.twin_candidate) << frame.why_not;
+  program.report().replay.frames.insert(program.report().replay.frames.begin(), MakeReplayFrame(frame));
+  VerifyOptions options;
+  options.twin = program.Rebuild(std::string(kHead) + kLambda, "-O0 -fno-inline -g");
+  EXPECT_EQ(program.Verify("Around(long const*, long)::", options).verdict, Verdict::kReproduced) << program.text();
+}
+
 }  // namespace
 }  // namespace recrash

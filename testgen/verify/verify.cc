@@ -81,7 +81,7 @@ Verification::Verification(const TestReport& report, const VerifyOptions& option
 }
 
 std::optional<Start> Verification::Next(size_t i, const Try* last) {
-  if (!last && slow_.Has(Frame(i).entry)) {
+  if (!last && slow_.Has(Frame(i).function_address())) {
     std::ostringstream note;
     note << "not tried: " << SlowFunctions::kMostTimedOut << " frames of this function took longer than "
          << options_.seconds_per_frame << " s";
@@ -93,7 +93,7 @@ std::optional<Start> Verification::Next(size_t i, const Try* last) {
   Choices choices = ChoicesOf(report_.replay, Frame(i));
   choices.only_from_entry = options_.from_entry;
   if (const std::optional<Start> next = NextStart(choices, tries_[i])) return next;
-  slow_.Note(Frame(i).entry, Standing(tries_[i]).verdict);
+  slow_.Note(Frame(i).function_address(), Standing(tries_[i]).verdict);
   ShowProgress(++done_);
   return std::nullopt;
 }
@@ -179,9 +179,48 @@ const char* VerdictText(Verdict verdict) {
   return number < std::size(kTexts) ? kTexts[number] : kTexts[0];
 }
 
+namespace {
+
+std::vector<uint32_t> IndicesOf(const TestReport& report, const VerifyOptions& options, bool needs_twin) {
+  std::vector<uint32_t> indices;
+  for (const ReplayFrame& frame : report.replay.frames) {
+    const bool wanted = options.only.empty() || std::ranges::find(options.only, frame.index) != options.only.end();
+    if (wanted && frame.needs_twin() == needs_twin) indices.push_back(frame.index);
+  }
+  return indices;
+}
+
+// Where the twin cannot be replayed, the frames say so.
+std::vector<FrameVerdict> VerifyInTwin(const TestReport& report, VerifyOptions options,
+                                       const std::function<void(size_t, size_t)>& progress) {
+  options.program = options.twin;
+  Result<std::vector<FrameVerdict>> verdicts = Verification(report, options, progress).Run();
+  if (verdicts) return *std::move(verdicts);
+  std::vector<FrameVerdict> none;
+  for (const uint32_t index : options.only) {
+    FrameVerdict& verdict = none.emplace_back();
+    verdict.index = index;
+    verdict.note = verdicts.error().message;
+  }
+  return none;
+}
+
+}  // namespace
+
 Result<std::vector<FrameVerdict>> VerifyFrames(const TestReport& report, const VerifyOptions& options,
                                                const std::function<void(size_t, size_t)>& progress) {
-  return Verification(report, options, progress).Run();
+  VerifyOptions in_twin = options;
+  in_twin.only = IndicesOf(report, options, true);
+  if (options.twin.empty() || in_twin.only.empty()) return Verification(report, options, progress).Run();
+  std::vector<FrameVerdict> verdicts = VerifyInTwin(report, in_twin, progress);
+  VerifyOptions rest = options;
+  rest.only = IndicesOf(report, options, false);
+  if (rest.only.empty()) return verdicts;
+  const Result<std::vector<FrameVerdict>> others = Verification(report, rest, progress).Run();
+  if (!others) return others.error();
+  verdicts.insert(verdicts.end(), others->begin(), others->end());
+  std::ranges::sort(verdicts, {}, &FrameVerdict::index);
+  return verdicts;
 }
 
 }  // namespace recrash

@@ -17,6 +17,8 @@ namespace recrash {
 
 struct VerifyOptions {
   std::string program;  // build to replay against
+  // Build for frames whose function is inlined in the program and has no copy there; empty: they are not replayed.
+  std::string twin;
   bool sandbox = true;
   CodeSources code;  // beside it
   double seconds_per_frame = 10;

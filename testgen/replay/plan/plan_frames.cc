@@ -31,10 +31,15 @@ constexpr std::string_view kRuntimeSymbols[] = {"__cxa_get_globals",
 void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   planned->entry = frame.entry.value;
   planned->rebuilt_module = -1;
-  const int module = ModuleAt(frame.entry.value);
-  if (module < 0 || !rebuilt_[module]) return;
-  const auto function =
-      translations_.at(module).FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
+  const int module = ModuleAt(frame.needs_twin() ? frame.inlined_at.value : frame.entry.value);
+  if (module < 0 || !rebuilt_[module]) {
+    if (frame.needs_twin()) planned->problem = AddText("its function is inlined in this build: run it in a twin");
+    return;
+  }
+  const ModuleTranslation& translation = translations_.at(module);
+  const auto function = frame.inlined_at.value != 0
+                            ? translation.FindFunctionNamed(frame.linkage_name)
+                            : translation.FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
   planned->entry = function ? function->first : 0;
   planned->rebuilt_module = module;
   if (function) return;

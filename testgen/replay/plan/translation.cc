@@ -100,4 +100,16 @@ std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindFunction(uin
   return std::nullopt;
 }
 
+std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindFunctionNamed(
+    const std::string& linkage_name) const {
+  const Symbol* only = nullptr;
+  for (const Symbol& symbol : rebuilt_) {
+    if (!symbol.is_function || NameInKey(symbol.name) != linkage_name) continue;
+    if (only && only->offset != symbol.offset) return std::nullopt;
+    only = &symbol;
+  }
+  if (!only || linkage_name.empty()) return std::nullopt;
+  return std::pair{only->offset, only->offset + only->size};
+}
+
 }  // namespace recrash

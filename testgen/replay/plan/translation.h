@@ -39,6 +39,9 @@ class ModuleTranslation {
   // Returns where the function that began at `offset` begins and ends now, or nothing if it is gone. It is sought by
   // the symbols at `offset`, then by its linkage name.
   std::optional<std::pair<uint64_t, uint64_t>> FindFunction(uint64_t offset, const std::string& linkage_name) const;
+  // Returns the same of the function that has this linkage name in the rebuilt module. Nothing if several files there
+  // have a static function of that name.
+  std::optional<std::pair<uint64_t, uint64_t>> FindFunctionNamed(const std::string& linkage_name) const;
 
  private:
   void PairRenamedFiles();

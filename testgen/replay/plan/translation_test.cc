@@ -55,6 +55,16 @@ TEST(ModuleTranslation, PrefersTheFramesOwnNameAmongAliases) {
   EXPECT_EQ(translation.FindFunction(0x10, "a")->first, 0x50u);
 }
 
+// Of an inlined function only the name is known.
+TEST(ModuleTranslation, FindsAFunctionByItsNameAloneIfThereIsOne) {
+  const ModuleTranslation translation({}, {Function(0x50, "_Z1fi"), Function(0x60, "_ZL1gv@a.cc"),
+                                           Function(0x70, "_ZL1hv@a.cc"), Function(0x80, "_ZL1hv@b.cc")});
+  EXPECT_EQ(translation.FindFunctionNamed("_Z1fi")->first, 0x50u);
+  EXPECT_EQ(translation.FindFunctionNamed("_ZL1gv")->first, 0x60u);
+  EXPECT_FALSE(translation.FindFunctionNamed("_ZL1hv"));
+  EXPECT_FALSE(translation.FindFunctionNamed(""));
+}
+
 TEST(ModuleTranslation, SaysThatAFunctionIsGone) {
   const ModuleTranslation translation({Function(0x10, "_Z1fi")}, {Function(0x50, "_Z1fl")});
   EXPECT_FALSE(translation.FindFunction(0x10, "_Z1fi"));

@@ -52,6 +52,7 @@ struct Frame {
   std::vector<ReplayStream> streams;
   std::vector<std::string> caught;  // mangled types of exceptions that callers catch; "": any
   bool candidate = false;           // every word that the call needs is known
+  bool twin_candidate = false;      // the same of an inlined frame without a copy: a twin has its function out of line
   std::string why_not;              // if it is no candidate, why: "the argument `count` was not kept"
   bool holds_bad_value = false;     // an argument is the value that crashes (bad_value.h)
 };

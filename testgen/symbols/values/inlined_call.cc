@@ -60,17 +60,57 @@ struct Passed {
   Bytes object;
 };
 
-// An object without members needs no bytes: the function cannot look at any.
-bool IsEmptyObject(DebugInfo& debug, const ParameterInfo& info) {
-  if (!info.type) return false;
+// The class to which the parameter points; nothing if it points to no class.
+std::optional<Dwarf_Die> PointedClass(DebugInfo& debug, const ParameterInfo& info) {
+  if (!info.type) return std::nullopt;
   Dwarf_Die type = ResolveType(debug, *info.type);
   const int tag = dwarf_tag(&type);
-  if (tag != DW_TAG_pointer_type && tag != DW_TAG_reference_type) return false;
+  if (tag != DW_TAG_pointer_type && tag != DW_TAG_reference_type) return std::nullopt;
   const auto pointee = TypeOf(type);
-  if (!pointee) return false;
+  if (!pointee) return std::nullopt;
   Dwarf_Die object = ResolveType(debug, *pointee);
-  return KindOf(object) == TypeKind::kClass && TypeSize(debug, object) == 1 &&
-         ChildrenWithTag(object, DW_TAG_member).empty() && ChildrenWithTag(object, DW_TAG_inheritance).empty();
+  return KindOf(object) == TypeKind::kClass ? std::optional(object) : std::nullopt;
+}
+
+// The size of the closure that the parameter points to, if it does. A lambda has a type of its own, without a name.
+uint64_t ClosureSize(DebugInfo& debug, const ParameterInfo& info) {
+  auto object = PointedClass(debug, info);
+  if (!object || !info.described.is_receiver) return 0;
+  const std::string name = DieName(*object);
+  return name.empty() || name.starts_with("<lambda") ? TypeSize(debug, *object) : 0;
+}
+
+// Adds the variables of the class in a function, those of its blocks too.
+void AddVariables(DebugInfo& debug, Dwarf_Die scope, const Dwarf_Die& type, int depth, std::vector<Dwarf_Die>& found) {
+  constexpr int kDeepest = 32;
+  for (Dwarf_Die& child : Children(scope)) {
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_lexical_block && depth < kDeepest) AddVariables(debug, child, type, depth + 1, found);
+    if (tag != DW_TAG_variable && tag != DW_TAG_formal_parameter) continue;
+    const auto of = TypeOf(child);
+    if (of && ResolveType(debug, *of).addr == type.addr) found.push_back(child);
+  }
+}
+
+// The compiler took the closure apart, and nothing points to it any more. Its captures are those of the variable of its
+// type in the functions around: each lambda of the source has a type of its own.
+std::optional<Bytes> ClosureAt(ValueReader& values, const ParameterInfo& info, uint64_t size) {
+  const CodeInfo& code = values.code();
+  const auto type = PointedClass(*code.debug, info);
+  if (!type || !code.scopes) return std::nullopt;
+  std::vector<Dwarf_Die> variables;
+  for (const Dwarf_Die& inlined : code.scopes->inlined) AddVariables(*code.debug, inlined, *type, 0, variables);
+  AddVariables(*code.debug, code.scopes->function, *type, 0, variables);
+  for (const Dwarf_Die& variable : variables)
+    if (auto bytes = values.AtPc(variable, size)) return bytes;
+  return std::nullopt;
+}
+
+// An object without members needs no bytes: the function cannot look at any.
+bool IsEmptyObject(DebugInfo& debug, const ParameterInfo& info) {
+  auto object = PointedClass(debug, info);
+  return object && TypeSize(debug, *object) == 1 && ChildrenWithTag(*object, DW_TAG_member).empty() &&
+         ChildrenWithTag(*object, DW_TAG_inheritance).empty();
 }
 
 std::optional<Passed> ValueAt(ValueReader& values, const ParameterInfo& info, const PlacedParameter& placed,
@@ -91,8 +131,13 @@ std::optional<Passed> ValueOf(std::span<ValueReader* const> readers, const Param
   if (placed.pieces.empty()) return Passed{};
   for (ValueReader* values : readers)
     if (auto passed = ValueAt(*values, info, placed, object)) return passed;
-  if (!placed.indirect && IsEmptyObject(*readers.front()->code().debug, info))
-    return Passed{*FirstBytes(object.value, 8), {}};
+  DebugInfo& debug = *readers.front()->code().debug;
+  if (placed.indirect) return std::nullopt;
+  if (IsEmptyObject(debug, info)) return Passed{*FirstBytes(object.value, 8), {}};
+  const uint64_t size = ClosureSize(debug, info);
+  for (ValueReader* values : readers)
+    if (auto closure = size ? ClosureAt(*values, info, size) : std::nullopt)
+      return Passed{*FirstBytes(object.value, 8), std::move(*closure)};
   return std::nullopt;
 }
 
@@ -113,7 +158,7 @@ uint64_t ResultSize(DebugInfo& debug, const LiveFunction& function) {
 }
 
 // Nothing if the call needs too much.
-std::optional<InlinedLayout> LayOut(const PlacedCall& places, const LiveFunction& inlined, uint64_t result_size,
+std::optional<InlinedLayout> LayOut(DebugInfo& debug, const PlacedCall& places, const LiveFunction& inlined,
                                     TargetAddress below) {
   InlinedLayout layout;
   uint64_t end = 0;
@@ -126,9 +171,10 @@ std::optional<InlinedLayout> LayOut(const PlacedCall& places, const LiveFunction
     end = at + size;
     return at;
   };
-  if (places.result_in_memory) layout.result = reserve(result_size);
+  if (places.result_in_memory) layout.result = reserve(ResultSize(debug, inlined));
   for (size_t i = 0; i < places.parameters.size(); ++i) {
-    const uint64_t size = places.parameters[i].indirect ? inlined.parameters[i].described.type.size : 0;
+    const ParameterInfo& info = inlined.parameters[i];
+    const uint64_t size = places.parameters[i].indirect ? info.described.type.size : ClosureSize(debug, info);
     written += AlignedUp(size);
     layout.objects.push_back(reserve(size));
   }
@@ -162,7 +208,7 @@ InlinedCall FindInlinedCall(CodeReader& code, Unwinder& unwinder, const UnwoundF
   call.why_not = "it is inlined, and how its arguments are passed is not known";
   if (!places || called.parameters.size() != inlined.parameters.size()) return call;
   call.places = *places;
-  const auto layout = LayOut(*places, inlined, ResultSize(*here.debug, inlined), std::min(call.sp, *sp));
+  const auto layout = LayOut(*here.debug, *places, inlined, std::min(call.sp, *sp));
   call.why_not = "it is inlined, and its arguments are too large";
   if (!layout) return call;
   call.layout = *layout;

@@ -1,0 +1,163 @@
+"""Frames of functions that the compiler inlined: copies out of line in the program are called, or those of a twin."""
+
+import re
+import signal
+import subprocess
+
+import harness
+
+TWIN = ("-O0", "-fno-inline", "-g")
+
+# Everything below main is inlined into Fill, and has a copy since others may call it.
+GRID = r"""
+#include <cstdlib>
+#include <cstring>
+
+struct Cell { const char* label; long weight; };
+
+class Grid {
+ public:
+  explicit Grid(long width);
+  long Weigh(long column, long row) const;
+  const Cell& At(long column, long row) const;
+
+ private:
+  long width_;
+  Cell* cells_;
+};
+
+long LengthOf(const Cell& cell) { return cell.label[0] + cell.weight; }
+
+Grid::Grid(long width) : width_(width), cells_(static_cast<Cell*>(calloc(width, sizeof(Cell)))) {}
+const Cell& Grid::At(long column, long row) const { return cells_[row * width_ + column]; }
+long Grid::Weigh(long column, long row) const { return LengthOf(At(column, row)) * 2; }
+
+__attribute__((noinline)) long Fill(const Grid& grid, long row) { return grid.Weigh(1, row) + row; }
+
+int main(int argc, char**) {
+  Grid grid(4);
+  return static_cast<int>(Fill(grid, argc - 1));
+}
+"""
+
+# In a thread: a lambda, a reference to a temporary, a method in its class that gets a structure by value. The compiler took the
+# closure and the temporary apart, so what refers to them has no arguments left.
+WORKERS = r"""
+#include <cstdio>
+#include <thread>
+
+namespace {
+
+struct Span { const int* first; long count; };
+
+class Sums {
+ public:
+  explicit Sums(long start) : total_(start) {}
+  void Add(Span span) {
+    for (long i = 0; i < span.count; ++i) total_ += span.first[i];
+  }
+  long total() const { return total_; }
+
+ private:
+  long total_;
+};
+
+void AddAll(Sums* sums, const int* values, const long& count) { sums->Add({values, count}); }
+
+void Work(Sums* sums, const int* const* sources, long count) {
+  const auto add = [sums](const int* source, long length) { AddAll(sums, source, length); };
+  for (long i = 0; i < count; ++i) add(sources[i], 3);
+}
+
+}  // namespace
+
+int values[] = {1, 2, 3};
+const int* sources[] = {values, nullptr};
+
+int main(int argc, char**) {
+  Sums sums(argc);
+  std::thread worker(Work, &sums, sources, 2);
+  worker.join();
+  std::printf("%ld\n", sums.total());
+}
+"""
+
+
+def inlined(result):
+    """Readable name -> verdict of the inlined frames."""
+    return {harness.short_name(f["function"]): f["verdict"] for f in result["frames"] if f["inlined"]}
+
+
+class Copies(harness.Workspace):
+    """The program has the functions out of line too."""
+
+    def test_each_inlined_frame_has_a_test(self):
+        program = self.compile_text(GRID, "grid")
+        self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, build=True)
+        self.assertEqual(inlined(result), {"LengthOf": "reproduced", "Weigh": "reproduced"})
+        self.assert_reproduced(result, "Fill")
+        tests = (self.path / "tests/crash_test.cc").read_text()
+        self.assertIn("Is inlined in the program: this test calls the copy that the program has out of line.", tests)
+        self.run_tests("--expect=fail")
+
+    def test_they_pass_after_a_fix(self):
+        program = self.compile_text(GRID, "grid")
+        self.crash(program, died_of=signal.SIGSEGV)
+        self.reproduce(program, build=True)
+        self.compile_text(GRID.replace("cell.label[0]", "(cell.label ? cell.label[0] : 0)"), "grid")
+        self.run_tests()
+
+
+class Twins(harness.Workspace):
+    """The program has them nowhere; a twin has them all."""
+
+    def crash_workers(self):
+        program = self.compile_text(WORKERS, "workers", flags=("-O2", "-g", "-pthread"))
+        twin = self.compile("workers.cc", output="workers-twin", flags=(*TWIN, "-pthread"))
+        self.crash(program, died_of=signal.SIGSEGV)
+        return program, twin
+
+    def test_without_a_twin_they_have_no_test(self):
+        program, _ = self.crash_workers()
+        result = self.reproduce(program)
+        self.assertEqual(set(inlined(result).values()), {None})
+        self.assertIn("the program has no copy of it", self.output.stdout)
+
+    def test_each_inlined_frame_has_a_test_in_the_twin(self):
+        program, twin = self.crash_workers()
+        result = self.reproduce(program, "--twin", twin, build=True)
+        verdicts = inlined(result)
+        self.assertEqual(verdicts.get("Add"), "reproduced", f"{verdicts}\n{self.output.stdout}")
+        self.assert_reproduced(result, "Work")
+        tests = (self.path / "tests/crash_test.cc").read_text()
+        self.assertEqual(len(re.findall(r"^TEST\(CrashTestInTwin, ", tests, re.MULTILINE)),
+                         sum(verdict == "reproduced" for verdict in verdicts.values()))
+        self.run_tests("--expect=fail")
+        run = self.run_tests(expect=1)
+        self.assertIn("CrashTestInTwin.", run.stdout)
+
+    def test_gdb_shows_three_locals_in_the_twin(self):
+        program, twin = self.crash_workers()
+        result = self.reproduce(program, "--twin", twin, build=True)
+        frame = next(f["index"] for f in result["frames"] if harness.short_name(f["function"]) == "Add")
+        values = self.locals_of(frame, twin, {"this": None, "span": None, "i": None})
+        self.assertIn("count = 3", values["span"])
+
+    def locals_of(self, frame, twin, wanted):
+        """Drives gdb by its machine interface: the values of locals where `recrash debug` has stopped."""
+        process = subprocess.Popen(
+            ["recrash", "debug", "tests", "--frame", str(frame), "--twin", str(twin), "--", "--interpreter=mi2"], cwd=self.path,
+            env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        output, _ = process.communicate("-stack-info-frame\n-stack-list-variables --all-values\n-gdb-exit\n", timeout=harness.TIMEOUT)
+        variables = dict(re.findall(r'\{name="(\w+)"(?:,arg="1")?,value="((?:[^"\\]|\\.)*)"', output))
+        for name, value in wanted.items():
+            self.assertIn(name, variables, output)
+            self.assertNotIn("optimized out", variables[name], output)
+            if value is not None:
+                self.assertEqual(variables[name], value, output)
+        return variables
+
+
+if __name__ == "__main__":
+    harness.main()
