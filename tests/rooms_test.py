@@ -33,7 +33,7 @@ ROOMS = {
     "testgen/symbols/dwarf": BASE + "agent/report testgen/symbols/files",
     "testgen/symbols/stack": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf",
     "testgen/symbols/values": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack",
-    "testgen/symbols/text": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf",
+    "testgen/symbols/text": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/values",
     "testgen/symbols/layout": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf",
     "testgen/symbols": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack "
                               "testgen/symbols/values testgen/symbols/text testgen/symbols/layout",

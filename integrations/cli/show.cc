@@ -54,9 +54,10 @@ void PrintFrame(const Report& report, const Frame& frame) {
              PrintableText(place), Coloured(Colour::kDim, fmt::format("[{}]", FrameMark(report, frame))));
   for (const Parameter& parameter : frame.parameters) {
     const std::string value = !parameter.complete && parameter.rendered.empty() ? "not kept" : parameter.rendered;
-    fmt::print("         {} = {}\n",
-               PrintableText(parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name),
-               PrintableText(value));
+    const std::string name = parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name;
+    fmt::print("         {} = {}\n", PrintableText(name),
+               PrintableText(parameter.lines.empty() ? value : parameter.lines[0]));
+    for (size_t i = 1; i < parameter.lines.size(); ++i) fmt::print("         {}\n", PrintableText(parameter.lines[i]));
   }
 }
 
@@ -195,7 +196,8 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
       entry["parameters"].push_back({{"name", parameter.name},
                                      {"type", parameter.type.name},
                                      {"complete", parameter.complete},
-                                     {"value", parameter.rendered}});
+                                     {"value", parameter.rendered},
+                                     {"lines", parameter.lines}});
     json["frames"].push_back(entry);
   }
   json["skipped"] = crash.backtrace.skipped;

@@ -29,6 +29,17 @@ std::string Line(const std::string& statement, const std::string& comment) {
   return fmt::format("  // {}\n  {}\n", comment, statement);
 }
 
+// The value's lines as a comment above the statement, for a value that one line has no room for.
+std::string LinesAbove(const Parameter& parameter, const std::string& first) {
+  std::string out;
+  for (const std::string& line : parameter.lines) {
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    const std::string text = (&line == parameter.lines.data() ? first : "") + line.substr(indent);
+    out += fmt::format("  //{}{}\n", std::string(indent + 1, ' '), CommentText(WithoutUnnamedNamespaces(text)));
+  }
+  return out;
+}
+
 std::string Rendered(const Parameter& parameter) { return CommentText(WithoutUnnamedNamespaces(parameter.rendered)); }
 
 class TestWriter {
@@ -128,12 +139,16 @@ std::string TestWriter::Pointer(const Parameter& parameter, const std::string& n
     body_ += Line(fmt::format("const char* {} = {};", name, CppString(*text)), "");
     return name;
   }
-  if (spelled) {
-    body_ += Line(fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number),
-                  rendered.empty() ? "" : (from_entry_ ? "at the crash: " : "") + rendered);
+  const std::string at = from_entry_ ? "at the crash: " : "";
+  const std::string statement =
+      spelled ? fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number)
+              : fmt::format("auto {} = frame.Load<recrash::Address>({});", name, parameter.number);
+  const std::string type = spelled ? "" : parameter.type.name + ": ";
+  if (!parameter.lines.empty()) {
+    body_ += LinesAbove(parameter, type + at) + Line(statement, "");
   } else {
-    body_ += Line(fmt::format("auto {} = frame.Load<recrash::Address>({});", name, parameter.number),
-                  CommentText(WithoutUnnamedNamespaces(parameter.type.name + ": " + parameter.rendered)));
+    body_ +=
+        Line(statement, rendered.empty() ? "" : CommentText(WithoutUnnamedNamespaces(type + at + parameter.rendered)));
   }
   return name;
 }
@@ -175,7 +190,11 @@ std::string TestWriter::Argument(const Parameter& parameter) {
     return expression == "recrash::AsRecorded" ? as_recorded(parameter.rendered) : expression;
   }
   const auto scalar = SpellScalar(type);
-  if (!scalar || parameter.indirect) return as_recorded(fmt::format("{}, {}", type.name, parameter.rendered));
+  if (!scalar || parameter.indirect) {
+    if (parameter.lines.empty()) return as_recorded(fmt::format("{}, {}", type.name, parameter.rendered));
+    body_ += LinesAbove(parameter, fmt::format("{}: ", label));
+    return "recrash::AsRecorded";
+  }
   const std::string name = named();
   if (const auto literal = ScalarLiteral(type, parameter.bytes)) {
     body_ += Line(fmt::format("const {} {} = {};", *scalar, name, *literal), "");

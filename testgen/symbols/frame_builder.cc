@@ -70,12 +70,16 @@ void FrameBuilder::Finish(ValueReader& values, const ParameterInfo& info, bool u
       parameter.source = ValueSource::kDwarf;
     }
   }
+  const auto show = [&](RenderedValue value) {
+    parameter.rendered = std::move(value.line);
+    parameter.lines = std::move(value.lines);
+  };
   if (!parameter.complete) {
     parameter.rendered = unused ? "not used" : "not known";
   } else if (info.type && code.debug != nullptr && parameter.indirect) {
-    parameter.rendered = renderer_.ObjectAt(*code.debug, *info.type, {ToUnsigned(parameter.bytes)});
+    show(renderer_.ObjectAt(*code.debug, *info.type, {ToUnsigned(parameter.bytes)}));
   } else if (info.type && code.debug != nullptr) {
-    parameter.rendered = renderer_.Parameter(*code.debug, *info.type, parameter.bytes);
+    show(renderer_.Parameter(*code.debug, *info.type, parameter.bytes));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "testgen/symbols/dwarf/types.h"
@@ -27,7 +28,7 @@ std::optional<std::vector<uint8_t>> BitField(std::span<const uint8_t> object, ui
   return bytes;
 }
 
-std::optional<uint64_t> Find(DebugInfo& debug, Dwarf_Die type, std::string_view name, int depth) {
+std::optional<FoundMember> Find(DebugInfo& debug, Dwarf_Die type, std::string_view name, int depth) {
   if (depth > kMaxNesting) return std::nullopt;
   Dwarf_Die resolved = ResolveType(debug, type);
   for (Dwarf_Die& child : Children(resolved)) {
@@ -36,12 +37,33 @@ std::optional<uint64_t> Find(DebugInfo& debug, Dwarf_Die type, std::string_view 
     if (AttributeFlag(child, DW_AT_external)) continue;
     // The members of a union have no location, and lie at its start.
     const uint64_t offset = AttributeNumber(child, DW_AT_data_member_location).value_or(0);
-    if (tag == DW_TAG_member && DieName(child) == name) return offset;
+    if (tag == DW_TAG_member && DieName(child) == name) return FoundMember{child, offset};
     const auto inner = TypeOf(child);
     if (!inner || KindOf(*inner) != TypeKind::kClass) continue;
-    if (const auto found = Find(debug, *inner, name, depth + 1)) return offset + *found;
+    if (const auto found = Find(debug, *inner, name, depth + 1))
+      return FoundMember{found->member, offset + found->offset};
   }
   return std::nullopt;
+}
+
+uint64_t Alignment(DebugInfo& debug, Dwarf_Die type, int depth) {
+  Dwarf_Die resolved = ResolveType(debug, type);
+  if (const auto given = AttributeNumber(resolved, DW_AT_alignment)) return *given;
+  const TypeKind kind = KindOf(resolved);
+  if (kind == TypeKind::kArray) {
+    const auto element = TypeOf(resolved);
+    return element && depth < kMaxNesting ? Alignment(debug, *element, depth + 1) : 1;
+  }
+  if (kind == TypeKind::kMemberPointer) return 8;
+  if (kind != TypeKind::kClass) return std::clamp<uint64_t>(TypeSize(debug, resolved), 1, 16);
+  uint64_t most = 1;
+  for (Dwarf_Die& child : Children(resolved)) {
+    const int tag = dwarf_tag(&child);
+    if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || AttributeFlag(child, DW_AT_external)) continue;
+    const auto part = TypeOf(child);
+    if (part && depth < kMaxNesting) most = std::max(most, Alignment(debug, *part, depth + 1));
+  }
+  return most;
 }
 
 }  // namespace
@@ -63,8 +85,15 @@ std::optional<std::vector<uint8_t>> MemberBytes(DebugInfo& debug, Dwarf_Die memb
 }
 
 std::optional<uint64_t> MemberOffset(DebugInfo& debug, Dwarf_Die type, std::string_view name) {
+  const auto found = Find(debug, type, name, 0);
+  return found ? std::optional(found->offset) : std::nullopt;
+}
+
+std::optional<FoundMember> FindMember(DebugInfo& debug, Dwarf_Die type, std::string_view name) {
   return Find(debug, type, name, 0);
 }
+
+uint64_t AlignmentOf(DebugInfo& debug, Dwarf_Die type) { return Alignment(debug, type, 0); }
 
 bool HasVtablePointer(DebugInfo& debug, Dwarf_Die type) {
   for (int i = 0; i < kMaxNesting; ++i) {

@@ -20,8 +20,19 @@ namespace recrash {
 // extended to the size of its type.
 std::optional<std::vector<uint8_t>> MemberBytes(DebugInfo& debug, Dwarf_Die member, std::span<const uint8_t> object);
 
-// Returns the offset of the member `name` in an object of class `type`. Looks in bases and in members of classes too.
+// A member, and where it lies in the object.
+struct FoundMember {
+  Dwarf_Die member{};
+  uint64_t offset = 0;
+};
+
+// Finds the member `name` in an object of class `type`. Looks in bases and in members of classes too.
+std::optional<FoundMember> FindMember(DebugInfo& debug, Dwarf_Die type, std::string_view name);
+// Returns the offset of the member `name` that FindMember finds.
 std::optional<uint64_t> MemberOffset(DebugInfo& debug, Dwarf_Die type, std::string_view name);
+
+// Returns the alignment that the type has by itself: that of its largest part, unless the source says more.
+uint64_t AlignmentOf(DebugInfo& debug, Dwarf_Die type);
 
 // Returns true if the class, or its first base, begins with a pointer to a vtable.
 bool HasVtablePointer(DebugInfo& debug, Dwarf_Die type);

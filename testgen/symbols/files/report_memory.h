@@ -22,6 +22,8 @@ class ReportMemory {
  public:
   ReportMemory(const Report& report, ModuleSet* modules) : report_(report), modules_(modules) {}
 
+  const Report& report() const { return report_; }
+
   // Lays `bytes` over the rest. If `noexcept` ended the program, the stack up to the throw is unwound; the report has a
   // copy of the stack as it was at the throw.
   void Overlay(TargetAddress address, std::span<const uint8_t> bytes) {
