@@ -72,6 +72,31 @@ void PrintBacktrace(const Report& report, const Backtrace& backtrace) {
   }
 }
 
+// The other threads, their own frames alone if they have any, and the mutexes that are held.
+void PrintAround(const Surroundings& around) {
+  constexpr size_t kMostCalls = 12;
+  for (const ThreadTrace& trace : around.threads) {
+    fmt::print("\nthread {}{}\n", trace.id, trace.name.empty() ? "" : PrintableText(" (" + trace.name + ")"));
+    for (size_t i = 0; i < std::min(trace.calls.size(), kMostCalls); ++i) {
+      const ThreadTrace::Call& call = trace.calls[i];
+      fmt::print("       {}{}\n", PrintableText(call.function.empty() ? "?" : call.function),
+                 call.file.empty() ? "" : PrintableText(fmt::format("  {}:{}", call.file, call.line)));
+    }
+    if (trace.calls.size() > kMostCalls) fmt::print("       ... {} more ...\n", trace.calls.size() - kMostCalls);
+  }
+  if (!around.locks.empty()) fmt::print("\n");
+  for (const std::string& lock : around.locks) fmt::print("lock: {}\n", PrintableText(lock));
+}
+
+void PrintThrown(const Surroundings& around) {
+  if (!around.thrown) return;
+  const std::vector<std::string> one = {around.thrown->line};
+  for (const std::string& line : around.thrown->lines.empty() ? one : around.thrown->lines)
+    fmt::print("{}{}\n", &line == &one[0] || &line == around.thrown->lines.data() ? "thrown   " : "         ",
+               PrintableText(line));
+  fmt::print("\n");
+}
+
 // Names as the command line has them; paths of what was only open.
 void PrintInputs(const Report& report) {
   for (const Input& input : report.inputs) {
@@ -150,6 +175,17 @@ nlohmann::ordered_json InputsJson(const Report& report) {
   return inputs;
 }
 
+nlohmann::ordered_json ThreadsJson(const Surroundings& around) {
+  nlohmann::ordered_json threads = nlohmann::ordered_json::array();
+  for (const ThreadTrace& trace : around.threads) {
+    nlohmann::ordered_json calls = nlohmann::ordered_json::array();
+    for (const ThreadTrace::Call& call : trace.calls)
+      calls.push_back({{"function", call.function}, {"file", call.file}, {"line", call.line}, {"own", call.own}});
+    threads.push_back({{"id", trace.id}, {"name", trace.name}, {"calls", calls}});
+  }
+  return threads;
+}
+
 void PrintHead(const Report& report, const std::string& failure, const std::string& name) {
   const Process& process = report.process;
   fmt::print("{}\n\n", Coloured(Colour::kBold, PrintableText(failure)));
@@ -200,6 +236,8 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
                                      {"lines", parameter.lines}});
     json["frames"].push_back(entry);
   }
+  json["other_threads"] = ThreadsJson(crash.backtrace.around);
+  json["locks"] = crash.backtrace.around.locks;
   json["skipped"] = crash.backtrace.skipped;
   json["notes"] = crash.backtrace.notes;
   return json;
@@ -217,7 +255,9 @@ int ShowCommand(const ShowArguments& arguments) {
 
   if (arguments.json != "-") {
     PrintHead(report, failure, crash->name);
+    PrintThrown(crash->backtrace.around);
     PrintBacktrace(report, crash->backtrace);
+    PrintAround(crash->backtrace.around);
     for (const std::string& note : crash->backtrace.notes) fmt::print("note: {}\n", PrintableText(note));
     // What the report says by itself is still worth showing.
     if (crash->no_backtrace) Note("no back-trace: " + crash->no_backtrace->message);

@@ -58,10 +58,23 @@ std::string Named(const std::string& name, uint32_t number) {
   return name.empty() ? fmt::format("argument {}", number) : fmt::format("`{}`", name);
 }
 
-// Only addresses: that two integers are both 1 says nothing.
+std::string WithoutTabs(std::string text) {
+  for (size_t at; (at = text.find('\t')) != std::string::npos;) text.replace(at, 1, "  ");
+  while (text.ends_with('\r') || text.ends_with(' ')) text.pop_back();
+  return text;
+}
+
+bool IsNearNull(const std::vector<uint8_t>& bytes) {
+  constexpr size_t kPage = 12;  // bits
+  uint64_t value = 0;
+  std::copy_n(bytes.begin(), std::min(bytes.size(), sizeof value), reinterpret_cast<uint8_t*>(&value));
+  return value >> kPage == 0;
+}
+
+// Only addresses: that two integers are both 1 says nothing, nor that two pointers are both null.
 std::string HandedOn(const Frame& frame, const Frame& called) {
   for (const Parameter& inner : called.parameters) {
-    if (!inner.complete || inner.is_receiver || !inner.type.is_address() || inner.bytes.empty()) continue;
+    if (!inner.complete || inner.is_receiver || !inner.type.is_address() || IsNearNull(inner.bytes)) continue;
     for (const Parameter& outer : frame.parameters) {
       if (!outer.complete || outer.is_receiver || outer.bytes != inner.bytes || !outer.type.is_address()) continue;
       const std::string as = outer.name == inner.name ? "" : fmt::format(" as {}", Named(inner.name, inner.number));
@@ -98,14 +111,14 @@ std::vector<std::string> WhyUseful(const Report& report, const Backtrace& backtr
   const std::string handed_on = called ? HandedOn(frame, *called) : "";
   if (frame.holds_bad_value) {
     why.push_back(
-        "An argument is the bad value itself: this test can only pass if the function itself tolerates it; a fix of "
+        "An argument is the bad address itself: this test can only pass if the function itself tolerates it; a fix of "
         "its callers shows in their tests.");
     if (!handed_on.empty()) why.push_back(handed_on);
   } else if (!called) {
     why.push_back("The function that failed: what it was given and what it made of it are both here.");
   } else if (called->holds_bad_value) {
     why.push_back(
-        fmt::format("The bad value of frame {} is made or picked up here: a fix that keeps it away shows "
+        fmt::format("The bad address of frame {} is made or picked up here: a fix that keeps it away shows "
                     "in this test first.",
                     called->index));
   } else if (!handed_on.empty()) {
@@ -171,6 +184,62 @@ std::string WhereFrom(const TestReport& report, const Frame& frame) {
                      state->copied_depth);
 }
 
+// The source lines around the failing one, which is marked.
+std::string SourceText(const SourceExcerpt& source) {
+  std::string out;
+  for (size_t i = 0; i < source.lines.size(); ++i) {
+    const uint32_t number = source.first + static_cast<uint32_t>(i);
+    const std::string line = CommentText(WithoutTabs(source.lines[i]), 100);
+    out += fmt::format("//  {}{:>5} | {}", number == source.failing ? '>' : ' ', number, line);
+    while (out.ends_with(' ')) out.pop_back();
+    out += '\n';
+  }
+  return out + "//\n";
+}
+
+std::string ThrownText(const RenderedValue& thrown) {
+  std::string out = "// Thrown   ";
+  if (thrown.lines.empty()) return out + CommentText(WithoutUnnamedNamespaces(thrown.line)) + '\n';
+  for (const std::string& line : thrown.lines) {
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (&line != thrown.lines.data()) out += "//" + std::string(10 + indent, ' ');
+    out += CommentText(WithoutUnnamedNamespaces(line.substr(indent))) + '\n';
+  }
+  return out;
+}
+
+// The program's own calls, and where it stands now if that is in a library.
+std::string ThreadText(const ThreadTrace& trace) {
+  constexpr size_t kMostCalls = 4;
+  std::string out = fmt::format("// Thread {}", trace.id);
+  if (!trace.name.empty()) out += fmt::format(" ({})", CommentText(trace.name, 20));
+  const auto is_users = [](const ThreadTrace::Call& call) {
+    return call.own && !call.function.empty() && !PlainFunction(call.function).starts_with("std::");
+  };
+  if (!trace.calls.empty() && !is_users(trace.calls[0]) && !trace.calls[0].function.empty())
+    out += ", in " + CommentText(PlainFunction(trace.calls[0].function), 60);
+  out += '\n';
+  size_t count = 0;
+  for (const ThreadTrace::Call& call : trace.calls) {
+    if (!is_users(call)) continue;
+    if (++count > kMostCalls) return out + "//   ...\n";
+    out += fmt::format("//   {}  {}:{}\n", CommentText(PlainFunction(call.function), 70),
+                       CommentText(BaseName(call.file), 40), call.line);
+  }
+  return out;
+}
+
+std::string AroundText(const Surroundings& around) {
+  constexpr size_t kMostThreads = 8;
+  std::string out;
+  for (size_t i = 0; i < std::min(around.threads.size(), kMostThreads); ++i) out += ThreadText(around.threads[i]);
+  if (around.threads.size() > kMostThreads)
+    out += fmt::format("// ... {} more threads ...\n", around.threads.size() - kMostThreads);
+  for (size_t i = 0; i < std::min(around.locks.size(), kMostThreads); ++i)
+    out += fmt::format("// Lock: {}\n", CommentText(WithoutUnnamedNamespaces(around.locks[i]), 110));
+  return out.empty() ? out : "//\n" + out;
+}
+
 }  // namespace
 
 std::string HeadComment(const Report& report, const Backtrace& backtrace, const std::string& report_name) {
@@ -180,7 +249,10 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
   if (!process.version.empty()) program += fmt::format(", version {}", CommentText(process.version, 80));
   out += fmt::format("// Program  {}\n", program);
   out += fmt::format("// Crashed  {}\n", TimeText(process.crashed_at));
-  out += fmt::format("// Report   {}\n//\n", CommentText(report_name));
+  out += fmt::format("// Report   {}\n", CommentText(report_name));
+  if (backtrace.around.thrown) out += ThrownText(*backtrace.around.thrown);
+  out += "//\n";
+  if (backtrace.around.source) out += SourceText(*backtrace.around.source);
 
   const size_t all = backtrace.frames.size();
   const size_t head = all > kMostFrames ? kMostFrames / 2 : all;
@@ -190,6 +262,7 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
     out += fmt::format("//   ... {} more frames ...\n", all - head - tail + backtrace.skipped);
     for (size_t i = all - tail; i < all; ++i) out += FrameLine(backtrace.frames[i]);
   }
+  out += AroundText(backtrace.around);
   out += R"(//
 // Each test calls one of these functions again, with its arguments and the memory of the crash (from the report beside
 // this file), and fails as long as the recorded failure happens again. Made by recrash; yours to edit and keep.

@@ -191,7 +191,9 @@ std::string TestWriter::Argument(const Parameter& parameter) {
   }
   const auto scalar = SpellScalar(type);
   if (!scalar || parameter.indirect) {
-    if (parameter.lines.empty()) return as_recorded(fmt::format("{}, {}", type.name, parameter.rendered));
+    const bool says_type = parameter.rendered.starts_with(type.name);
+    if (parameter.lines.empty())
+      return as_recorded(says_type ? parameter.rendered : fmt::format("{}, {}", type.name, parameter.rendered));
     body_ += LinesAbove(parameter, fmt::format("{}: ", label));
     return "recrash::AsRecorded";
   }

@@ -42,7 +42,7 @@ TEST(EmitTests, OfTheGreeter) {
 struct Greeter;
 
 // Frame 0: Greeter::FormatName, greeter.cc:38, stood at line 41.
-// An argument is the bad value itself: this test can only pass if the function itself tolerates it; a fix of its
+// An argument is the bad address itself: this test can only pass if the function itself tolerates it; a fix of its
 // callers shows in their tests.
 TEST(CrashTest, Frame0_Greeter_FormatName) {
   recrash::Frame frame(0);
@@ -53,7 +53,7 @@ TEST(CrashTest, Frame0_Greeter_FormatName) {
 }
 
 // Frame 1: Greeter::Greet, greeter.cc:52, stood at line 57.
-// The bad value of frame 0 is made or picked up here: a fix that keeps it away shows in this test first.
+// The bad address of frame 0 is made or picked up here: a fix that keeps it away shows in this test first.
 TEST(CrashTest, Frame1_Greeter_Greet) {
   recrash::Frame frame(1);
   frame.Depth(1);  // what its arguments point to is put back as it was on entry
@@ -222,7 +222,7 @@ TEST(EmitTests, LeavesAsRecordedWhatHasNoLiteral) {
   EXPECT_EQ(BodyOf(MakeFrame(0, "Run(Options, int, bool)", {by_value, unused, last})),
             R"(  recrash::Frame frame(0);
   frame.Sealed();  // finds no files but those in the report
-  // options: Options, Options {depth = 3}
+  // options: Options {depth = 3}
   // count: not used by the function
   const bool argument3 = true;
   RECRASH_EXPECT_FIXED(frame.Call(recrash::AsRecorded, recrash::AsRecorded, argument3));
@@ -279,17 +279,52 @@ TEST(EmitTests, SaysWhatIsHandedOn) {
   const Type node = PointerTo(Class("Node"));
   Backtrace backtrace;
   backtrace.frames.push_back(
-      MakeFrame(0, "Visit(Node*)", {MakeParameter("n", node, BytesOf(uint64_t{64}), "Node {}")}));
+      MakeFrame(0, "Visit(Node*)", {MakeParameter("n", node, BytesOf(uint64_t{0x64000}), "Node {}")}));
   backtrace.frames.push_back(
-      MakeFrame(1, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{64}), "Node {}")}));
+      MakeFrame(1, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{0x64000}), "Node {}")}));
   backtrace.frames.push_back(
-      MakeFrame(2, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{32}), "Node {}")}));
+      MakeFrame(2, "Walk(Node*)", {MakeParameter("root", node, BytesOf(uint64_t{0x32000}), "Node {}")}));
   EmitOptions options;
   options.tests = {{0}, {1}, {2}};
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
   EXPECT_THAT(text, HasSubstr("// The function that failed: what it was given and what it made of it are both here."));
   EXPECT_THAT(text, HasSubstr("// Hands `root` on to frame 0 as `n`: a fix here or there shows in this test."));
   EXPECT_THAT(text, HasSubstr("// The same function as frame 1, one recursion further out."));
+}
+
+// Two pointers that are null are not the same one for that.
+TEST(EmitTests, DoesNotSayThatANullIsHandedOn) {
+  const Type node = PointerTo(Class("Node"));
+  Backtrace backtrace;
+  for (uint32_t i = 0; i < 2; ++i)
+    backtrace.frames.push_back(
+        MakeFrame(i, "Visit(Node*)", {MakeParameter("n", node, BytesOf(uint64_t{0}), "nullptr")}));
+  EmitOptions options;
+  options.tests = {{0}, {1}};
+  EXPECT_THAT(EmitTests(testing_frames::GreeterReport(), backtrace, options), Not(HasSubstr("Hands")));
+}
+
+// What one line has no room for stands above the statement, and the head has what surrounds the failing stack.
+TEST(EmitTests, OverSeveralLines) {
+  Parameter self = MakeParameter("job", PointerTo(Class("Job")), BytesOf(uint64_t{0x7000}), "Job {…}");
+  self.lines = {"Job {", "  name = \"*/ a\",", "}"};
+  Backtrace backtrace;
+  backtrace.frames.push_back(MakeFrame(0, "Run(Job*)", {self}));
+  backtrace.around.source = SourceExcerpt{9, 10, {"int Run(Job* job) {", "\treturn job->next->id; \\", "}"}};
+  backtrace.around.thrown = RenderedValue{"Error {code = 7}", {}};
+  backtrace.around.threads = {
+      {42, "worker", {{"pthread_mutex_lock", "", 0, false}, {"Work(int)", "/s/w.cc", 3, true}}}};
+  backtrace.around.locks = {"Queue::mutex_ is held by thread 42"};
+  EmitOptions options;
+  options.tests = {{0}};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
+  EXPECT_THAT(text, HasSubstr("  // Job {\n  //   name = \"* / a\",\n  // }\n  auto* job = frame.Load<Job*>(1);\n"));
+  EXPECT_THAT(text, HasSubstr("// Thrown   Error {code = 7}\n//\n"
+                              "//       9 | int Run(Job* job) {\n"
+                              "//  >   10 |   return job->next->id; \\.\n"
+                              "//      11 | }\n//\n"));
+  EXPECT_THAT(text, HasSubstr("//\n// Thread 42 (worker), in pthread_mutex_lock\n//   Work  w.cc:3\n"
+                              "// Lock: Queue::mutex_ is held by thread 42\n//\n"));
 }
 
 // Where the recursion hit the stack's end no fix helps that ends it after so many levels; a thousand levels out one

@@ -146,6 +146,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
   backtrace.place.chain = SourceChain(backtrace.frames);
   backtrace.place.copies = FindPlaceInCopies(backtrace.frames, symbols.code());
+  backtrace.around = ReadSurroundings(report, symbols, (*stack)->memory, backtrace.place, builder.renderer());
   backtrace.notes = symbols.modules().notes();
   for (const std::string& note : unwound.notes) backtrace.notes.push_back(note);
   return backtrace;

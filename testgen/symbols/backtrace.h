@@ -17,6 +17,7 @@
 #include "agent/base/result.h"
 #include "agent/report/report.h"
 #include "testgen/symbols/stack/frame.h"
+#include "testgen/symbols/surroundings.h"
 #include "testgen/symbols/symbols.h"
 
 namespace recrash {
@@ -25,6 +26,7 @@ struct Backtrace {
   std::vector<Frame> frames;  // of the failing thread, innermost first
   Place place;
   uint32_t skipped = 0;            // frames of a deep stack that were left out between its two ends; inlined ones count
+  Surroundings around;             // of the failing stack
   std::vector<std::string> notes;  // one sentence each: "libfoo.so: no unstripped file found"
 };
 

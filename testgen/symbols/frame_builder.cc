@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/base/tool_function.h"
+#include "testgen/symbols/bad_value.h"
 #include "testgen/symbols/place_copies.h"
 #include "testgen/symbols/values/dwarf_call.h"
 #include "testgen/symbols/values/inlined_call.h"
@@ -223,6 +224,7 @@ void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& 
       AddInlined(values, unwound, live, frame);
     else
       AddCall(values, frame);
+    if (!live.inlined && index == 0) MarkIfUsed(memory_.report(), memory_, unwound, values, &frame);
   }
   if (!code.live.empty()) return;
   Frame& frame = frames.emplace_back(Describe(unwound, code, nullptr));

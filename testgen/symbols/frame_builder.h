@@ -24,6 +24,8 @@ class FrameBuilder {
   // REQUIRES: `frame` was appended for `around`; there is a reader.
   bool CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around, Frame& frame);
 
+  Renderer& renderer() { return renderer_; }
+
  private:
   void AddInlined(ValueReader& values, const UnwoundFrame& around, const LiveFunction& live, Frame& frame);
   void AddCall(ValueReader& values, Frame& frame);

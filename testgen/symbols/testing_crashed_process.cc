@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -146,6 +147,16 @@ void ReadMemory(pid_t pid, Report& report) {
   close(memory);
 }
 
+void AddOtherThreads(pid_t pid, Report& report) {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task")) {
+    const pid_t thread = static_cast<pid_t>(std::stol(task.path().filename()));
+    if (thread == pid || ptrace(PTRACE_ATTACH, thread, nullptr, nullptr) != 0) continue;
+    int status = 0;
+    waitpid(thread, &status, __WALL);
+    report.threads.push_back({thread, "other", false, ReadRegisters(thread)});
+  }
+}
+
 }  // namespace
 
 Fixture::Fixture(const std::string& source, const std::string& flags) {
@@ -175,11 +186,15 @@ Report Fixture::Capture(const std::vector<std::string>& arguments, bool with_thr
   report.failure.address = {reinterpret_cast<uint64_t>(info.si_addr)};
   report.threads.push_back({pid, "program", true, ReadRegisters(pid)});
   report.failure.pc = {report.threads[0].registers.pc()};
+  AddOtherThreads(pid, report);
   report.mappings = ReadMappings(pid);
   report.modules = ModulesFromMappings(report.mappings, path());
   ReadMemory(pid, report);
   kill(pid, SIGKILL);
   int status = 0;
+  // The first thread is gone only when the others are.
+  for (const Thread& thread : report.threads)
+    if (thread.id != pid) waitpid(thread.id, &status, __WALL);
   waitpid(pid, &status, 0);
   return report;
 }

@@ -254,14 +254,18 @@ SourceLine DebugInfo::CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit) {
   SourceLine where;
   Dwarf_Attribute attribute;
   Dwarf_Word file = 0, line = 0;
-  Dwarf_Files* files = nullptr;
-  size_t count = 0;
   if (dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_line, &attribute), &line) == 0)
     where.line = static_cast<uint32_t>(line);
-  if (dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_file, &attribute), &file) == 0 &&
-      dwarf_getsrcfiles(&unit, &files, &count) == 0 && file < count)
-    where.file = InDirectory(unit, dwarf_filesrc(files, file, nullptr, nullptr));
+  if (dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_file, &attribute), &file) == 0)
+    where.file = SourceName(unit, file);
   return where;
+}
+
+std::string DebugInfo::SourceName(Dwarf_Die& unit, size_t number) {
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (dwarf_getsrcfiles(&unit, &files, &count) != 0 || number >= count) return "";
+  return InDirectory(unit, dwarf_filesrc(files, number, nullptr, nullptr));
 }
 
 void DebugInfo::ForEachUnit(const std::function<void(Dwarf_Die& unit)>& visit) {

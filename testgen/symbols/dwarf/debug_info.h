@@ -71,6 +71,8 @@ class DebugInfo {
   static std::optional<uint64_t> EntryOf(Dwarf_Die& inlined);
   // Returns the addresses in [low, high) at which the line table has a row, ascending.
   std::vector<uint64_t> RowsIn(uint64_t low, uint64_t high);
+  // Returns the name of file `number` of the unit's line table; empty if there is none.
+  static std::string SourceName(Dwarf_Die& unit, size_t number);
   // Returns the definition of a class that this unit only declares: clang leaves it to the unit of the constructor.
   std::optional<Dwarf_Die> DefinitionOf(Dwarf_Die& declaration);
 

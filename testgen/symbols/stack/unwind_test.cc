@@ -77,12 +77,6 @@ class Unwinding : public testing::TestWithParam<const char*> {
   Backtrace Crash(const std::string& which) { return MustRead(report_ = fixture_.Crash({which})); }
 
   // As the client says it, which the fixture does without.
-  Backtrace CrashAsException(const std::string& which) {
-    report_ = fixture_.Crash({which});
-    if (which != "abort") report_.failure.kind = FailureKind::kException;
-    return MustRead(report_);
-  }
-
   Fixture fixture_;
   Report report_;
 };
@@ -94,7 +88,8 @@ TEST_P(Unwinding, StepsOutOfACallThroughANullPointer) {
     EXPECT_EQ(backtrace.frames[0].why_not, "its address is in no module");
     const Frame& frame = backtrace.frames[1];
     EXPECT_TRUE(frame.candidate) << frame.why_not;
-    EXPECT_TRUE(frame.holds_bad_value);
+    // Null proves nothing: another pointer may have been null too.
+    EXPECT_EQ(frame.holds_bad_value, which == std::string("stack"));
     EXPECT_EQ(ValueOf(ParameterOf(frame, "k")), 3u);
     EXPECT_FALSE(backtrace.frames[2].holds_bad_value);
     EXPECT_EQ(backtrace.place.function, "_Z8CallWildPFiilEi");
@@ -168,18 +163,6 @@ TEST_P(Unwinding, FindsThePlaceBehindTheLibrarysFrames) {
   }
 }
 
-// What throws or aborts refused its arguments. Not so a function into which that was inlined, and which may have made
-// them, nor main.
-TEST_P(Unwinding, KnowsWhoRefusedItsArguments) {
-  for (const auto& [which, refuses] : {std::pair("abort", "Aborts"), {"throw", "Throws"}}) {
-    const Backtrace backtrace = CrashAsException(which);
-    EXPECT_TRUE(FrameOf(backtrace, refuses).holds_bad_value) << which;
-    EXPECT_FALSE(FrameOf(backtrace, "main").holds_bad_value) << which;
-  }
-  EXPECT_FALSE(FrameOf(CrashAsException("inlined throw"), "Makes").holds_bad_value);
-  EXPECT_FALSE(FrameOf(CrashAsException("throw in main"), "main").holds_bad_value);
-}
-
 // `noexcept` has unwound Throws when the program aborts; the copy of the stack made at the throw brings it back.
 TEST_P(Unwinding, StartsAtTheThrowWhenNoexceptUnwound) {
   Report report = fixture_.CrashWithThrow({"noexcept"});
@@ -197,9 +180,8 @@ TEST_P(Unwinding, StartsAtTheThrowWhenNoexceptUnwound) {
   EXPECT_EQ(ValueOf(ParameterOf(backtrace.frames[0], "k")), 5u);
   EXPECT_EQ(ValueOf(ParameterOf(backtrace.frames[1], "k")), 3u);
   EXPECT_EQ(backtrace.place.function, "_Z6Throwsi");
-  // It refused what it was given.
-  EXPECT_TRUE(backtrace.frames[0].holds_bad_value);
-  EXPECT_FALSE(backtrace.frames[1].holds_bad_value);
+  // Why it threw is not known.
+  EXPECT_FALSE(backtrace.frames[0].holds_bad_value);
 }
 
 TEST_P(Unwinding, ShowsInlinedCallsWithTheirArguments) {

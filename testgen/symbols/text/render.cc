@@ -1,11 +1,13 @@
 #include "testgen/symbols/text/render.h"
 
+#include <algorithm>
+
 namespace recrash {
 namespace {
 
 constexpr size_t kMaxLine = 120;
 constexpr size_t kWidth = 112;  // of one line of several: a comment's mark and indent stand before it
-constexpr size_t kMaxLines = 30;
+constexpr size_t kMaxLines = 40;
 constexpr int kMaxLevels = 6;
 constexpr size_t kMaxValues = 250;
 
@@ -18,6 +20,8 @@ RenderedValue Renderer::Deepest(DebugInfo& debug, const std::function<Shown(Valu
     Shown deeper = build(builder);
     if (levels > 1 && builder.count() > kMaxValues) break;
     shown = std::move(deeper);
+    for (const HeldMutex& held : builder.held_mutexes())
+      if (std::ranges::find(held_, held) == held_.end()) held_.push_back(held);
     if (!builder.left_out()) break;
   }
   RenderedValue rendered;

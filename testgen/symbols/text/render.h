@@ -39,6 +39,9 @@ class Renderer {
   // Returns the object at `address`: the value of a parameter that the ABI passes by a pointer to a copy.
   RenderedValue ObjectAt(DebugInfo& debug, Dwarf_Die type, TargetAddress address);
 
+  // Mutexes that were locked, of all objects that were shown.
+  const std::vector<HeldMutex>& held_mutexes() const { return held_; }
+
  private:
   // As deep as there is room for: `build` makes the value down to a level.
   RenderedValue Deepest(DebugInfo& debug, const std::function<Shown(ValueBuilder&)>& build);
@@ -46,6 +49,7 @@ class Renderer {
   const ReportMemory& memory_;
   ModuleSet& modules_;
   AddressReader addresses_;
+  std::vector<HeldMutex> held_;
 };
 
 }  // namespace recrash

@@ -47,6 +47,9 @@ constexpr StandardRow kRows[] = {
     {"path", ShowInner, {"_M_pathname"}},
     {"atomic<", ShowAtomic},
     {"bitset<", ShowBitset},
+    {"mutex", ShowInner, {"_M_mutex"}},
+    {"recursive_mutex", ShowInner, {"_M_mutex"}},
+    {"timed_mutex", ShowInner, {"_M_mutex"}},
     // libc++, ABI version 1
     {"basic_string<char,", ShowLibcxxText, {}, {}, {}, true},
     {"basic_string_view<char,", ShowText, {"__data_", 0}, {"__size_", 8}, {}, true},
@@ -80,6 +83,8 @@ constexpr StandardRow kRows[] = {
     {"path", ShowInner, {"__pn_"}, {}, {}, true},
     {"atomic<", ShowAtomic, {}, {}, {}, true},
     {"bitset<", ShowBitset, {}, {}, {}, true},
+    {"mutex", ShowInner, {"__m_"}, {}, {}, true},
+    {"recursive_mutex", ShowInner, {"__m_"}, {}, {}, true},
 };
 
 // A name of the table that is no template has to be the whole name.

@@ -245,9 +245,27 @@ Shown ValueBuilder::Class(const Object& object, const std::string& remark, Reach
     if (!remark.empty()) standard->text = Joined(remark, standard->text);
     return *std::move(standard);
   }
+  if (auto mutex = Mutex(object)) return *std::move(mutex);
   Group group = Open(Joined(Head(object.type, reached), remark), reached);
   if (group.is_open) Fields(object, reached.Inside(), group.shown);
   return std::move(group.shown);
+}
+
+// glibc's: a union of bytes and of a struct that begins with lock, count, owner and users.
+std::optional<Shown> ValueBuilder::Mutex(const Object& object) {
+  Dwarf_Die type = object.type;
+  constexpr uint64_t kOwner = 8;
+  if (dwarf_tag(&type) != DW_TAG_union_type || object.bytes.size() < kOwner + 8) return std::nullopt;
+  const auto data = FindMember(view_.debug, type, "__data");
+  auto inner = data ? TypeOf(const_cast<Dwarf_Die&>(data->member)) : std::nullopt;
+  if (!inner || DieName(*inner) != "__pthread_mutex_s") return std::nullopt;
+  const uint64_t lock = ToUnsigned(object.bytes.first(4));
+  owner_ = static_cast<int32_t>(ToUnsigned(object.bytes.subspan(kOwner, 4)));
+  if (lock == 0) return Leaf("unlocked");
+  const Report& report = view_.memory.report();
+  if (std::ranges::find(report.threads, *owner_, &Thread::id) == report.threads.end())
+    return Leaf("not plausible: locked by " + std::to_string(*owner_) + ", which is no thread");
+  return Leaf("locked by thread " + std::to_string(*owner_));
 }
 
 void ValueBuilder::Fields(const Object& object, Reached reached, Shown& into) {
@@ -300,6 +318,8 @@ void ValueBuilder::Field(Dwarf_Die member, const Object& object, Reached reached
     }
   }
   into.members.push_back({label, Value({*type, *bytes, address}, reached)});
+  if (into.members.back().value.text.starts_with("locked by thread ") && owner_)
+    held_.push_back({SpellType(view_.debug, object.type) + "::" + name, *owner_});
 }
 
 Shown ValueBuilder::Array(const Object& array, Reached reached) {

@@ -35,6 +35,14 @@ struct Object {
   TargetAddress address;  // 0: in registers, or not known
 };
 
+// A locked mutex of the C library, alone or in one of the C++ library.
+struct HeldMutex {
+  std::string name;   // "app::Queue::mutex_"
+  int32_t owner = 0;  // the thread
+
+  bool operator==(const HeldMutex&) const = default;
+};
+
 // How a value was reached from the one that is shown.
 struct Reached {
   int level = 0;     // braces around it
@@ -52,6 +60,7 @@ class ValueBuilder {
   size_t count() const { return count_; }      // of the values that were made
   bool left_out() const { return left_out_; }  // objects that lie too deep
   const ProcessView& view() const { return view_; }
+  const std::vector<HeldMutex>& held_mutexes() const { return held_; }
 
   Shown Value(const Object& object, Reached reached);
   // The object of this type at an address; what an address is there if it cannot be read.
@@ -80,6 +89,8 @@ class ValueBuilder {
   Shown Class(const Object& object, const std::string& remark, Reached reached);
   void Fields(const Object& object, Reached reached, Shown& into);
   void Field(Dwarf_Die member, const Object& object, Reached reached, Shown& into);
+  // Says who holds a pthread_mutex_t; nothing for another class.
+  std::optional<Shown> Mutex(const Object& object);
   Shown Array(const Object& array, Reached reached);
 
   // A class of which another is derived: the type that its vtable says it has, and where that object starts.
@@ -96,6 +107,8 @@ class ValueBuilder {
   const int levels_;
   size_t count_ = 0;
   bool left_out_ = false;
+  std::optional<int32_t> owner_;  // of the mutex that was shown last
+  std::vector<HeldMutex> held_;
   std::vector<TargetAddress> above_;  // objects that hold the pointer to the one that is shown
 };
 

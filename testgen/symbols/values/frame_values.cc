@@ -266,6 +266,14 @@ std::optional<Bytes> ValueReader::AddressAtPc(Dwarf_Die variable) {
   return FirstBytes(location->pieces[0].number, 8);
 }
 
+std::optional<uint8_t> ValueReader::RegisterAtPc(Dwarf_Die variable) {
+  if (code_.module == nullptr) return std::nullopt;
+  const auto location = LocationAt(variable, frame_.lookup_pc().value - code_.module->bias(), Callers::kAny);
+  if (!location || location->pieces.size() != 1 || location->pieces[0].kind != Piece::Kind::kRegister)
+    return std::nullopt;
+  return static_cast<uint8_t>(location->pieces[0].number);
+}
+
 std::optional<uint64_t> ValueReader::FromCaller(const Dwarf_Op& place, Callers callers, int depth) {
   if (depth > kMaxEntryDepth || index_ + 1 >= stack_.frames.size()) return std::nullopt;
   ValueReader caller(code_reader_, unwinder_, memory_, stack_, index_ + 1);

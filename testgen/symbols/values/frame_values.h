@@ -73,6 +73,8 @@ class ValueReader {
   std::optional<Bytes> AtPc(Dwarf_Die variable, uint64_t size, Callers callers = Callers::kAny);
   // Returns the address at which the parameter lies at the frame's pc, as eight bytes.
   std::optional<Bytes> AddressAtPc(Dwarf_Die variable);
+  // Returns DWARF's number of the register in which the parameter lies at the frame's pc, if it lies in one.
+  std::optional<uint8_t> RegisterAtPc(Dwarf_Die variable);
   // Returns what lay at an argument's place when the function was entered: from the entry state, the caller's
   // call site, or the stack.
   std::optional<Bytes> PieceAtEntry(const PlacedPiece& piece, Callers callers);
