@@ -161,6 +161,8 @@ void AddMaxFrames(CLI::App* app, Request* request) {
 CLI::Option* AddFolder(CLI::App* app, Request* request) {
   app->add_flag("--force", request->force,
                 "use the folder even if recrash did not make it; a file that is replaced is kept as FILE.1");
+  app->add_flag("!--no-format", request->format,
+                "leave the source as recrash writes it, if a .clang-format lies in the folder or above it");
   return app->add_option("-o", request->folder, "folder for the tests (default: ./REPORT-tests)")->type_name("DIR");
 }
 

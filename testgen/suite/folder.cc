@@ -12,6 +12,7 @@
 #include "agent/base/own_reports.h"
 #include "agent/report/reader.h"
 #include "agent/report/writer.h"
+#include "testgen/suite/format.h"
 
 namespace recrash {
 namespace fs = std::filesystem;
@@ -126,7 +127,8 @@ Status PrepareDirectory(const fs::path& directory, bool force) {
 Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observer) {
   if (const Status status = WriteReport(suite.report, (suite.directory / kReport).string()); !status) return status;
   if (suite.is_own) NoteOwnReport((suite.directory / kReport).string());
-  const std::string source = EmitTests(suite.report, suite.backtrace, tests);
+  std::string source = EmitTests(suite.report, suite.backtrace, tests);
+  if (suite.format) source = FormattedFor(suite.directory, source);
   const std::string build_file = BuildFile(suite);
   const nlohmann::json before = ReadMemory(suite.directory);
   if (const Status status = WriteKeeping(suite.directory / kSource, source, Remembered(before, "source"), observer);

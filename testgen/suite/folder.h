@@ -32,6 +32,7 @@ struct Suite {
   SymbolOptions symbols;
   bool is_own = false;        // the report was written on this machine by this user
   bool sandbox = true;        // of its replays
+  bool format = true;         // the source as the project around the folder has it
   bool trust_report = false;  // the developer says that it may be taken for such a one
   TestReport report;
   Backtrace backtrace;

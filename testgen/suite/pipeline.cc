@@ -96,6 +96,7 @@ Status Pipeline::LoadTests() {
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
   suite_.sandbox = request_.sandbox;
+  suite_.format = request_.format;
   suite_.trust_report = suite_.trust_report || request_.trust_report;
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   const Result<Symbols> symbols = Symbols::Open(suite_.report, suite_.symbols);
@@ -113,6 +114,7 @@ Status Pipeline::Describe() {
   if (!suite) return suite.error();
   suite_ = *std::move(suite);
   suite_.sandbox = request_.sandbox;
+  suite_.format = request_.format;
   suite_.trust_report = request_.trust_report;
   suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
   if (request_.goal == Goal::kTests)

@@ -40,6 +40,7 @@ struct Request {
   Goal goal = Goal::kTests;
   bool trust_report = false;  // as if it had been written here by this user (code_files.h)
   bool sandbox = true;
+  bool format = true;                   // the source by the project's clang-format
   bool force = false;                   // use a folder that holds other files
   std::optional<double> rerun_seconds;  // run the program again, for at most so long, and use that crash
   bool may_rerun = false;               // without asking, whoever wrote the report
