@@ -1,0 +1,66 @@
+"""The generated tests of the samples are those in samples/*/golden, but for addresses, times and paths.
+
+`test_golden.py --write` writes them: read the difference before it is committed.
+"""
+
+import re
+import signal
+import sys
+import unittest
+
+import harness
+
+WRITE = "--write" in sys.argv
+
+# sample, arguments, signal, flags of its own
+CRASHES = [
+    ("random_crash", (), signal.SIGSEGV, ()),
+    ("bst", ("cast",), signal.SIGABRT, ()),
+    ("bst", ("key",), signal.SIGABRT, ()),
+    ("bst", ("encoding",), signal.SIGABRT, ()),
+    ("missing_url", (), signal.SIGABRT, ()),
+    ("side_effect", (), signal.SIGSEGV, ("-recrash-mode=full",)),
+]
+
+
+def normalised(text):
+    """Without what differs from run to run, and from processor to processor."""
+    text = re.sub(r"0x[0-9a-f]{5,16}", "0xADDRESS", text)
+    text = re.sub(r"^// Program  .*/", "// Program  ", text, flags=re.MULTILINE)
+    text = re.sub(r"^// Crashed  .*", "// Crashed  TIME", text, flags=re.MULTILINE)
+    text = re.sub(r"^(// Report   \w+?)-\d{8}-\d{6}-\d+.*", r"\1-TIME-PROCESS", text, flags=re.MULTILINE)
+    text = re.sub(r'&"[^"]*/(\w+)"', r'&"\1"', text)
+    text = re.sub(r'&"/[^",)]*\.\.\.', '&"PATH...', text)  # cut
+    return re.sub(r"__strlen_\w+\(\.\.\.\)  strlen-\w+\.S:\d+", "strlen(...)", text)
+
+
+class Golden(harness.Workspace):
+    def check(self, sample, arguments, died_of, flags):
+        program = self.compile_sample(sample, ("-O2", "-g", *flags))
+        report = self.crash(program, *arguments, died_of=died_of)
+        self.reproduce(program, report=report)
+        text = normalised((self.path / "tests/crash_test.cc").read_text())
+        golden = harness.SAMPLES / sample / "golden" / ("_".join(("crash_test", *arguments)) + ".cc")
+        if WRITE:
+            golden.parent.mkdir(exist_ok=True)
+            golden.write_text(text)
+        self.assertEqual(text, golden.read_text(), f"{golden}: tests/e2e/test_golden.py --write writes it anew")
+
+
+def case(*crash):
+    return lambda self: self.check(*crash)
+
+
+for crash in CRASHES:
+    setattr(Golden, "test_" + "_".join((crash[0], *crash[1])), case(*crash))
+
+
+class Normalised(unittest.TestCase):
+    def test_leaves_what_a_change_of_recrash_changes(self):
+        text = "// Crashed  2026-11-19 15:43:01 UTC\n  const int n = 3;  // 0x7ffc9fa9df18 {x = 3}\n"
+        self.assertEqual(normalised(text), "// Crashed  TIME\n  const int n = 3;  // 0xADDRESS {x = 3}\n")
+
+
+if __name__ == "__main__":
+    sys.argv = [word for word in sys.argv if word != "--write"]
+    harness.main()
