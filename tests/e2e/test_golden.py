@@ -1,8 +1,9 @@
-"""The generated tests of the samples are those in samples/*/golden, but for addresses, times and paths.
+"""The generated tests of the samples are those in tests/e2e/golden, but for addresses, times and paths.
 
 `test_golden.py --write` writes them: read the difference before it is committed.
 """
 
+import pathlib
 import re
 import signal
 import sys
@@ -11,6 +12,7 @@ import unittest
 import harness
 
 WRITE = "--write" in sys.argv
+GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 
 # sample, arguments, signal, flags of its own
 CRASHES = [
@@ -40,7 +42,7 @@ class Golden(harness.Workspace):
         report = self.crash(program, *arguments, died_of=died_of)
         self.reproduce(program, report=report)
         text = normalised((self.path / "tests/crash_test.cc").read_text())
-        golden = harness.SAMPLES / sample / "golden" / ("_".join(("crash_test", *arguments)) + ".cc")
+        golden = GOLDEN / ("_".join((sample, *arguments)) + ".txt")
         if WRITE:
             golden.parent.mkdir(exist_ok=True)
             golden.write_text(text)
