@@ -21,7 +21,7 @@ class Count(harness.Workspace):
             result = self.reproduce(program, *options, report=report)
         except harness.CommandFailed:
             return "-"
-        own = [f for f in result["frames"] if f["file"] and not f["file"].startswith(("/usr/", "../"))]
+        own = [f for f in result["frames"] if f["file"].endswith(f"/{program.name}.cc")]
         tests = sum(f["verdict"] == "reproduced" for f in own)
         return f"{tests} of {len(own)} ({sum(f['inlined'] for f in own)} inlined)"
 
