@@ -52,9 +52,9 @@ ROOMS = {
                              "testgen/verify testgen/rerun",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
-    "testgen/suite": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
+    "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
                             "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/emit",
-    "integrations/cli": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite",
+    "integrations/cli": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite",
     "integrations/compiler": BASE,
 }
 

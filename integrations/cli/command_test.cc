@@ -14,7 +14,7 @@
 #include "agent/report/reader.h"
 #include "agent/report/testing_reports.h"
 #include "agent/report/writer.h"
-#include "testgen/suite/subprocess.h"
+#include "agent/process/subprocess.h"
 
 namespace recrash::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include "integrations/cli/tests.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
-#include "testgen/suite/subprocess.h"
+#include "agent/process/subprocess.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "agent/base/installation.h"
-#include "testgen/suite/subprocess.h"
+#include "agent/process/subprocess.h"
 
 namespace recrash {
 namespace fs = std::filesystem;

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "testgen/suite/subprocess.h"
+#include "agent/process/subprocess.h"
 
 namespace recrash {
 namespace fs = std::filesystem;

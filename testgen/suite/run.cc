@@ -16,7 +16,7 @@
 #include "testgen/emit/failure_text.h"
 #include "testgen/suite/agent_environment.h"
 #include "testgen/suite/load.h"
-#include "testgen/suite/subprocess.h"
+#include "agent/process/subprocess.h"
 #include "testgen/symbols/profiled_functions.h"
 
 namespace recrash {

@@ -9,7 +9,7 @@
 namespace recrash {
 namespace {
 
-std::string Quoted(const std::string& name, const std::string& path) { return " '-D" + name + "=\"" + path + "\"'"; }
+std::string Definition(const std::string& name, const std::string& path) { return " '-D" + name + "=\"" + path + "\"'"; }
 
 }  // namespace
 
@@ -26,9 +26,9 @@ std::string BuildTestLibrary(const ReplayedProgram& program, const std::string& 
               "/librecrash_gtest.a -Wl,-Bsymbolic -Wl,--exclude-libs,ALL");
   fixture.Run(RECRASH_TEST_CXX " -std=c++17 -g " RECRASH_TEST_SOURCE_DIRECTORY
                                "/testgen/replay/host/crash_test_main.cc -o " +
-              launcher + Quoted("RECRASH_LAUNCH", RECRASH_TEST_SUPPORT_DIRECTORY "/recrash-launch") +
-              Quoted("RECRASH_TEST_LIBRARY", library) + Quoted("RECRASH_REPORT", report) +
-              Quoted("RECRASH_PROGRAM", fixture.path()));
+              launcher + Definition("RECRASH_LAUNCH", RECRASH_TEST_SUPPORT_DIRECTORY "/recrash-launch") +
+              Definition("RECRASH_TEST_LIBRARY", library) + Definition("RECRASH_REPORT", report) +
+              Definition("RECRASH_PROGRAM", fixture.path()));
   return launcher;
 }
 

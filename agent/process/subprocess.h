@@ -1,6 +1,6 @@
 // Runs another program and waits for it.
-#ifndef RECRASH_TESTGEN_SUITE_SUBPROCESS_H_
-#define RECRASH_TESTGEN_SUITE_SUBPROCESS_H_
+#ifndef RECRASH_AGENT_PROCESS_SUBPROCESS_H_
+#define RECRASH_AGENT_PROCESS_SUBPROCESS_H_
 
 #include <string>
 #include <utility>
@@ -31,4 +31,4 @@ std::string FindInPath(const std::string& name);
 
 }  // namespace recrash
 
-#endif  // RECRASH_TESTGEN_SUITE_SUBPROCESS_H_
+#endif  // RECRASH_AGENT_PROCESS_SUBPROCESS_H_

@@ -1,7 +1,6 @@
-#include "testgen/suite/subprocess.h"
+#include "agent/process/subprocess.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -24,7 +23,7 @@ std::vector<std::string> Environment(const ProcessOptions& options) {
     for (const auto& [name, value] : options.environment) replaced |= text.starts_with(name + "=");
     if (!replaced) words.emplace_back(text);
   }
-  for (const auto& [name, value] : options.environment) words.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : options.environment) words.push_back(name + "=" + value);
   return words;
 }
 
@@ -69,7 +68,7 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv, const Pro
   std::vector<std::string> words = argv, variables = Environment(options);
   int pipe_fds[2] = {-1, -1};
   if (options.capture && pipe2(pipe_fds, O_CLOEXEC) != 0)
-    return Error{Errc::kRefused, fmt::format("no pipe for {}: {}", argv[0], std::strerror(errno))};
+    return Error{Errc::kRefused, std::string("no pipe for ") + argv[0] + ": " + std::strerror(errno)};
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -99,7 +98,7 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv, const Pro
   if (failed == 0 && options.capture) result.output = ReadAll(pipe_fds[0]);
   if (pipe_fds[0] >= 0) close(pipe_fds[0]);
   if (failed != 0)
-    return Error{Errc::kMissing, fmt::format("{}: cannot be started: {}", argv[0], std::strerror(failed))};
+    return Error{Errc::kMissing, std::string(argv[0]) + ": cannot be started: " + std::strerror(failed)};
   while (waitpid(pid, &result.wait_status, 0) < 0 && errno == EINTR) {
   }
   return result;
@@ -110,7 +109,7 @@ std::string FindInPath(const std::string& name) {
   std::string_view rest = path ? path : "/usr/local/bin:/usr/bin:/bin";
   while (!rest.empty()) {
     const size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string candidate = fmt::format("{}/{}", rest.substr(0, colon), name);
+    const std::string candidate = std::string(rest.substr(0, colon)) + "/" + name;
     if (colon > 0 && access(candidate.c_str(), X_OK) == 0) return candidate;
     rest.remove_prefix(std::min(colon + 1, rest.size()));
   }
