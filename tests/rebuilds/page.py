@@ -14,6 +14,7 @@ import verdicts
 JSON, PAGE = "docs/evaluation/rebuilds.json", "docs/measurements/rebuilds.md"
 GROUPS = {"cpp": "small programs, a feature of C++ each", "far": "programs whose bug is far from the failure",
           "samples": "samples"}
+MOST_FRAMES = 100  # more are of a stack overflow, of which not every frame is tried
 FEWEST = 8  # tests, for the time of a larger suite
 
 
@@ -63,9 +64,10 @@ def summary(rows):
             continue
         sizes = [row["bytes"] for row in of_group if row["bytes"]]
         seconds = [row["seconds"] for row in of_group if row["tests"]]
+        framed = [row for row in of_group if row["own"] <= MOST_FRAMES]
         groups[group] = {
             "programs": len({row["program"] for row in of_group}), "suites": len(of_group),
-            "own": sum(row["own"] for row in of_group), "own_tested": sum(row["own_tested"] for row in of_group),
+            "own": sum(row["own"] for row in framed), "own_tested": sum(row["own_tested"] for row in framed),
             "tests": sum(row["tests"] for row in of_group), "disabled": sum(row["disabled"] for row in of_group),
             "median_bytes": int(statistics.median(sizes)) if sizes else None,
             "median_seconds": statistics.median(seconds) if seconds else None,
@@ -117,11 +119,11 @@ def compared(now, before):
                 share(count(bug, verdicts.RED), asked(bug)), share(count(fixed, verdicts.GREEN), asked(fixed)),
                 share(count(changed, verdicts.GREEN), asked(changed)), f"{(one['median_bytes'] or 0) / 1024:.0f} KiB"]
 
-    names = ("programs, suites of tests", "own source frames with a test", "tests", "green though the bug is there",
+    names = ("programs, suites of tests", "own source frames with a test, stack overflows aside", "tests", "green though the bug is there",
              "red for the recorded reason", "green when fixed", "green when fixed, with another layout", "kept report, median")
     lines = []
     for group in GROUPS:
-        if group in now:
+        if group in now or group in before:
             columns = zip(names, figures(before, group), figures(now, group))
             lines += [f"| {GROUPS[group]} | before | now |", "| --- | --- | --- |",
                       *[f"| {name} | {old} | {new} |" for name, old, new in columns], ""]
@@ -183,8 +185,10 @@ def document(rows, before):
     if slow:
         text += [f"From a report to verified, built tests: {statistics.median(slow):.1f} s in the median of the {len(slow)} suites of "
                  f"{FEWEST} and more tests (`recrash reproduce`, two jobs at a time on two cores).", ""]
-    for group, one in now.items():
-        text += [f"## {GROUPS[group][0].upper() + GROUPS[group][1:]}", "", *bug_table(one["bug"]), "", *fixed_table(one["fixed"]), ""]
+    for group in [group for group in GROUPS if group in now or group in before]:
+        text += [f"## {GROUPS[group][0].upper() + GROUPS[group][1:]}", ""]
+        if group in now:
+            text += [*bug_table(now[group]["bug"]), "", *fixed_table(now[group]["fixed"]), ""]
         if group in before:
             text += ["Before:", "", *bug_table(before[group]["bug"]), "", *fixed_table(before[group]["fixed"]), ""]
     text += ["## Bugs far from the failure, one by one", "", *by_program(rows), "", "## Tests that lie", "", *green(rows), "",
@@ -202,12 +206,13 @@ def totals_line(rows):
             f"on fixed builds: {count(fixed, verdicts.GREEN)} of {asked(fixed)} green")
 
 
-def write(root, rows, as_before):
+def write(root, measured, as_before):
+    """`as_before`: what was measured is only compared with; no row of it stays."""
     file = root / JSON
     kept = json.loads(file.read_text()) if file.exists() else {"before": {}, "rows": []}
-    found = {(row["program"], row["origin"]): row for row in [*kept["rows"], *map(published, rows)]}
+    found = {} if as_before else {(row["program"], row["origin"]): row for row in [*kept["rows"], *map(published, measured)]}
     rows = [found[key] for key in sorted(found)]
-    before = summary(rows) if as_before else kept["before"]
+    before = summary(list(map(published, measured))) if as_before else kept["before"]
     lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
     file.write_text(f'{{"before": {json.dumps(before)},\n"rows": [\n{lines}\n]}}\n')
     (root / PAGE).write_text(document(rows, before))

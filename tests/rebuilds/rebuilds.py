@@ -78,7 +78,7 @@ def place_input(program, folder):
 def end_of(program, executable, folder):
     """How the program ends on the input of the crash, in several runs: "SIGSEGV", "status 0", "SIGSEGV or status 0"."""
     arguments, ends = place_input(program, folder), []
-    for _ in range(max(3, program.tries)):
+    for _ in range(max(2, program.tries)):
         try:
             status = subprocess.run([executable, *arguments], cwd=folder, env=environment(folder), timeout=SECONDS,
                                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
@@ -211,8 +211,13 @@ def measured(program, origin, work):
 
 def run(chosen, origins, work, jobs):
     """All rows, each printed when it is there. One job has all builds of a program, since they share its folder."""
+    results = work / "results"
+    results.mkdir(parents=True, exist_ok=True)
+
     def of_program(program):
-        return [measured(program, origin, work) for origin in origins]
+        found = [measured(program, origin, work) for origin in origins]
+        (results / f"{program.name}.json").write_text(json.dumps(found, indent=1))
+        return found
 
     rows = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
@@ -247,9 +252,6 @@ def main():
         return page.write(ROOT, rows, options.as_before)
     origins = [builds.ORIGINS["-O2"]] if options.quick else list(builds.ORIGINS.values())
     rows = run(chosen, origins, options.work.resolve(), int(os.environ.get("RECRASH_JOBS", "2")))
-    results.mkdir(parents=True, exist_ok=True)
-    for program in chosen:
-        (results / f"{program.name}.json").write_text(json.dumps([row for row in rows if row["program"] == program.name], indent=1))
     print(page.totals_line(rows))
     wrong = [row for row in rows if "error" in row or (options.strict and any(lies(row))) or
              any(not one["counted"] for name, one in row["rebuilds"].items() if name in builds.FIXES)]

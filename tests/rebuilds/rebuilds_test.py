@@ -70,7 +70,6 @@ class Programs(unittest.TestCase):
     def test_each_says_what_a_test_needs(self):
         for program in small_programs.all_programs().values():
             with self.subTest(program=program.name):
-                self.assertLessEqual(set(program.inlined), set(program.frames))
                 if program.group != "samples":
                     self.assertTrue(program.frames)
                     self.assertIn("FIXED", program.text)

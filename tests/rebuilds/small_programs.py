@@ -3,7 +3,6 @@
 A source begins with what it shows, and then says what a test of it needs:
 
     // frames: Inner Outer main     functions of the failing stack that must reproduce, the innermost first
-    // inlined: Inner               of these, the ones that the optimiser takes away at -O2
     // flags: -pthread              for the compiler, besides those of every program
     // input: 3 apples\\n            a file of this text is the program's only argument
     // library                      with -DLIBRARY the source makes a shared library that the program links
@@ -31,7 +30,6 @@ class Program:
     file: pathlib.Path
     text: str
     frames: tuple = ()
-    inlined: tuple = ()
     flags: tuple = ()
     input: str = None
     library: bool = False
@@ -64,9 +62,11 @@ def value(text, word):
 def read(group, file):
     text = file.read_text()
     given = value(text, "input")
-    return Program(group, file.stem, file, text, tuple(value(text, "frames").split()), tuple(value(text, "inlined").split()),
-                   tuple(value(text, "flags").split()), given.encode().decode("unicode_escape") if given else None,
-                   bool(re.search(r"^// library$", text, re.MULTILINE)), 100 if file.stem == "random_crash" else 1)
+    return Program(group, file.stem, file, text, frames=tuple(value(text, "frames").split()),
+                   flags=tuple(value(text, "flags").split()),
+                   input=given.encode().decode("unicode_escape") if given else None,
+                   library=bool(re.search(r"^// library$", text, re.MULTILINE)),
+                   tries=100 if file.stem == "random_crash" else 1)
 
 
 def all_programs():
