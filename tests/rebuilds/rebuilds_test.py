@@ -78,6 +78,8 @@ class Programs(unittest.TestCase):
         moved = small_programs.split("int F(int* p) {\n  ++n;  // split\n  return *p;  // split\n}\n")
         self.assertEqual(moved, "int F(int* p) {\n  [&]() __attribute__((noinline)) { ++n; }();\n"
                                 "  return [&]() __attribute__((noinline)) -> decltype(auto) { return *p; }();\n}\n")
+        self.assertEqual(small_programs.split("int F(int* p) { return *p; }  // split\n"),
+                         "int F(int* p) { return [&]() __attribute__((noinline)) -> decltype(auto) { return *p; }(); }\n")
 
     def test_a_part_moves_into_a_file_of_its_own(self):
         self.assertEqual(small_programs.part("a\n// part\nb\n// end part\nc\n"), ('a\n#include "part.h"\nc\n', "b\n"))

@@ -4,7 +4,7 @@ A source begins with what it shows, and then says what a test of it needs:
 
     // frames: Inner Outer main     functions of the failing stack that must reproduce, the innermost first
     // flags: -pthread              for the compiler, besides those of every program
-    // input: 3 apples\\n            a file of this text is the program's only argument
+    // input: 3 apples\\n            a file of this text is the program's only argument; several lines are joined by spaces
     // library                      with -DLIBRARY the source makes a shared library that the program links
 
 -DFIXED compiles it without its bug. -DCHANGED gives a class another layout, with or without the bug. A line that ends in
@@ -61,7 +61,7 @@ def value(text, word):
 
 def read(group, file):
     text = file.read_text()
-    given = value(text, "input")
+    given = " ".join(re.findall(r"^// input: (.*)$", text, re.MULTILINE))
     return Program(group, file.stem, file, text, frames=tuple(value(text, "frames").split()),
                    flags=tuple(value(text, "flags").split()),
                    input=given.encode().decode("unicode_escape") if given else None,
@@ -78,11 +78,11 @@ def all_programs():
 def split(text):
     """Each marked statement becomes a call of a function of its own."""
     def moved(found):
-        space, keyword, rest = found[1], found[2] or "", found[3]
+        before, keyword, rest, end = found[1], found[2] or "", found[3], found[4] or ""
         result = " -> decltype(auto)" if keyword else ""
-        return f"{space}{keyword}[&]() __attribute__((noinline)){result} {{ {keyword}{rest} }}();"
+        return f"{before}{keyword}[&]() __attribute__((noinline)){result} {{ {keyword}{rest} }}();{end}"
 
-    return re.sub(r"^( *)(return )?(.*;)  // split$", moved, text, flags=re.MULTILINE)
+    return re.sub(r"^( *|.* \{ )(return )?([^\s{][^{\n]*;)( \})?  // split$", moved, text, flags=re.MULTILINE)
 
 
 def part(text):

@@ -21,11 +21,16 @@ struct Moves {
 
 __attribute__((noinline)) Move Read(int letter) {
   switch (letter) {
-    case 'N': return Move::kNorth;
-    case 'E': return Move::kEast;
-    case 'S': return Move::kSouth;
-    case 'W': return Move::kWest;
-    default: return Move::kNone;
+    case 'N':
+      return Move::kNorth;
+    case 'E':
+      return Move::kEast;
+    case 'S':
+      return Move::kSouth;
+    case 'W':
+      return Move::kWest;
+    default:
+      return Move::kNone;
   }
 }
 

@@ -21,7 +21,9 @@ std::istream& operator>>(std::istream& input, Record& record) {
   return input;
 }
 
-__attribute__((noinline)) const std::string& Field(const Record& record, size_t index) { return record.fields.at(index); }  // split
+__attribute__((noinline)) const std::string& Field(const Record& record, size_t index) {
+  return record.fields.at(index);  // split
+}
 
 __attribute__((noinline)) int Total(std::istream& input) {
   int total = 0;

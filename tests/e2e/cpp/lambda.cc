@@ -13,7 +13,8 @@ __attribute__((noinline)) int Apply(const std::vector<int>& numbers, F function)
   return sum;
 }
 
-__attribute__((noinline)) int Count(const std::vector<std::string>& words, const std::vector<int>& numbers, int offset) {
+__attribute__((noinline)) int Count(const std::vector<std::string>& words, const std::vector<int>& numbers,
+                                    int offset) {
   int calls = 0;
   int sum = Apply(numbers, [&words, &calls, offset](int number) {
     ++calls;

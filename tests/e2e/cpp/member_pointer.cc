@@ -13,14 +13,14 @@ struct Row {
   int Sum() const { return apples + pears; }
 };
 
-__attribute__((noinline)) int Read(const Row* row, int Row::*column, int (Row::*method)() const) {
+__attribute__((noinline)) int Read(const Row* row, int Row::* column, int (Row::*method)() const) {
 #ifdef FIXED
   if (!row) return 0;
 #endif
   return row->*column + (row->*method)();  // split
 }
 
-__attribute__((noinline)) int Collect(const std::vector<const Row*>& rows, int Row::*column) {
+__attribute__((noinline)) int Collect(const std::vector<const Row*>& rows, int Row::* column) {
   int sum = 0;
   for (const Row* row : rows) sum += Read(row, column, &Row::Sum);
   return sum;

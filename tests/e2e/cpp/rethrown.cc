@@ -25,7 +25,9 @@ __attribute__((noinline)) int Load(const Settings& settings, const std::string& 
   }
 }
 
-__attribute__((noinline)) int Start(const Settings& settings) { return Load(settings, "width") * Load(settings, "height"); }
+__attribute__((noinline)) int Start(const Settings& settings) {
+  return Load(settings, "width") * Load(settings, "height");
+}
 
 int main() {
   Settings settings;

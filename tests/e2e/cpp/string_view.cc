@@ -12,7 +12,7 @@ __attribute__((noinline)) std::string_view Value(std::string_view line) {
 #ifdef FIXED
   if (sign == line.npos) return {};
 #endif
-  return line.substr(sign + 1, line[sign + 1] == '"' ? 1 : line.size() - sign).substr(line.size() > 5 ? 0 : 9);  // split
+  return line.substr(sign + 1, line[sign + 1] == '"' ? 1 : line.size() - sign).substr(line.size() > 5 ? 0 : 9);
 }
 
 __attribute__((noinline)) size_t Parse(std::istream& input) {

@@ -13,7 +13,9 @@ struct Part {
   std::vector<int> codes;
 };
 
-__attribute__((noinline)) int Weight(const Part& part) { return *part.weight + static_cast<int>(part.codes.size()); }  // split
+__attribute__((noinline)) int Weight(const Part& part) {
+  return *part.weight + static_cast<int>(part.codes.size());  // split
+}
 
 __attribute__((noinline)) int Add(std::vector<Part>& parts, const Part* first, int number) {
   parts.push_back(Part());

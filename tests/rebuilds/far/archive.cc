@@ -1,5 +1,5 @@
-// An archive with an index of variable-length numbers: the third byte of a number is shifted by one bit too few. The file whose
-// offset is that large is read from the wrong place, and its name from nowhere.
+// An archive with an index of variable-length numbers: the third byte of a number is shifted by one bit too few. The
+// file whose offset is that large is read from the wrong place, and its name from nowhere.
 //
 // frames: NameLength Show List main
 #include <cstdio>

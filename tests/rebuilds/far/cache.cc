@@ -1,5 +1,5 @@
-// A cache that throws out its oldest entry, and forgets to take it out of the index. Later the index leads to the entry that took
-// its place.
+// A cache that throws out its oldest entry, and forgets to take it out of the index. Later the index leads to the entry
+// that took its place.
 //
 // frames: Verify Get Serve main
 // input: a b c d a e f g b h a c

@@ -1,5 +1,5 @@
-// A text editor with undo: the record of a replacement has the length of the new text where that of the old one is needed. The
-// third undo takes more than the text has.
+// A text editor with undo: the record of a replacement has the length of the new text where that of the old one is
+// needed. The third undo takes more than the text has.
 //
 // frames: Take Revert Undo main
 // input: insert 0 hello\nreplace 0 5 good-morning\ninsert 12 -world\nreplace 0 12 hi\nundo\nundo\nundo\nundo\n

@@ -1,8 +1,9 @@
-// An interpreter with a garbage collector that does not mark what a function has captured. Long after the collection a call
-// of that function finds another object in the place of its variable.
+// An interpreter with a garbage collector that does not mark what a function has captured. Long after the collection a
+// call of that function finds another object in the place of its variable.
 //
 // frames: Truth Evaluate Run main
-// input: (set base (pair 40 2)) (set f (fn x (add (first base) x))) (set keep (fn y (pair y base))) (set base 0) (loop 60 (pair 1 2)) (call f 1) (call keep 3) (loop 60 (pair 5 6)) (call f 2)
+// input: (set base (pair 40 2)) (set f (fn x (add (first base) x))) (set keep (fn y (pair y base))) (set base
+// input: 0) (loop 60 (pair 1 2)) (call f 1) (call keep 3) (loop 60 (pair 5 6)) (call f 2)
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -60,7 +61,8 @@ class Heap {
 #endif
   }
 
-  __attribute__((noinline)) void Collect(const std::map<std::string, Object*>& roots, const std::vector<Object*>& stack) {
+  __attribute__((noinline)) void Collect(const std::map<std::string, Object*>& roots,
+                                         const std::vector<Object*>& stack) {
     for (auto& [name, object] : roots) Mark(object);
     for (Object* object : stack) Mark(object);
     for (Object& object : objects_) {
@@ -134,7 +136,8 @@ class Interpreter {
 
   __attribute__((noinline)) Object* Evaluate(const Form& form, const Variables& locals) {
     if (form.parts.empty()) {
-      return form.word.find_first_not_of("0123456789") == form.word.npos ? Number(std::stol(form.word)) : Find(form.word, locals);
+      return form.word.find_first_not_of("0123456789") == form.word.npos ? Number(std::stol(form.word))
+                                                                         : Find(form.word, locals);
     }
     const std::string& word = form.parts[0].word;
     auto part = [&](size_t index) { return Evaluate(form.parts[index], locals); };

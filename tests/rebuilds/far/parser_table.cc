@@ -1,5 +1,5 @@
-// A calculator whose table of operators is filled by a loop that stops one short. Only an expression with the last operator
-// meets the gap, after parsing, when it is evaluated.
+// A calculator whose table of operators is filled by a loop that stops one short. Only an expression with the last
+// operator meets the gap, after parsing, when it is evaluated.
 //
 // frames: Apply Evaluate Evaluate main
 // input: 2 + 3 * 4 - 6 / 2\n(7 - 2) * 5 + 11 % 4\n

@@ -1,5 +1,5 @@
-// A queue of timers in a heap: cancelling one moves the last into its place, and does not tell it. A later cancellation takes the
-// wrong timer out; the right one fires for a connection that is closed.
+// A queue of timers in a heap: cancelling one moves the last into its place, and does not tell it. A later cancellation
+// takes the wrong timer out; the right one fires for a connection that is closed.
 //
 // frames: Expire Fire RunUntil main
 #include <cstdio>

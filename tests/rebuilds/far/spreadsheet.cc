@@ -1,4 +1,5 @@
-// A spreadsheet: formulas keep pointers to the cells they use. Deleting a row moves the cells and leaves the pointers as they are.
+// A spreadsheet: formulas keep pointers to the cells they use. Deleting a row moves the cells and leaves the pointers
+// as they are.
 //
 // frames: Number Value Recalculate main
 // input: set 0 0 5\nset 1 0 7\nset 2 0 9\nset 3 0 11\nsum 4 0 2 0 3 0\nremove 1\nset 0 0 6\nshow\n

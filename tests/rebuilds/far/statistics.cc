@@ -1,5 +1,5 @@
-// A collector of measurements joins the groups of two runs and forgets to add their counts where a group is new. The mean of such a
-// group divides by zero, when the report is written.
+// A collector of measurements joins the groups of two runs and forgets to add their counts where a group is new. The
+// mean of such a group divides by zero, when the report is written.
 //
 // frames: Mean Line Write main
 // input: read 12\nread 14\nwrite 40\nrun\nread 11\nsync 90\nsync 95\nwrite 44\n

@@ -1,8 +1,10 @@
-// A compiler's table of names: when it grows it leaves the first bucket behind. A name from there is declared and yet unknown when
-// code is made for it.
+// A compiler's table of names: when it grows it leaves the first bucket behind. A name from there is declared and yet
+// unknown when code is made for it.
 //
 // frames: Offset Emit Compile main
-// input: var alpha var beta var gamma var delta var epsilon var zeta var eta var theta var iota var kappa var lambda var mu use alpha use beta use gamma use delta use epsilon use zeta use eta use theta use iota use kappa use lambda use mu
+// input: var alpha var beta var gamma var delta var epsilon var zeta var eta var theta var iota var kappa var
+// input: lambda var mu use alpha use beta use gamma use delta use epsilon use zeta use eta use theta use iota
+// input: use kappa use lambda use mu
 #include <cstdio>
 #include <fstream>
 #include <memory>
