@@ -16,7 +16,7 @@ struct Input {
 };
 
 __attribute__((noinline)) void Expect(Input& input, char letter) {
-  if (input.text.empty() || input.text[0] != letter) throw SyntaxError{input.line, std::string(1, letter)};  // split
+  if (input.text.empty() || input.text[0] != letter) throw SyntaxError{input.line, std::string(1, letter)};
   input.text.remove_prefix(1);
 }
 
