@@ -210,6 +210,7 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   auto queue = std::make_unique<SharedQueue>(workers * kSlotsPerWorker, pages);
   if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
+  BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);
   PlanOptions plan_options;
   // On the build that crashed an address tells the place.
   std::unique_ptr<Inquiries> inquiries;
@@ -227,7 +228,6 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.trust_report = subject->trust_report;
   plan_options.workers = workers;
   plan_options.watched = watched;
-  BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);
   plan_options.problems = std::move(types.problems);
   plan_options.variables = std::move(types.variables);
   Result<Fd> plan = BuildPlan(types.report(report), subject->program, subject->rebuilt_libraries, plan_options);

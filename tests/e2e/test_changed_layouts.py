@@ -166,7 +166,7 @@ int main() {
 }
 """,
     "list_of_grown": """
-struct Order { int id; NOW(long total = 0;) const int* cell = nullptr; };
+struct Order { NOW(long total = 0;) int id; const int* cell = nullptr; };
 OUTLINE int Use(std::list<Order>& orders) {
   int sum = 0;
   for (Order& order : orders) sum = sum * 10 + order.id;
