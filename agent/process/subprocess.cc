@@ -97,8 +97,7 @@ Result<ProcessResult> RunProcess(const std::vector<std::string>& argv, const Pro
   ProcessResult result;
   if (failed == 0 && options.capture) result.output = ReadAll(pipe_fds[0]);
   if (pipe_fds[0] >= 0) close(pipe_fds[0]);
-  if (failed != 0)
-    return Error{Errc::kMissing, std::string(argv[0]) + ": cannot be started: " + std::strerror(failed)};
+  if (failed != 0) return Error{Errc::kMissing, std::string(argv[0]) + ": cannot be started: " + std::strerror(failed)};
   while (waitpid(pid, &result.wait_status, 0) < 0 && errno == EINTR) {
   }
   return result;

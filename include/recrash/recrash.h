@@ -14,9 +14,9 @@
  *
  *   void Login(const char* user, RECRASH_MARKED std::string password);
  *
- * What is marked: of char* the text up to its NUL, at most 4096 bytes; of std::string its text; of a pointer or reference
- * to anything else what it leads to; of the rest the bytes. All of it as it is when a report is made. Put it on the
- * definition. It needs recrash's compiler and -g. Members are marked by their type, recrash::Sensitive<T>.
+ * What is marked: of char* the text up to its NUL, at most 4096 bytes; of std::string its text; of a pointer or
+ * reference to anything else what it leads to; of the rest the bytes. All of it as it is when a report is made. Put it
+ * on the definition. It needs recrash's compiler and -g. Members are marked by their type, recrash::Sensitive<T>.
  *
  * For C and C++. Without recrash's client in the program, RECRASH_REPORT tests a weak address and needs nothing to
  * link. Compilers that do not know the attributes ignore them. */

@@ -11,10 +11,10 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "agent/process/subprocess.h"
 #include "agent/report/reader.h"
 #include "agent/report/testing_reports.h"
 #include "agent/report/writer.h"
-#include "agent/process/subprocess.h"
 
 namespace recrash::cli {
 namespace {

@@ -9,13 +9,13 @@
 
 #include "agent/base/installation.h"
 #include "agent/base/text.h"
+#include "agent/process/subprocess.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "integrations/cli/tests.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
-#include "agent/process/subprocess.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

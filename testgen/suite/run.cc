@@ -11,12 +11,12 @@
 #include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/profile_line.h"
+#include "agent/process/subprocess.h"
 #include "agent/report/profile.h"
 #include "shadowstack/modes.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/suite/agent_environment.h"
 #include "testgen/suite/load.h"
-#include "agent/process/subprocess.h"
 #include "testgen/symbols/profiled_functions.h"
 
 namespace recrash {

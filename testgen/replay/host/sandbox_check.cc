@@ -11,29 +11,33 @@
 namespace recrash {
 namespace {
 
-enum Lack : int { kNoLandlock = 1, kNoNamespaces = 2, kNoNumbers = 4, kAll = kNoLandlock | kNoNamespaces };
+enum Lack : int { kNoLandlock = 1, kNoNamespaces = 2, kNoNumbers = 4 };
 
-int Try() {
-  int lacks = 0;
+int TryNamespaces() {
   const replay::Namespaces namespaces = replay::MakeNamespaces();
-  if (!namespaces.kinds) {
-    lacks |= kNoNamespaces;
-  } else if (!HaveNumbers(namespaces)) {
-    lacks |= kNoNumbers;
-  }
+  if (!namespaces.kinds) return kNoNamespaces;
+  return HaveNumbers(namespaces) ? 0 : kNoNumbers;
+}
+
+int TryLandlock() {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (!replay::RestrictFiles()) lacks |= kNoLandlock;
-  return lacks;
+  return replay::RestrictFiles() ? 0 : kNoLandlock;
 }
 
 // What cannot be tried counts as missing.
-int TryInAProcess() {
+int TryInAProcess(int (*attempt)(), int all) {
   const pid_t child = fork();
-  if (child == 0) _exit(Try());
+  if (child == 0) _exit(attempt());
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : kAll;
+  return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : all;
+}
+
+// A process that Landlock holds may signal none outside, and its end counts as a signal: the holder of namespaces that
+// it has made would live on. So each is tried in a process of its own.
+int TryAll() {
+  return TryInAProcess(TryNamespaces, kNoNamespaces) | TryInAProcess(TryLandlock, kNoLandlock);
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ std::string WhatTheSandboxLacks() {
   } kLacks[] = {{kNoLandlock, "Landlock", "changing files"},
                 {kNoNamespaces, "namespaces", "its network and its processes"},
                 {kNoNumbers, "namespace of process numbers", "its processes"}};
-  const int lacks = TryInAProcess();
+  const int lacks = TryAll();
   std::string what;
   std::string against;
   for (const auto& row : kLacks) {

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "testgen/replay/guest/test/testing_test_library.h"
+#include "testgen/replay/host/sandbox_check.h"
 #include "testgen/verify/testing_replayed_program.h"
 
 namespace recrash {
@@ -119,6 +120,26 @@ TEST_F(Leftovers, AreNoneOfAReplayInPlaceThatWasKilled) {
 TEST_F(Leftovers, AreThereWhenNobodyWaits) {
   KillOneRun("--recrash-in-process", "keeper", Itself);
   EXPECT_FALSE(Within(1, [&] { return IsEmpty(); }));
+}
+
+// The first process of process numbers whose processes run this program.
+int CountHolders() {
+  int count = 0;
+  const fs::path self = fs::read_symlink("/proc/self/exe");
+  for (const fs::directory_entry& process : fs::directory_iterator("/proc")) {
+    std::error_code error;
+    if (fs::read_symlink(process.path() / "exe", error) != self) continue;
+    std::ifstream status(process.path() / "status");
+    for (std::string line; std::getline(status, line);) count += line.starts_with("NSpid:") && line.ends_with("\t1");
+  }
+  return count;
+}
+
+// What it tries holds namespaces open, by a process of its own.
+TEST(SandboxCheck, LeavesNoProcess) {
+  const int before = CountHolders();
+  WhatTheSandboxLacks();
+  EXPECT_TRUE(Within(5, [&] { return CountHolders() <= before; })) << CountHolders() << " after " << before;
 }
 
 }  // namespace

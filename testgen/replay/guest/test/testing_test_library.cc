@@ -9,7 +9,9 @@
 namespace recrash {
 namespace {
 
-std::string Definition(const std::string& name, const std::string& path) { return " '-D" + name + "=\"" + path + "\"'"; }
+std::string Definition(const std::string& name, const std::string& path) {
+  return " '-D" + name + "=\"" + path + "\"'";
+}
 
 }  // namespace
 
