@@ -298,6 +298,8 @@ struct ReplayFrame {
   // Not 0: the call was inlined and began here. Then `entry` is of a copy of the function out of line; 0 if the build
   // that crashed has none, but a twin may. `entry_sp` lies below the frame of the function around.
   TargetAddress inlined_at;
+  // A parameter that leads to a local of a function that has returned. What lies there is another build's choice.
+  std::string dangling = {};
 
   bool needs_twin() const { return inlined_at.value != 0 && entry.value == 0; }
   // An address that tells functions apart.

@@ -64,6 +64,7 @@ void TakeFourthAway(TestReport* report) {
     frame.caught.clear();
     frame.parameters.clear();
     frame.inlined_at = {};
+    frame.dangling.clear();
   }
   for (ModuleImage& image : report->replay.images) {
     image.types.clear();

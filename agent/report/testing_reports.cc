@@ -76,6 +76,7 @@ ReplayData SomeReplay() {
   frame.start = {.depth = 1, .from_entry = true, .sealed = true, .rewind = frame.StreamBits()};
   frame.parameters = {{.number = 2, .name = "tree", .type = 1, .indirect = true}};
   frame.inlined_at = {0x401234};
+  frame.dangling = "entry";
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi",

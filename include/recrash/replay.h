@@ -15,10 +15,11 @@ enum class Verdict : uint32_t {
   kReturned = 3,
   kExited = 4,
   kTimedOut = 5,
-  kUnstable = 6,  // of verification, not of a replay: some of several replays reproduced, others did not
-  kCaught = 7,    // threw an exception that a recorded caller catches
-  kWaited = 8,    // no end, and no processor time used: it waits for something that the replay does not have
-  kMissing = 9,   // exited, and something that was recorded is not there: a file, a descriptor
+  kUnstable = 6,   // of verification, not of a replay: some of several replays reproduced, others did not
+  kCaught = 7,     // threw an exception that a recorded caller catches
+  kWaited = 8,     // no end, and no processor time used: it waits for something that the replay does not have
+  kMissing = 9,    // exited, and something that was recorded is not there: a file, a descriptor
+  kHarmless = 10,  // returned, but in another build, and an argument leads to a local of a function that has returned
 };
 
 // The replay was given up; each costs as much as all others together.

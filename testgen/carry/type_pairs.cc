@@ -149,6 +149,17 @@ std::string TypePairs::CompareScalars(const TypeLayout& old, const TypeLayout& b
   return "";
 }
 
+bool TypePairs::HoldsNothing(const std::vector<TypeLayout>& types, const TypeMember& member, bool of_library,
+                             int depth) const {
+  constexpr int kDeepest = 32;  // types of hostile reports may hold themselves
+  if (member.role != MemberRole::kBase || depth == kDeepest) return false;
+  const TypeLayout& base = At(types, member.type);
+  if (base.form == TypeForm::kUnknown) return of_library;
+  return base.form == TypeForm::kClass && std::ranges::all_of(base.members, [&](const TypeMember& inner) {
+           return HoldsNothing(types, inner, of_library, depth + 1);
+         });
+}
+
 std::string TypePairs::CompareMembers(const TypePair& pair) {
   const TypeLayout& old = before(pair);
   const TypeLayout& built = now(pair);
@@ -157,7 +168,7 @@ std::string TypePairs::CompareMembers(const TypePair& pair) {
   std::set<const TypeMember*> found;
   for (const auto& [member, same] : Members(pair)) {
     if (!same) {
-      items.push_back(Named(*member) + " was removed");
+      if (!HoldsNothing(before_, *member, IsOfLibrary(old))) items.push_back(Named(*member) + " was removed");
       continue;
     }
     found.insert(same);
@@ -171,7 +182,8 @@ std::string TypePairs::CompareMembers(const TypePair& pair) {
       items.push_back(Moved(*member, *same));
   }
   for (const TypeMember& member : built.members)
-    if (!found.contains(&member)) items.push_back(Named(member) + " was added");
+    if (!found.contains(&member) && !HoldsNothing(now_, member, IsOfLibrary(old)))
+      items.push_back(Named(member) + " was added");
   if (items.empty() && !inner.empty()) return inner;
   if (items.empty() && old.slots != built.slots)
     items.push_back("it has " + std::to_string(built.slots) + " virtual functions, had " + std::to_string(old.slots));

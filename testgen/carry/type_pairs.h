@@ -59,6 +59,9 @@ class TypePairs {
   std::string FindChange(const TypePair& pair);
   std::string CompareScalars(const TypeLayout& before, const TypeLayout& now) const;
   std::string CompareMembers(const TypePair& pair);
+  // An empty base takes no room, and compilers differ in whether they tell of it.
+  bool HoldsNothing(const std::vector<TypeLayout>& types, const TypeMember& member, bool of_library,
+                    int depth = 0) const;
 
   const std::vector<TypeLayout>& before_;
   const std::vector<TypeLayout>& now_;

@@ -82,6 +82,25 @@ TEST_F(Pairs, TellAnotherLibrary) {
             "std::string has another layout in this build: it is of another C++ library, or with other options of it");
 }
 
+// g++ tells of the allocator that std::string's pointer derives from, clang does not.
+TEST_F(Pairs, LeaveEmptyBasesOut) {
+  const uint32_t old = before.Class("Box", 8, {{"count", 0, before.Long()}});
+  const uint32_t built = now.Class("Box", 8, {{"count", 0, now.Long()}});
+  const auto add_base = [&](uint32_t base) {
+    TypeMember member;
+    member.role = MemberRole::kBase;
+    member.name = "Base";
+    member.type = base;
+    now[built].members.push_back(member);
+  };
+  add_base(now.Class("Base", 1, {}));
+  EXPECT_EQ(Difference(old, built), "");
+  now[built].members.pop_back();
+  add_base(now.Class("Filled", 8, {{"filled", 0, now.Long()}}));
+  const uint32_t other = before.Class("Box", 8, {{"count", 0, before.Long()}});  // not compared yet
+  EXPECT_EQ(Difference(other, built), "class Box has another layout in this build: base `Base` was added");
+}
+
 // A hostile report's types may hold themselves.
 TEST_F(Pairs, EndForTypesThatHoldThemselves) {
   const uint32_t old = before.Class("Order", 8, {{"self", 0, 1}});

@@ -74,6 +74,7 @@ void FrameBuilder::Finish(ValueReader& values, const ParameterInfo& info, bool u
   const auto show = [&](RenderedValue value) {
     parameter.rendered = std::move(value.line);
     parameter.lines = std::move(value.lines);
+    parameter.reaches_dead_stack = value.reaches_dead_stack;
   };
   if (!parameter.complete) {
     parameter.rendered = unused ? "not used" : "not known";

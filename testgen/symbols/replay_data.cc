@@ -100,6 +100,8 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   replay.fields = frame.fields;
   replay.streams = frame.streams;
   replay.caught = frame.caught;
+  const auto dangling = std::ranges::find_if(frame.parameters, &Parameter::reaches_dead_stack);
+  if (dangling != frame.parameters.end()) replay.dangling = dangling->name.empty() ? "an argument" : dangling->name;
   replay.inlined_at = frame.inlined_at;
   return replay;
 }

@@ -277,7 +277,13 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
   if (SameFailure(observed, answer)) return Verdict::kReproduced;
   switch (observed.ending) {
     case Ending::kReturned:
-      return Verdict::kReturned;
+      if (!Has(plan::kRebuilt) || !*TextOf(frame.dangling)) return Verdict::kReturned;
+      snprintf(
+          text, size,
+          "returned, but `%s` leads to a local of a function that has returned, and what lies there differs between "
+          "builds: the bad access did no harm in this one",
+          TextOf(frame.dangling));
+      return Verdict::kHarmless;
     case Ending::kExited:
       return MissingAtExit(observed) ? Verdict::kMissing : Verdict::kExited;
     case Ending::kTimedOut:

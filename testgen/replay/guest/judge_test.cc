@@ -233,6 +233,19 @@ TEST_F(Recorded, SignalFromOutsideIsAnotherFailure) {
   EXPECT_EQ(text(), "killed by SIGSEGV");
 }
 
+// What lies in dead locals differs between builds: a call that gets to one and returns is no proof of a fix.
+TEST_F(Recorded, ReturnDoesNotCountInAnotherBuildIfAnArgumentIsDangling) {
+  Observed observed{};
+  observed.ending = Ending::kReturned;
+  frame_.dangling = Text("entry");
+  EXPECT_EQ(On(observed), Verdict::kReturned);
+  plan_.flags = plan::kRebuilt;
+  EXPECT_EQ(On(observed), Verdict::kHarmless);
+  EXPECT_THAT(text(), testing::HasSubstr("`entry` leads to a local of a function that has returned"));
+  frame_.dangling = 0;
+  EXPECT_EQ(On(observed), Verdict::kReturned);
+}
+
 // An exit may come of what a replay lacks: then it says nothing.
 TEST_F(Recorded, ExitCountsOnlyIfAllWasThere) {
   Observed observed{};

@@ -168,6 +168,7 @@ struct Frame {
   Array streams;
   Array caught;             // of Text: mangled types that callers on the recorded stack catch; "": any
   Array variables;          // of Patch: those whose layout is another one in this build
+  Text dangling;            // the parameter that leads to a dead local; empty: none
   Array entry_state;        // of EntryState: one, or none
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2

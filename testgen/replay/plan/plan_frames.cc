@@ -99,6 +99,7 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   std::vector<plan::Text> caught;
   for (const std::string& type : frame.caught) caught.push_back(AddText(type));
   planned.caught = AddTable(caught);
+  planned.dangling = AddText(frame.dangling);
   std::vector<plan::Patch> variables;
   if (const auto found = options_.variables.find(frame.index); found != options_.variables.end())
     for (const auto& [address, bytes] : found->second) AddPatch(&variables, {address}, bytes);

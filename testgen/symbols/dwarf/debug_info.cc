@@ -53,11 +53,12 @@ void VisitScopes(Dwarf_Die& parent, const std::string& scope, int depth, const V
     const int tag = dwarf_tag(&child);
     visit(child, tag, scope);
     if (!IsScopeTag(tag)) continue;
-    if (tag == DW_TAG_namespace && AttributeFlag(child, DW_AT_export_symbols)) {
+    std::string_view name = AttributeText(child, DW_AT_name);
+    // Inline namespaces are left out. gcc says of anonymous ones, too, that they export their names.
+    if (tag == DW_TAG_namespace && !name.empty() && AttributeFlag(child, DW_AT_export_symbols)) {
       VisitScopes(child, scope, depth + 1, visit);
       continue;
     }
-    std::string_view name = AttributeText(child, DW_AT_name);
     if (name.empty()) name = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous class)";
     VisitScopes(child, (scope + std::string(name)).append("::"), depth + 1, visit);
   } while (dwarf_siblingof(&child, &child) == 0);

@@ -18,11 +18,12 @@ struct Parameter {
   bool artificial = false;
   Type type;
   ValueSource source = ValueSource::kUnknown;
-  bool complete = false;           // all its bytes are known
-  std::vector<uint8_t> bytes;      // the value as it was on entry (type.size bytes), when known
-  bool indirect = false;           // by value through a pointer: bytes are the object's address
-  std::string rendered;            // one line for people: "Tree {root_ = 0x0, size_ = 3}", "\"abc\"", "nullptr", "3"
-  std::vector<std::string> lines;  // the same with more of it, over several lines; empty if `rendered` has it all
+  bool complete = false;            // all its bytes are known
+  std::vector<uint8_t> bytes;       // the value as it was on entry (type.size bytes), when known
+  bool indirect = false;            // by value through a pointer: bytes are the object's address
+  std::string rendered;             // one line for people: "Tree {root_ = 0x0, size_ = 3}", "\"abc\"", "nullptr", "3"
+  bool reaches_dead_stack = false;  // what is shown of it has a pointer to a local of a function that has returned
+  std::vector<std::string> lines;   // the same with more of it, over several lines; empty if `rendered` has it all
 };
 
 struct Frame {

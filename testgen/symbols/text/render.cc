@@ -15,16 +15,17 @@ constexpr size_t kMaxValues = 250;
 
 RenderedValue Renderer::Deepest(DebugInfo& debug, const std::function<Shown(ValueBuilder&)>& build) {
   Shown shown;
+  RenderedValue rendered;
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
     ValueBuilder builder({memory_, modules_, addresses_, debug}, levels);
     Shown deeper = build(builder);
     if (levels > 1 && builder.count() > kMaxValues) break;
     shown = std::move(deeper);
+    rendered.reaches_dead_stack = builder.reaches_dead_stack();
     for (const HeldMutex& held : builder.held_mutexes())
       if (std::ranges::find(held_, held) == held_.end()) held_.push_back(held);
     if (!builder.left_out()) break;
   }
-  RenderedValue rendered;
   rendered.line = OneLine(shown, kMaxLine);
   rendered.lines = SeveralLines(shown, kWidth, kMaxLines);
   if (rendered.lines.size() == 1) {

@@ -25,8 +25,9 @@
 namespace recrash {
 
 struct RenderedValue {
-  std::string line;                // at most about 120 characters
-  std::vector<std::string> lines;  // empty if `line` has all that there is to see
+  std::string line;                 // at most about 120 characters
+  std::vector<std::string> lines;   // empty if `line` has all that there is to see
+  bool reaches_dead_stack = false;  // as ValueBuilder has it
 };
 
 class Renderer {

@@ -147,6 +147,7 @@ Shown ValueBuilder::At(Dwarf_Die target, TargetAddress address, Reached reached)
     return bad;
   }
   const AddressKind kind = view_.addresses.KindOf(address);
+  if (kind.kind == AddressKind::kDeadStack) reaches_dead_stack_ = true;
   if (kind.is_bad()) head = Joined(head, "(" + kind.clause + ")");
   above_.push_back(address);
   ++count_;
@@ -167,6 +168,7 @@ std::optional<std::string> ValueBuilder::Text(TargetAddress address) {
     if (cut) break;
   }
   const AddressKind kind = view_.addresses.KindOf(address);
+  if (kind.kind == AddressKind::kDeadStack) reaches_dead_stack_ = true;
   return Quoted(text, cut) + (kind.is_bad() ? " (" + kind.clause + ")" : "");
 }
 

@@ -61,6 +61,8 @@ class ValueBuilder {
   bool left_out() const { return left_out_; }  // objects that lie too deep
   const ProcessView& view() const { return view_; }
   const std::vector<HeldMutex>& held_mutexes() const { return held_; }
+  // Whether a pointer that was shown leads below the live part of a stack: to a local of a function that has returned.
+  bool reaches_dead_stack() const { return reaches_dead_stack_; }
 
   Shown Value(const Object& object, Reached reached);
   // The object of this type at an address; what an address is there if it cannot be read.
@@ -109,6 +111,7 @@ class ValueBuilder {
   bool left_out_ = false;
   std::optional<int32_t> owner_;  // of the mutex that was shown last
   std::vector<HeldMutex> held_;
+  bool reaches_dead_stack_ = false;
   std::vector<TargetAddress> above_;  // objects that hold the pointer to the one that is shown
 };
 
