@@ -36,9 +36,7 @@ int TryInAProcess(int (*attempt)(), int all) {
 
 // A process that Landlock holds may signal none outside, and its end counts as a signal: the holder of namespaces that
 // it has made would live on. So each is tried in a process of its own.
-int TryAll() {
-  return TryInAProcess(TryNamespaces, kNoNamespaces) | TryInAProcess(TryLandlock, kNoLandlock);
-}
+int TryAll() { return TryInAProcess(TryNamespaces, kNoNamespaces) | TryInAProcess(TryLandlock, kNoLandlock); }
 
 }  // namespace
 
