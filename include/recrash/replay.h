@@ -18,8 +18,8 @@ enum class Verdict : uint32_t {
   kUnstable = 6,   // of verification, not of a replay: some of several replays reproduced, others did not
   kCaught = 7,     // threw an exception that a recorded caller catches
   kWaited = 8,     // no end, and no processor time used: it waits for something that the replay does not have
-  kMissing = 9,    // exited, and something that was recorded is not there: a file, a descriptor
-  kHarmless = 10,  // returned, but in another build, and an argument leads to a local of a function that has returned
+  kMissing = 9,    // came to an end, and something that was recorded is not there: a file, a descriptor
+  kHarmless = 10,  // returned in another build, from a state in which the bug may do no harm there
 };
 
 // The replay was given up; each costs as much as all others together.

@@ -172,7 +172,7 @@ Result<std::vector<FrameVerdict>> Verification::Run() {
 const char* VerdictText(Verdict verdict) {
   constexpr const char* kTexts[] = {"cannot replay", "reproduced", "different failure", "returned",
                                     "exited",        "timed out",  "unstable",          "caught",
-                                    "waited",        "exited",     "returned"};
+                                    "waited",        "undecided",  "undecided"};
   static_assert(std::size(kTexts) == static_cast<size_t>(Verdict::kHarmless) + 1);
   // It comes from a process that may have overwritten it.
   const auto number = static_cast<size_t>(verdict);

@@ -261,6 +261,33 @@ bool IsOfRecordedBlock(const Observed& observed) {
   return false;
 }
 
+// A frame near the end of the stack overflows in one build, and needs less of it in another.
+constexpr uint64_t kLittleStack = 64 << 10;
+
+// A return is no proof of a fix where the call could not get to the bug.
+Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
+  if (observed.absent[0]) {
+    snprintf(text, size, "returned, but this replay does not have %s", observed.absent);
+    return Verdict::kMissing;
+  }
+  if (!Has(plan::kRebuilt)) return Verdict::kReturned;
+  if (*TextOf(frame.dangling)) {
+    snprintf(text, size,
+             "returned, but `%s` leads to a local of a function that has returned, and what lies there differs between "
+             "builds: the bad access did no harm in this one",
+             TextOf(frame.dangling));
+    return Verdict::kHarmless;
+  }
+  const uint64_t left = frame.entry_sp - world.plan->stack_start;
+  if (Has(plan::kStackOverflow) && left < kLittleStack) {
+    snprintf(text, size,
+             "returned, but it had %llu bytes of stack when the recursion overflowed, and this build may need less",
+             static_cast<unsigned long long>(left));
+    return Verdict::kHarmless;
+  }
+  return Verdict::kReturned;
+}
+
 }  // namespace
 
 Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
@@ -277,13 +304,7 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
   if (SameFailure(observed, answer)) return Verdict::kReproduced;
   switch (observed.ending) {
     case Ending::kReturned:
-      if (!Has(plan::kRebuilt) || !*TextOf(frame.dangling)) return Verdict::kReturned;
-      snprintf(
-          text, size,
-          "returned, but `%s` leads to a local of a function that has returned, and what lies there differs between "
-          "builds: the bad access did no harm in this one",
-          TextOf(frame.dangling));
-      return Verdict::kHarmless;
+      return JudgeReturn(observed, frame, text, size);
     case Ending::kExited:
       return MissingAtExit(observed) ? Verdict::kMissing : Verdict::kExited;
     case Ending::kTimedOut:

@@ -246,6 +246,20 @@ TEST_F(Recorded, ReturnDoesNotCountInAnotherBuildIfAnArgumentIsDangling) {
   EXPECT_EQ(On(observed), Verdict::kReturned);
 }
 
+TEST_F(Recorded, ReturnDoesNotCountIfItCouldNotGetToTheBug) {
+  Observed observed{};
+  observed.ending = Ending::kReturned;
+  snprintf(observed.absent, sizeof observed.absent, "/home/ada/in.txt");
+  EXPECT_EQ(On(observed), Verdict::kMissing);
+  EXPECT_EQ(text(), "returned, but this replay does not have /home/ada/in.txt");
+  observed.absent[0] = 0;
+  plan_.flags = plan::kRebuilt | plan::kStackOverflow;
+  frame_.entry_sp = kStack + 300;
+  EXPECT_EQ(On(observed), Verdict::kHarmless);
+  frame_.entry_sp = kStack + (1 << 20);
+  EXPECT_EQ(On(observed), Verdict::kReturned);
+}
+
 // An exit may come of what a replay lacks: then it says nothing.
 TEST_F(Recorded, ExitCountsOnlyIfAllWasThere) {
   Observed observed{};
