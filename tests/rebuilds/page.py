@@ -213,7 +213,8 @@ def write(root, measured, as_before):
     found = {} if as_before else {(row["program"], row["origin"]): row for row in [*kept["rows"], *map(published, measured)]}
     rows = [found[key] for key in sorted(found)]
     before = summary(list(map(published, measured))) if as_before else kept["before"]
-    lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+    # A message may have the path of the build.
+    lines = re.sub(r"/[^ \"]*/sources/", "", ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows))
     file.write_text(f'{{"before": {json.dumps(before)},\n"rows": [\n{lines}\n]}}\n')
     (root / PAGE).write_text(document(rows, before))
     return 0
