@@ -221,6 +221,7 @@ void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& 
   const CodeInfo& code = values.code();
   for (const LiveFunction& live : code.live) {
     Frame& frame = frames.emplace_back(Describe(unwound, code, &live));
+    renderer_.EnterFrame(frame.entry_sp);
     if (live.inlined)
       AddInlined(values, unwound, live, frame);
     else

@@ -88,5 +88,30 @@ TEST(RecordedFields, AreTheBytesOnEntry) {
   EXPECT_EQ(now, 8);
 }
 
+// In another build something else lies where the local was.
+TEST(ReplayData, NamesAnArgumentThatLeadsToADeadLocal) {
+  for (const char* flags : {"-O0 -g", "-O1 -g"}) {
+    const Fixture fixture(R"(
+struct Entry { const long* better; long own; };
+__attribute__((noinline)) void Improve(Entry* entry) {
+  volatile long words[4] = {1, 2, 3, 4};
+  entry->better = const_cast<const long*>(&words[entry->own]);
+}
+__attribute__((noinline)) long Use(Entry* entry, Entry* sound, int* place) { return *entry->better + sound->own + *place; }
+int main(int argc, char**) {
+  Entry entry{nullptr, argc}, sound{&entry.own, 2};
+  Improve(&entry);
+  return Use(&entry, &sound, argc > 5 ? &argc : nullptr);
+}
+)",
+                          flags);
+    const Backtrace backtrace = MustRead(fixture.Crash());
+    const Frame& frame = FrameOf(backtrace, "Use(");
+    EXPECT_TRUE(ParameterOf(frame, "entry").reaches_dead_stack) << flags;
+    EXPECT_FALSE(ParameterOf(frame, "sound").reaches_dead_stack) << flags;
+    EXPECT_FALSE(ParameterOf(frame, "place").reaches_dead_stack) << flags;
+  }
+}
+
 }  // namespace
 }  // namespace recrash

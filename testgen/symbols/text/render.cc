@@ -17,7 +17,7 @@ RenderedValue Renderer::Deepest(DebugInfo& debug, const std::function<Shown(Valu
   Shown shown;
   RenderedValue rendered;
   for (int levels = 1; levels <= kMaxLevels; ++levels) {
-    ValueBuilder builder({memory_, modules_, addresses_, debug}, levels);
+    ValueBuilder builder({memory_, modules_, addresses_, debug, entry_sp_}, levels);
     Shown deeper = build(builder);
     if (levels > 1 && builder.count() > kMaxValues) break;
     shown = std::move(deeper);

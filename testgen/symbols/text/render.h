@@ -35,6 +35,9 @@ class Renderer {
   Renderer(const ReportMemory& memory, ModuleSet& modules)
       : memory_(memory), modules_(modules), addresses_(memory, modules) {}
 
+  // The values that follow are of a frame with this stack pointer at its entry; 0: not known.
+  void EnterFrame(TargetAddress entry_sp) { entry_sp_ = entry_sp; }
+
   // Returns a parameter's value. A pointer or reference to a class shows the object.
   RenderedValue Parameter(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);
   // Returns the object at `address`: the value of a parameter that the ABI passes by a pointer to a copy.
@@ -51,6 +54,7 @@ class Renderer {
   ModuleSet& modules_;
   AddressReader addresses_;
   std::vector<HeldMutex> held_;
+  TargetAddress entry_sp_;
 };
 
 }  // namespace recrash

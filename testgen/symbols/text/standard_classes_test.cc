@@ -155,7 +155,7 @@ class Standard : public ::testing::TestWithParam<const char*> {
     DebugInfo debug(*symbols->modules().program()->dwarf);
     const ReportMemory memory(report, &symbols->modules());
     AddressReader addresses(memory, symbols->modules());
-    ValueBuilder builder({memory, symbols->modules(), addresses, debug}, 5);
+    ValueBuilder builder({memory, symbols->modules(), addresses, debug, {}}, 5);
     const Shown shown = builder.At(*debug.TypeNamed("All"), {ValueOf(all)}, {});
     std::map<std::string, std::string> texts;
     for (const ShownMember& member : shown.members)

@@ -77,6 +77,13 @@ Shown ValueBuilder::Value(const Object& object, Reached reached) {
   }
 }
 
+void ValueBuilder::NoteDeadStack(TargetAddress address, const AddressKind& kind) {
+  const Report& report = view_.memory.report();
+  const bool was_dead = kind.kind == AddressKind::kLiveStack && address < view_.entry_sp &&
+                        report.FindMapping(address) == report.FindMapping(view_.entry_sp);
+  if (kind.kind == AddressKind::kDeadStack || was_dead) reaches_dead_stack_ = true;
+}
+
 Shown ValueBuilder::BadAddress(TargetAddress address) {
   const AddressKind kind = view_.addresses.KindOf(address);
   std::string text = HexNumber(address.value);
@@ -147,7 +154,7 @@ Shown ValueBuilder::At(Dwarf_Die target, TargetAddress address, Reached reached)
     return bad;
   }
   const AddressKind kind = view_.addresses.KindOf(address);
-  if (kind.kind == AddressKind::kDeadStack) reaches_dead_stack_ = true;
+  NoteDeadStack(address, kind);
   if (kind.is_bad()) head = Joined(head, "(" + kind.clause + ")");
   above_.push_back(address);
   ++count_;
@@ -168,7 +175,7 @@ std::optional<std::string> ValueBuilder::Text(TargetAddress address) {
     if (cut) break;
   }
   const AddressKind kind = view_.addresses.KindOf(address);
-  if (kind.kind == AddressKind::kDeadStack) reaches_dead_stack_ = true;
+  NoteDeadStack(address, kind);
   return Quoted(text, cut) + (kind.is_bad() ? " (" + kind.clause + ")" : "");
 }
 

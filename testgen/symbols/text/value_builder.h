@@ -27,6 +27,7 @@ struct ProcessView {
   ModuleSet& modules;
   AddressReader& addresses;
   DebugInfo& debug;
+  TargetAddress entry_sp;  // of the frame whose values are shown; 0: not known
 };
 
 struct Object {
@@ -61,7 +62,8 @@ class ValueBuilder {
   bool left_out() const { return left_out_; }  // objects that lie too deep
   const ProcessView& view() const { return view_; }
   const std::vector<HeldMutex>& held_mutexes() const { return held_; }
-  // Whether a pointer that was shown leads below the live part of a stack: to a local of a function that has returned.
+  // Whether a pointer that was shown leads below what was live of the stack when the frame was entered: to a local of a
+  // function that had returned by then.
   bool reaches_dead_stack() const { return reaches_dead_stack_; }
 
   Shown Value(const Object& object, Reached reached);
@@ -111,6 +113,8 @@ class ValueBuilder {
   bool left_out_ = false;
   std::optional<int32_t> owner_;  // of the mutex that was shown last
   std::vector<HeldMutex> held_;
+  void NoteDeadStack(TargetAddress address, const AddressKind& kind);
+
   bool reaches_dead_stack_ = false;
   std::vector<TargetAddress> above_;  // objects that hold the pointer to the one that is shown
 };
