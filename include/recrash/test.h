@@ -12,8 +12,8 @@
 // Each Call runs in a process of its own, so that a crash is a failed test and not the end of the run; under a debugger
 // it runs in place. A test ends in one of three ways:
 //
-//   it passes    The call returned. Or it threw what a recorded caller catches. Or it left by exit, and all that was
-//                recorded was there.
+//   it passes    The call returned, threw what a recorded caller catches, or left by exit; and no recorded file or
+//                descriptor was missing that it read.
 //   it fails     The recorded failure happened again, or the call ended in another failure. A test that does not end
 //                fails, too.
 //   it is        The call says nothing about the bug here: a file is missing, the function is not in this build, a

@@ -265,7 +265,7 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
   out += AroundText(backtrace.around);
   out += R"(//
 // Each test calls one of these functions again, with its arguments and the memory of the crash (from the report beside
-// this file), and fails as long as the recorded failure happens again. Made by recrash; yours to edit and keep.
+// this file), and fails as long as the call fails, in whatever way. Made by recrash; yours to edit and keep.
 )";
   return out;
 }

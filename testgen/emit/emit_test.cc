@@ -36,7 +36,7 @@ TEST(EmitTests, OfTheGreeter) {
 //   #2   main()  greeter.cc:70
 //
 // Each test calls one of these functions again, with its arguments and the memory of the crash (from the report beside
-// this file), and fails as long as the recorded failure happens again. Made by recrash; yours to edit and keep.
+// this file), and fails as long as the call fails, in whatever way. Made by recrash; yours to edit and keep.
 #include <recrash/test.h>
 
 struct Greeter;

@@ -288,6 +288,16 @@ Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* te
   return Verdict::kReturned;
 }
 
+// A program that finds a file missing may well throw what its callers catch.
+Verdict JudgeCaught(const Observed& observed, char* text, size_t size) {
+  const char* missing = observed.absent[0] ? observed.absent : observed.not_found;
+  if (!*missing) return Verdict::kCaught;
+  char how[1000];
+  snprintf(how, sizeof how, "%s", text);
+  snprintf(text, size, "%s, but this replay does not have %s", how, missing);
+  return Verdict::kMissing;
+}
+
 }  // namespace
 
 Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
@@ -312,7 +322,7 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
     case Ending::kWaited:
       return Verdict::kWaited;
     default:
-      return IsCaught(observed, answer, frame) ? Verdict::kCaught : Verdict::kDifferentFailure;
+      return IsCaught(observed, answer, frame) ? JudgeCaught(observed, text, size) : Verdict::kDifferentFailure;
   }
 }
 

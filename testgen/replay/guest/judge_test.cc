@@ -292,6 +292,21 @@ TEST_F(Recorded, ExceptionCountsAsCaughtIfARecordedCallerCatchesIt) {
   }
 }
 
+// It may have been thrown for want of a file.
+TEST_F(Recorded, ExceptionDoesNotCountAsCaughtIfSomethingWasMissing) {
+  Observed observed = Aborted("");
+  observed.terminated = true;
+  snprintf(observed.exception_type, sizeof observed.exception_type, "7Problem");
+  Catch("7Problem");
+  EXPECT_EQ(On(observed), Verdict::kCaught);
+  snprintf(observed.not_found, sizeof observed.not_found, "rules.txt");
+  EXPECT_EQ(On(observed), Verdict::kMissing);
+  EXPECT_THAT(text(), testing::HasSubstr("but this replay does not have rules.txt"));
+  observed.not_found[0] = 0;
+  snprintf(observed.absent, sizeof observed.absent, "descriptor 3 (/in)");
+  EXPECT_EQ(On(observed), Verdict::kMissing);
+}
+
 // A build in which nothing throws has no handlers: then those of this build tell.
 TEST_F(Recorded, ExceptionCountsAsCaughtIfACallerCatchesItInThisBuild) {
   Observed observed = Aborted("");
