@@ -79,6 +79,38 @@ void FindGotPlt(LiveModule* module, const ElfW(Dyn) * dynamic) {
   if (table < end) module->got_plt = {table, end};
 }
 
+// Writes the build-id among the notes of a segment as lower-case hex; leaves `out` as it is where there is none.
+void FindBuildId(uint64_t begin, const ElfW(Phdr) & segment, char* out, size_t size) {
+  const uint64_t end = begin + segment.p_memsz;
+  const uint64_t alignment = segment.p_align == 8 ? 8 : 4;
+  const auto padded = [alignment](uint64_t bytes) { return (bytes + alignment - 1) & ~(alignment - 1); };
+  ElfW(Nhdr) note;
+  for (uint64_t at = begin; at + sizeof note <= end;) {
+    memcpy(&note, Pointer<void>(at), sizeof note);
+    const uint64_t owner = at + sizeof note, content = owner + padded(note.n_namesz);
+    at = content + padded(note.n_descsz);
+    if (at > end || note.n_type != NT_GNU_BUILD_ID || note.n_namesz != 4) continue;
+    if (memcmp(Pointer<void>(owner), "GNU", 4) != 0 || note.n_descsz * 2 >= size) continue;
+    for (uint32_t i = 0; i < note.n_descsz; ++i) snprintf(out + 2 * i, 3, "%02x", Pointer<uint8_t>(content)[i]);
+    return;
+  }
+}
+
+// Places and names of functions were looked up in a file. Where the loader took another, a call would go anywhere.
+void CheckBuildId(const LiveModule& module, const dl_phdr_info& info) {
+  const char* expected = TextOf(module.recorded->build_id);
+  char found[129] = "";
+  for (int i = 0; i < info.dlpi_phnum && !found[0]; ++i) {
+    const ElfW(Phdr)& segment = info.dlpi_phdr[i];
+    if (segment.p_type == PT_NOTE) FindBuildId(info.dlpi_addr + segment.p_vaddr, segment, found, sizeof found);
+  }
+  if (!*expected || !found[0] || strcmp(expected, found) == 0) return;
+  Problem(
+      "%s: needed build-id %s, found %s\n  it has the name of a file that recrash read, and the loader took it in that "
+      "one's place: is LD_LIBRARY_PATH set?",
+      module.path[0] ? module.path : "the program", expected, found);
+}
+
 bool IsOpaqueSection(const char* name) {
   static const char* const kNames[] = {
       ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".dynsym",      ".dynstr",       ".gnu.hash",
@@ -135,6 +167,7 @@ int AddModule(dl_phdr_info* info, size_t, void*) {
   module.tls_id = info->dlpi_tls_modid;
   module.tls_block = Number(info->dlpi_tls_data);
   if (module.recorded) {
+    CheckBuildId(module, *info);
     module.recorded_range = {module.recorded->base, module.recorded->base + module.recorded->size};
     module.ghost = module.recorded->base;  // unless that is occupied
     if (module.moved() && !(module.recorded->flags & plan::kVdso)) FindOpaqueSections(&module, info->dlpi_addr);

@@ -39,15 +39,17 @@ std::vector<std::string> ListLibraries(const ProgramFile& program) {
   close(ends[0]);
   while (child > 0 && waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  // A line is "\tlibwalk.so => /opt/app/lib/libwalk.so (0x00007f…)".
+  // A line is "\tlibwalk.so => /opt/app/lib/libwalk.so (0x00007f…)", or "\t/opt/app/lib/libwalk.so (0x00007f…)" where
+  // the program names the library by its path.
   std::vector<std::string> libraries;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const size_t start = line.find(" => /");
+    const size_t arrow = line.find(" => ");
+    const size_t start = arrow == std::string::npos ? 1 : arrow + 4;
     const size_t end = line.rfind(" (0x");
-    if (start == std::string::npos || end == std::string::npos || end < start + 4) continue;
+    if (end == std::string::npos || end < start || line[start] != '/') continue;
     std::error_code error;
-    const std::string path = line.substr(start + 4, end - start - 4);
+    const std::string path = line.substr(start, end - start);
     libraries.push_back(std::filesystem::canonical(path, error).string());
   }
   return libraries;

@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 13;
+constexpr uint32_t kVersion = 14;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -64,7 +64,7 @@ struct Module {
   uint32_t flags;
   Text path;     // recorded
   Text to_load;  // the file to load; empty: none, or the loader maps it with the program
-  uint32_t reserved;
+  Text build_id;  // of the file that the tool has read, lower-case hex; empty: it has none, or it does not matter
   Array symbols;  // of Symbol; of the program, and where kOtherBuild
 };
 

@@ -103,8 +103,16 @@ void PlanBuilder::AddModules() {
     if (rebuilt_[i]) header_.flags |= plan::kRebuilt;
     const uint64_t tls_size = rebuilt_[i] && image ? TlsSizeOf(*image) : 0;
     const std::string to_load = i < options_.to_load.size() ? options_.to_load[i] : "";
-    modules_.push_back(
-        {module.base.value, module.size, tls_size, flags, AddText(module.path), AddText(to_load), 0, {}});
+    const bool any_build = IsVdso(module) || BaseName(module.path).starts_with("librecrash_");
+    const std::string build_id = any_build ? "" : rebuilt_[i] ? rebuilt_[i]->build_id : module.build_id;
+    modules_.push_back({module.base.value,
+                        module.size,
+                        tls_size,
+                        flags,
+                        AddText(module.path),
+                        AddText(to_load),
+                        AddText(build_id),
+                        {}});
     if (!rebuilt_[i] && !module.is_program) continue;
     const std::vector<Symbol>& now = rebuilt_[i] ? rebuilt_[i]->symbols : program_.symbols;
     const bool has_symbols = image && !image->symbols.empty();

@@ -124,6 +124,32 @@ TEST(Verify, ReproducesWithProgramAndLibraryRebuiltInAnotherFolder) {
 constexpr char kEntry[] =
     "extern \"C\" __attribute__((noinline)) size_t Entry(size_t* table, long i) { return table[i] + 1; }";
 
+// Named by its path, as a linker does that is given the file and finds no soname in it.
+TEST(Verify, ReproducesWithALibraryThatTheProgramNamesByItsPath) {
+  const WalkLibrary old_library("");
+  ReplayedProgram program(Fill(kWalkProgram, ""), "-O2 -g " + old_library.path());
+  const WalkLibrary library(kMore);
+  VerifyOptions options;
+  options.program = program.Rebuild(Fill(kWalkProgram, kMore), "-O2 -g " + library.path());
+  EXPECT_EQ(program.Verify("Walk::At", options).verdict, Verdict::kReproduced) << program.text();
+  library.Build(kMore, kChecked);
+  EXPECT_EQ(program.Verify("Walk::At", options).verdict, Verdict::kReturned) << program.text();
+}
+
+// A call at the recorded offset in another build would run any code.
+TEST(Verify, CallsNothingInABuildThatItDidNotLookAt) {
+  const WalkLibrary library(""), other(kMore);
+  const std::string loads =
+      "#include <dlfcn.h>\n__attribute__((constructor)) void LoadFirst() {"
+      " if (const char* path = std::getenv(\"RECRASH_TEST_LIBRARY\")) dlopen(path, RTLD_NOW); }";
+  const ReplayedProgram program(Fill(kWalkProgram, loads), library.Flags());
+  EXPECT_EQ(program.Verify("Walk::At").verdict, Verdict::kReproduced) << program.text();
+  setenv("RECRASH_TEST_LIBRARY", other.path().c_str(), 1);
+  EXPECT_EQ(program.Verify("Walk::At").verdict, FrameVerdict().verdict) << program.text();
+  EXPECT_THAT(program.text(), HasSubstr(other.path() + ": needed build-id "));
+  unsetenv("RECRASH_TEST_LIBRARY");
+}
+
 // A crash in a function that was split off from the recorded one is the same place.
 TEST(Verify, TellsASplitFunctionInARebuiltLibrary) {
   const WalkLibrary library("");
