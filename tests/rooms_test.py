@@ -41,7 +41,8 @@ ROOMS = {
     "testgen/carry": BASE + "agent/report",
     # Inside the test process.
     "testgen/replay/sandbox": SAFE,
-    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/plan testgen/replay/sandbox",
+    "testgen/replay/heap": SAFE,
+    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/heap testgen/replay/plan testgen/replay/sandbox",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf "
                                  "testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox testgen/carry",
     "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",

@@ -27,6 +27,7 @@ struct Observed {
   uint64_t
       stack[plan::kMostAsked];  // live; where all its frames stand, innermost first: an instruction, return addresses
   int32_t status;               // kExited: exit status; kKilled: signal
+  uint64_t overrun;             // kReturned: the heap block beyond which the call has written; 0: none
   bool terminated;              // by std::terminate, not by an abort of its own
   bool rewinding;               // a stream was being rewound: the function has not been called
   bool missed;                  // the replay is sealed, and looked for a file that may be there unsealed

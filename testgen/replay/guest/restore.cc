@@ -19,12 +19,15 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/signal_safe/pages.h"
 #include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/heap/heap_chain.h"
 
 // gdb scripts break here: `function` is what will be called next.
 extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {
@@ -330,6 +333,38 @@ void PutLiveBack() {
   for (int i = 0; i < own.saved_count; ++i) munmap(Pointer<void>(own.saved[i].from), own.saved[i].size);
 }
 
+namespace {
+
+bool IsReadable(uint64_t address) {
+  constexpr int kNoOperation = -1;  // refused after the set was read
+  return Raw(SYS_rt_sigprocmask, kNoOperation, address, 0, sizeof(uint64_t)) != -EFAULT;
+}
+
+// Heads of chunks do not cross pages.
+bool ReadLiveWord(uint64_t address, uint64_t* word) {
+  if (signal_safe::PageDown(address) != own.readable_page && !IsReadable(address)) return false;
+  own.readable_page = signal_safe::PageDown(address);
+  *word = *Pointer<const volatile uint64_t>(address);
+  return true;
+}
+
+// Only another build may return where the recorded one failed, and only there is it asked for.
+HeapChain FollowLiveHeap(const PreparedCall& call) {
+  own.readable_page = 0;
+  if (!Has(plan::kRebuilt) || world.touched) return {};
+  return FollowHeap(world.plan->brk_start, call.entry_state ? call.entry_state->brk_end : world.plan->brk_end,
+                    ReadLiveWord);
+}
+
+void NoteOverrun(const HeapChain& heap) {
+  const auto end_now = static_cast<uint64_t>(Raw(SYS_brk, 0));
+  own.readable_page = 0;
+  world.run.observed->overrun =
+      FindOverrun(heap, end_now > world.plan->brk_end ? end_now : world.plan->brk_end, ReadLiveWord);
+}
+
+}  // namespace
+
 void RestoreAndCall(const PreparedCall& call) {
   AwaitLateModules(call.entry_state);
   RestoreMemory(call);
@@ -339,7 +374,9 @@ void RestoreAndCall(const PreparedCall& call) {
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
   if (call.held) AwaitTracer(call.held);
+  const HeapChain heap = FollowLiveHeap(call);
   recrash_call(&call.state);
+  if (!HasEnded()) NoteOverrun(heap);
 }
 
 }  // namespace recrash::replay

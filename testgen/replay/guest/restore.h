@@ -58,6 +58,7 @@ struct Restore {
   // Pages that the agent keeps read-only while the program runs. The call must find them so: a crash may come from a
   // write to them.
   Range sealed;
+  uint64_t readable_page;  // the last page of which that is known
   // In place alone: what comes back after the call.
   Piece saved[kMostSaved];
   int saved_count;

@@ -75,6 +75,34 @@ TEST_F(Later, ExitsAndHasNotFoundAFile) {
   EXPECT_EQ(Verify("struct stat s; std::exit(stat(\"/etc/nothing\", &s) != 0);").verdict, Verdict::kExited);
 }
 
+// What a compiler makes of a null that must not be: the check before it goes, and the call writes where it should not.
+TEST(LaterBuild, WritesBeyondABlockOfTheHeap) {
+  const auto source = [](const std::string& body) {
+    return "#include <cstdlib>\n"
+           "__attribute__((noinline)) long Fill(unsigned char* block, long size) {" +
+           body +
+           "for (volatile long i = 0; i < size; i = i + 1) block[i] = 0xff; std::free(std::malloc(2000)); return size; "
+           "}\n"
+           "int main(int argc, char**) {"
+           "unsigned char *volatile block = static_cast<unsigned char*>(std::malloc(64)), *volatile next = static_cast<unsigned "
+           "char*>(std::malloc(64));"
+           "return static_cast<int>(Fill(block, argc * 80) + next[0]); }";
+  };
+  ReplayedProgram program(source("if (size > 64) *static_cast<volatile int*>(nullptr) = 1;"));
+  VerifyOptions options;
+  options.program = program.Rebuild(source(""));
+  const FrameVerdict verdict = program.Verify("Fill", options);
+  EXPECT_EQ(verdict.verdict, Verdict::kDifferentFailure) << program.text();
+  EXPECT_THAT(verdict.note, HasSubstr("returned, but it had written beyond the end of the heap block at 0x"));
+  options.program = program.Rebuild(source("if (size > 64) size = 64;"));
+  EXPECT_EQ(program.Verify("Fill", options).verdict, Verdict::kReturned) << program.text();
+  const std::string uses_the_heap =
+      "if (size > 64) size = 64; for (int i = 1; i < 99; ++i) { void* a = std::malloc(i * 333); "
+      "void* b = std::malloc(i * 50); std::free(a); if (i % 2) std::free(b); } std::free(block + 80); size = 0;";
+  options.program = program.Rebuild(source(uses_the_heap));
+  EXPECT_EQ(program.Verify("Fill", options).verdict, Verdict::kReturned) << program.text();
+}
+
 TEST_F(Later, ComputesWithoutAnEnd) {
   VerifyOptions options;
   options.program = program_.Rebuild(Program("for (volatile int i = 0; ; ) i = 1; return *place;"));
