@@ -178,9 +178,10 @@ void ElfImage::VisitSymbols(const std::function<void(const ElfSymbol&)>& visit) 
       const int type = ELF64_ST_TYPE(symbol.st_info);
       if (type == STT_FILE) file = name;
       const bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
-      if ((!is_function && type != STT_OBJECT) || symbol.st_shndx == SHN_UNDEF || name.empty()) continue;
+      if ((!is_function && type != STT_OBJECT && type != STT_TLS) || symbol.st_shndx == SHN_UNDEF || name.empty())
+        continue;
       const bool is_local = ELF64_ST_BIND(symbol.st_info) == STB_LOCAL;
-      visit({symbol.st_value, symbol.st_size, name, is_local ? file : "", is_function, is_local});
+      visit({symbol.st_value, symbol.st_size, name, is_local ? file : "", is_function, is_local, type == STT_TLS});
     }
   }
 }

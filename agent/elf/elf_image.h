@@ -50,6 +50,7 @@ struct ElfSymbol {
   std::string_view file;  // for a local symbol: the text of the STT_FILE symbol before it
   bool is_function = false;
   bool is_local = false;
+  bool is_thread_local = false;  // the address is an offset in the module's thread-local block
 };
 
 struct Unmap {
@@ -72,7 +73,7 @@ class ElfImage {
   bool has_symtab() const;  // .symtab, not only .dynsym
   bool has_code() const;    // false for the .debug half of a stripped file
 
-  // Calls `visit` for each symbol of .symtab or, if there is none, of .dynsym.
+  // Calls `visit` for each function and variable of .symtab or, if there is none, of .dynsym.
   void VisitSymbols(const std::function<void(const ElfSymbol&)>& visit) const;
   // Returns the relocations by the address of their word.
   std::map<uint64_t, ElfRelocation> Relocations() const;

@@ -105,18 +105,31 @@ std::vector<Module> ModulesFromMappings(std::span<const Mapping> mappings, const
   return modules;
 }
 
-std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t most) {
+namespace {
+
+std::vector<Symbol> SortedSymbols(const ElfImage& image, uint64_t base, bool thread_local_ones) {
   std::vector<Symbol> symbols;
   image.VisitSymbols([&](const ElfSymbol& symbol) {
-    if (symbol.address < base_vaddr) return;
-    symbols.push_back({symbol.address - base_vaddr, symbol.size, symbol.is_function,
-                       SymbolKey(symbol.name, symbol.is_local, symbol.file)});
+    if (symbol.is_thread_local != thread_local_ones || symbol.address < base) return;
+    symbols.push_back(
+        {symbol.address - base, symbol.size, symbol.is_function, SymbolKey(symbol.name, symbol.is_local, symbol.file)});
   });
   std::ranges::sort(symbols, [](const Symbol& a, const Symbol& b) {
     return std::tie(a.offset, a.name) < std::tie(b.offset, b.name);
   });
+  return symbols;
+}
+
+}  // namespace
+
+std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t most) {
+  std::vector<Symbol> symbols = SortedSymbols(image, base_vaddr, false);
   symbols.resize(std::min(symbols.size(), most));
   return symbols;
+}
+
+std::vector<Symbol> ThreadLocalsOf(const ElfImage& image) {
+  return image.has_symtab() ? SortedSymbols(image, 0, true) : std::vector<Symbol>();
 }
 
 }  // namespace recrash

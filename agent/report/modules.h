@@ -30,6 +30,9 @@ std::vector<Module> ModulesFromMappings(std::span<const Mapping> mappings, const
 // Returns the functions and objects of a file as a report keeps them: offsets from `base_vaddr`, the address of its
 // first segment; sorted by offset. Of more than `most`, the first ones.
 std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t most = SIZE_MAX);
+// Returns its thread-local variables, by offsets in its block; sorted so, too. None without a .symtab: nothing is
+// known.
+std::vector<Symbol> ThreadLocalsOf(const ElfImage& image);
 
 }  // namespace recrash
 

@@ -313,6 +313,7 @@ struct Symbol {
   uint64_t size = 0;
   bool is_function = false;
   std::string name;  // locals as name@file
+  bool operator==(const Symbol&) const = default;
 };
 
 // What a replay against another build of a module needs of the one that crashed: the program, or a library of its own.
@@ -323,6 +324,7 @@ struct ModuleImage {
   // Of the types that parameters of the frames and variables lead to; none without debug information.
   std::vector<TypeLayout> types = {};
   std::vector<Variable> variables = {};
+  std::vector<Symbol> thread_locals = {};  // offsets in the module's block; sorted by offset
 };
 
 // A function of the program's own on the failing stack, as the source has it: inlined calls count.

@@ -69,6 +69,7 @@ void TakeFourthAway(TestReport* report) {
   for (ModuleImage& image : report->replay.images) {
     image.types.clear();
     image.variables.clear();
+    image.thread_locals.clear();
   }
   report->replay.place.chain.clear();
   report->replay.place.copies.clear();

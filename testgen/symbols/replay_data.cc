@@ -22,6 +22,7 @@ ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
     image.read_only.push_back({{load.vaddr + module.bias()}, std::vector<uint8_t>(bytes.begin(), bytes.end())});
   }
   image.symbols = SymbolsOf(*module.names, image.base.value - module.bias(), most_symbols);
+  image.thread_locals = ThreadLocalsOf(*module.names);
   return image;
 }
 

@@ -153,6 +153,11 @@ size_t RecordedTlsId(const LiveModule& module) {
   return id;
 }
 
+void AddTlsCopy(uint64_t live, uint64_t from, uint64_t size) {
+  if (own.tls_copy_count == kMostTlsCopies) Problem("more than %d thread-local variables have moved", kMostTlsCopies);
+  own.tls_copies[own.tls_copy_count++] = {live, from, size};
+}
+
 // Thread-local variables are reached by fixed offsets from the control block. These are the dead process's unless a
 // module was built anew with others: then the live block is filled instead of being left.
 void PrepareTls() {
@@ -161,16 +166,21 @@ void PrepareTls() {
   const uint64_t live_fs = GetFs();
   for (const plan::Module& recorded : TableOf<plan::Module>(world.plan->modules)) {
     const LiveModule* module = ModuleOf(&recorded);
-    if (!module || module->tls_id == 0 || module->tls_block == 0 || own.tls_copy_count == kMostTlsModules) continue;
-    // Of a changed set of variables nothing is known; they begin as in a new thread.
-    if (module->rebuilt() && module->tls_size != recorded.tls_size) {
-      own.tls_moved = true;
+    if (!module) continue;
+    const bool moved = module->rebuilt() && (recorded.moved_thread_locals || module->tls_size != recorded.tls_size);
+    if (moved) own.tls_moved = true;
+    uint64_t block = 0;
+    if (module->tls_id == 0 || module->tls_block == 0) continue;
+    if (!ReadRecorded(dtv + RecordedTlsId(*module) * 16, &block, sizeof block) || block + 1 <= 1) continue;
+    if (moved) {
+      for (const plan::ThreadLocal& variable : TableOf<plan::ThreadLocal>(recorded.thread_locals)) {
+        if (variable.new_offset + variable.size <= module->tls_size)
+          AddTlsCopy(module->tls_block + variable.new_offset, block + variable.offset, variable.size);
+      }
       continue;
     }
-    uint64_t block = 0;
-    if (!ReadRecorded(dtv + RecordedTlsId(*module) * 16, &block, sizeof block) || block + 1 <= 1) continue;
     if (live_fs - module->tls_block != world.plan->fs_base - block && module->tls_block < live_fs) own.tls_moved = true;
-    own.tls_copies[own.tls_copy_count++] = {module->tls_block, block, module->tls_size};
+    AddTlsCopy(module->tls_block, block, module->tls_size);
   }
 }
 
@@ -235,6 +245,9 @@ void EnterRecordedThread() {
   } else {
     Raw(SYS_arch_prctl, ARCH_SET_FS, thread);
   }
+  ForEachRebuilt([](const LiveModule& module) {
+    if (module.recorded->not_carried) NoteAbsent(TextOf(module.recorded->not_carried));
+  });
   if (own.tid_offset) *Pointer<int32_t>(thread + own.tid_offset) = static_cast<int32_t>(Raw(SYS_gettid));
 }
 

@@ -36,7 +36,7 @@ struct Piece {
   uint64_t size;
 };
 
-constexpr int kMostTlsModules = 256;
+constexpr int kMostTlsCopies = 4096;
 constexpr int kMostKeptRanges = 16;
 constexpr int kMostSaved = 1024;
 
@@ -48,8 +48,9 @@ struct Restore {
   prctl_mm_map memory_map;
   uint64_t tid_offset;
   uint64_t* current_break;  // libc's __curbrk
-  // The modules' thread-local variables. They are copied where one has moved relative to the thread control block.
-  Piece tls_copies[kMostTlsModules];
+  // The modules' thread-local variables, or single ones. They are copied where one has moved relative to the thread
+  // control block.
+  Piece tls_copies[kMostTlsCopies];
   int tls_copy_count;
   bool tls_moved;
   // Memory of the agent in the program: a replay does not restore it.

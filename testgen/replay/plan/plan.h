@@ -57,15 +57,26 @@ enum ModuleFlags : uint32_t {
   kOtherBuild = 8,  // the file is another build now; set only with Flags::kRebuilt
 };
 
+// A variable in the thread-local block of the recorded build, and where the other build has it.
+struct ThreadLocal {
+  uint64_t offset;
+  uint64_t size;
+  uint64_t new_offset;
+};
+
 struct Module {
   uint64_t base;
   uint64_t size;
   uint64_t tls_size;  // of the recorded build's thread-local segment; kOtherBuild only
   uint32_t flags;
-  Text path;     // recorded
-  Text to_load;  // the file to load; empty: none, or the loader maps it with the program
+  Text path;      // recorded
+  Text to_load;   // the file to load; empty: none, or the loader maps it with the program
   Text build_id;  // of the file that the tool has read, lower-case hex; empty: it has none, or it does not matter
   Array symbols;  // of Symbol; of the program, and where kOtherBuild
+  // kOtherBuild, where the block has changed: of ThreadLocal. Other variables begin as in a new thread.
+  Array thread_locals;
+  Text not_carried;  // for people: thread-local variables that had a value at the crash and have none here; empty: none
+  uint32_t moved_thread_locals;  // whether the block has changed
 };
 
 enum class MappingKind : uint32_t {

@@ -101,18 +101,17 @@ void PlanBuilder::AddModules() {
     if (IsVdso(module)) flags |= plan::kVdso;
     if (rebuilt_[i]) flags |= plan::kOtherBuild;
     if (rebuilt_[i]) header_.flags |= plan::kRebuilt;
-    const uint64_t tls_size = rebuilt_[i] && image ? TlsSizeOf(*image) : 0;
-    const std::string to_load = i < options_.to_load.size() ? options_.to_load[i] : "";
+    plan::Module planned{};
+    planned.base = module.base.value;
+    planned.size = module.size;
+    planned.tls_size = rebuilt_[i] && image ? TlsSizeOf(*image) : 0;
+    planned.flags = flags;
+    planned.path = AddText(module.path);
+    if (i < options_.to_load.size()) planned.to_load = AddText(options_.to_load[i]);
     const bool any_build = IsVdso(module) || BaseName(module.path).starts_with("librecrash_");
-    const std::string build_id = any_build ? "" : rebuilt_[i] ? rebuilt_[i]->build_id : module.build_id;
-    modules_.push_back({module.base.value,
-                        module.size,
-                        tls_size,
-                        flags,
-                        AddText(module.path),
-                        AddText(to_load),
-                        AddText(build_id),
-                        {}});
+    if (!any_build) planned.build_id = AddText(rebuilt_[i] ? rebuilt_[i]->build_id : module.build_id);
+    if (rebuilt_[i] && image) AddThreadLocals(*image, *rebuilt_[i], &planned);
+    modules_.push_back(planned);
     if (!rebuilt_[i] && !module.is_program) continue;
     const std::vector<Symbol>& now = rebuilt_[i] ? rebuilt_[i]->symbols : program_.symbols;
     const bool has_symbols = image && !image->symbols.empty();
@@ -120,6 +119,30 @@ void PlanBuilder::AddModules() {
     const std::vector<Symbol> none;
     translations_.emplace(i, ModuleTranslation(has_symbols ? image->symbols : rebuilt_[i] ? none : now, now));
   }
+}
+
+// By name: the blocks of two builds may be of one size and have other variables at a place.
+void PlanBuilder::AddThreadLocals(const ModuleImage& image, const ProgramFile& now, plan::Module* module) {
+  const bool known = !image.thread_locals.empty() && (!now.thread_locals.empty() || now.tls_size == 0);
+  const bool same = module->tls_size == now.tls_size && image.thread_locals == now.thread_locals;
+  if (module->tls_size == 0 || (known && same)) return;
+  module->moved_thread_locals = 1;
+  const std::string of = " of " + BaseName(now.path);
+  if (!known) {
+    module->not_carried = AddText("the thread-local variables" + of + ", for which there are no symbols");
+    return;
+  }
+  std::vector<plan::ThreadLocal> pairs;
+  const ModuleTranslation translation(image.thread_locals, now.thread_locals);
+  for (const TranslatedSymbol& variable : translation.symbols()) {
+    if (!variable.found) continue;
+    if (variable.size == variable.new_size)
+      pairs.push_back({variable.offset, variable.size, variable.new_offset});
+    else
+      module->not_carried =
+          AddText("the thread-local variable " + ReadableSymbol(variable.name) + of + ", which has another size");
+  }
+  module->thread_locals = AddTable(pairs);
 }
 
 void PlanBuilder::AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes) {

@@ -33,11 +33,13 @@ Result<ProgramFile> ReadProgramFile(const std::string& path, bool with_symbols) 
   file.path = path;
   file.build_id = elf->build_id;
   file.interpreter = elf->interpreter;
+  file.tls_size = elf->tls_size;
   file.base_vaddr = elf->loads.front().vaddr & ~(plan::kPageSize - 1);
   if (!with_symbols) return file;
   const Result<ElfImage> image = ElfImage::Open(path);
   if (!image) return Error{Errc::kMissing, image.error().message};
   file.symbols = SymbolsOf(*image, file.base_vaddr);
+  file.thread_locals = ThreadLocalsOf(*image);
   return file;
 }
 

@@ -21,6 +21,8 @@ struct ProgramFile {
   uint64_t base_vaddr = 0;  // page-aligned p_vaddr of the first PT_LOAD
   // From .symtab, else .dynsym: functions and objects, offsets from base_vaddr, locals as name@file; sorted by offset.
   std::vector<Symbol> symbols;
+  std::vector<Symbol> thread_locals;  // by offset in the module's block; without .symtab none
+  uint64_t tls_size = 0;              // of that block
 };
 
 // Reads a file. Without symbols it reads the program headers alone.

@@ -30,7 +30,9 @@ std::string ElfFile::debug_link() const {
 const std::vector<ElfSymbol>& ElfFile::symbols() {
   if (symbols_) return *symbols_;
   symbols_.emplace();
-  VisitSymbols([this](const ElfSymbol& symbol) { symbols_->push_back(symbol); });
+  VisitSymbols([this](const ElfSymbol& symbol) {
+    if (!symbol.is_thread_local) symbols_->push_back(symbol);
+  });
   // Global names come first: the first function at an address is the one that people are shown.
   std::ranges::sort(*symbols_, [](const ElfSymbol& a, const ElfSymbol& b) {
     return std::tie(a.address, a.is_local, a.name) < std::tie(b.address, b.is_local, b.name);

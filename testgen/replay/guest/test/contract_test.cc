@@ -84,7 +84,8 @@ TEST(LaterBuild, WritesBeyondABlockOfTheHeap) {
            "for (volatile long i = 0; i < size; i = i + 1) block[i] = 0xff; std::free(std::malloc(2000)); return size; "
            "}\n"
            "int main(int argc, char**) {"
-           "unsigned char *volatile block = static_cast<unsigned char*>(std::malloc(64)), *volatile next = static_cast<unsigned "
+           "unsigned char *volatile block = static_cast<unsigned char*>(std::malloc(64)), *volatile next = "
+           "static_cast<unsigned "
            "char*>(std::malloc(64));"
            "return static_cast<int>(Fill(block, argc * 80) + next[0]); }";
   };

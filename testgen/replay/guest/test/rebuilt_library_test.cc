@@ -189,18 +189,28 @@ TEST(Verify, TellsABuildOfALibraryFromAnotherWithoutBuildIds) {
   EXPECT_EQ(program.Verify("Walk::At").verdict, Verdict::kReturned) << program.text();
 }
 
-// As in a program: the same variables keep their values, other ones begin as in a new thread.
+// Variables keep their values by their names, others begin as in a new thread.
 TEST(Verify, ReplaysARebuiltLibraryWhoseThreadLocalsMoved) {
-  const WalkLibrary library("thread_local int depth = 5;",
+  const WalkLibrary library("thread_local int depth = 5; thread_local int steps_left = 3;",
                             "if (depth == 5) depth = 7; else std::exit(6); " + std::string(kUnchecked));
   const ReplayedProgram program(Fill(kWalkProgram, ""), library.Flags());
-  const std::string kept = "if (depth != 7) std::exit(7); " + std::string(kUnchecked);
-  library.Build(std::string(kMore) + "thread_local int depth = 5;", kept);
+  const std::string kept = "if (depth != 7 || steps_left != 3) std::exit(7); " + std::string(kUnchecked);
+  const std::string more =
+      " for (int k = 0; k < 100; ++k) free(malloc(k * 10)); if (first[0] != 9) std::exit(8); " + kept;
+  const std::string of_other_size =
+      kMore + std::string("thread_local long depth = 5; thread_local int steps_left = 3;");
+  const std::string same_size = "thread_local int steps_left = 3; thread_local int depth = 5;";
+  library.Build(kMore + same_size, kept);
   EXPECT_EQ(program.Verify("Walk::At").verdict, Verdict::kReproduced) << program.text();
-  const std::string begun =
-      "if (depth != 5) std::exit(8); for (int k = 0; k < 100; ++k) free(malloc(k * 10)); " + std::string(kUnchecked);
-  library.Build("thread_local int first[30] = {9}; thread_local int depth = 5;", begun);
+  library.Build("thread_local int first[30] = {9}; " + same_size, more);
   EXPECT_EQ(program.Verify("Walk::At").verdict, Verdict::kReproduced) << program.text();
+  library.Build(of_other_size, "return 0;");
+  EXPECT_EQ(program.Verify("Walk::At").note,
+            "returned, but this replay does not have the thread-local variable depth of libwalk.so, which has another "
+            "size");
+  library.Build(same_size, "return depth;", "-s");
+  EXPECT_EQ(program.Verify("Step").verdict, Verdict::kMissing) << program.text();
+  EXPECT_THAT(program.text(), HasSubstr("the thread-local variables of libwalk.so, for which there are no symbols"));
 }
 
 // One that the program had loaded itself comes back by its recorded path.

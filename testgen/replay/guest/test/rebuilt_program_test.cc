@@ -156,8 +156,9 @@ TEST(Verify, ReplaysARebuiltProgramWhoseThreadLocalsMoved) {
   };
   ReplayedProgram program(Shape("thread_local int depth = 5;", with("7")));
   VerifyOptions options;
-  // Other variables: they begin as in a new thread.
-  options.program = program.Rebuild(Shape("thread_local int first[30] = {9}; thread_local int depth = 5;", with("5")));
+  // Another one, which begins as in a new thread.
+  options.program = program.Rebuild(Shape("thread_local int first[30] = {9}; thread_local int depth = 5;",
+                                          "if (first[0] != 9) std::exit(7); " + with("7")));
   EXPECT_EQ(program.Verify("Count", options).verdict, Verdict::kReproduced) << program.text();
   // The same ones, in a program that only moved.
   options.program = program.Rebuild(Shape(std::string(kMore) + "thread_local int depth = 5;", with("7")));
