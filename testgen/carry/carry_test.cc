@@ -123,6 +123,21 @@ TEST_F(Carry, MovesAnObjectThatHasNoRoomAndAllPointersToIt) {
   EXPECT_EQ(NowAt(moved + 56), 3u);
 }
 
+// Zero in the place of a value that only has another name would be a fix that nobody made.
+TEST_F(Carry, SaysWhichMembersMayBeOne) {
+  const TypePair sale{before.Class("Sale", 16, {{"order", 0, large_pointer_.before}, {"sum", 8, before.Long()}}),
+                      now.Class("Sale", 16, {{"order", 8, large_pointer_.now}, {"total", 0, now.Long()}})};
+  CarryOver({before.PointerTo(sale.before), now.PointerTo(sale.now)}, heap.Allocate(16));
+  EXPECT_THAT(Problem(), HasSubstr("Sale has lost `sum` and got `total`: whether that is the same"));
+}
+
+TEST_F(Carry, CarriesWhereAMemberOfAnotherTypeIsNew) {
+  const TypePair sale{before.Class("Sale", 16, {{"order", 0, large_pointer_.before}, {"sum", 8, before.Long()}}),
+                      now.Class("Sale", 16, {{"order", 8, large_pointer_.now}, {"code", 0, now.Int()}})};
+  CarryOver({before.PointerTo(sale.before), now.PointerTo(sale.now)}, heap.Allocate(16));
+  EXPECT_EQ(Problem(), "");
+}
+
 // A pointer to it might lead to an array, of which only the first element would be carried over.
 TEST_F(Carry, MovesAnObjectOfTheStackToWhichAReferenceLeads) {
   heap.Put(TestingHeap::kStack + 64, int32_t{4});

@@ -171,6 +171,10 @@ bool Carrier::ConvertClass(const TypePair& type, std::span<const uint8_t> from, 
     return Convert(held, from.first(types_->before(held).size), to.first(types_->now(held).size), at);
   }
   const bool is_same = types_->Difference(type).empty();
+  // Its value would be lost, and the call might return for that alone.
+  if (const auto [gone, added] = types_->MaybeRenamed(type); gone && !is_same)
+    return Fail(old.name + " has lost `" + gone->name + "` and got `" + added->name +
+                "`: whether that is the same under another name is not known");
   for (const auto& [member, same] : types_->Members(type)) {
     if (!is_same && member->role == MemberRole::kVirtualBase) return Fail("it has virtual bases");
     if (!is_same && member->role == MemberRole::kVtable && !same) return Fail("it has no vtable any more");

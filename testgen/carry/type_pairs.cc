@@ -67,12 +67,39 @@ std::string Moved(const TypeMember& before, const TypeMember& now) {
 
 }  // namespace
 
-std::vector<std::pair<const TypeMember*, const TypeMember*>> TypePairs::Members(const TypePair& pair) const {
+const std::vector<TypePairs::MemberPair>& TypePairs::Members(const TypePair& pair) const {
+  const auto [slot, is_new] = members_.try_emplace(pair);
+  if (!is_new) return slot->second;
   const MemberFinder finder(now(pair));
   MemberFinder keys{TypeLayout()};
-  std::vector<std::pair<const TypeMember*, const TypeMember*>> members;
-  for (const TypeMember& member : before(pair).members) members.emplace_back(&member, finder.Find(keys.KeyOf(member)));
-  return members;
+  for (const TypeMember& member : before(pair).members)
+    slot->second.emplace_back(&member, finder.Find(keys.KeyOf(member)));
+  return slot->second;
+}
+
+const TypePairs::MemberPair& TypePairs::MaybeRenamed(const TypePair& pair) const {
+  const auto known = renamed_.find(pair);
+  return known != renamed_.end() ? known->second : renamed_[pair] = FindRenamed(pair);
+}
+
+TypePairs::MemberPair TypePairs::FindRenamed(const TypePair& pair) const {
+  const bool of_library = IsOfLibrary(before(pair));
+  std::set<const TypeMember*> found;
+  std::vector<const TypeMember*> gone;
+  for (const auto& [member, same] : Members(pair)) {
+    found.insert(same);
+    if (!same && !HoldsNothing(before_, *member, of_library)) gone.push_back(member);
+  }
+  for (const TypeMember& added : now(pair).members) {
+    if (found.contains(&added) || HoldsNothing(now_, added, of_library)) continue;
+    for (const TypeMember* removed : gone) {
+      const TypeLayout &old = At(before_, removed->type), &built = At(now_, added.type);
+      const bool is_base = removed->role == MemberRole::kBase;
+      if (removed->role != added.role) continue;
+      if (of_library || is_base || (old.form == built.form && old.size == built.size)) return {removed, &added};
+    }
+  }
+  return {nullptr, nullptr};
 }
 
 std::vector<TypePair> TypePairs::Behind(const TypePair& pair) const {

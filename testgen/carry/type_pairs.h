@@ -45,7 +45,12 @@ class TypePairs {
   const TypeLayout& TypeNow(uint32_t place) const { return At(now_, place); }
 
   // For each member of the old type its pair in the new one, null where it is gone. Bases and vtables are members.
-  std::vector<std::pair<const TypeMember*, const TypeMember*>> Members(const TypePair& pair) const;
+  using MemberPair = std::pair<const TypeMember*, const TypeMember*>;
+  const std::vector<MemberPair>& Members(const TypePair& pair) const;
+
+  // Two members, or bases, of which one may be the other under another name: the old class has one, the new class has
+  // the other, of the same type. In a class of a library any two. Null: there are none.
+  const MemberPair& MaybeRenamed(const TypePair& pair) const;
 
   // What an object of the type leads to beside its members: targets, arguments, derived classes.
   std::vector<TypePair> Behind(const TypePair& pair) const;
@@ -56,6 +61,7 @@ class TypePairs {
     return place < types.size() ? types[place] : kNone;
   }
   std::string Compare(const TypePair& pair);
+  MemberPair FindRenamed(const TypePair& pair) const;
   std::string FindChange(const TypePair& pair);
   std::string CompareScalars(const TypeLayout& before, const TypeLayout& now) const;
   std::string CompareMembers(const TypePair& pair);
@@ -67,6 +73,8 @@ class TypePairs {
   const std::vector<TypeLayout>& now_;
   std::map<TypePair, std::string> differences_;
   std::map<TypePair, std::string> behind_;
+  mutable std::map<TypePair, std::vector<MemberPair>> members_;
+  mutable std::map<TypePair, MemberPair> renamed_;
 };
 
 }  // namespace recrash

@@ -221,7 +221,8 @@ void LayoutReader::AddBase(Dwarf_Die& base, TypeLayout* layout) {
   const bool is_virtual = AttributeNumber(base, DW_AT_virtuality).value_or(0) != 0;
   described.role = is_virtual ? MemberRole::kVirtualBase : MemberRole::kBase;
   const auto type = TypeOf(base);
-  if (type) described.name = SpellType(debug_, type);
+  // The class itself: compilers differ in whether they tell of the name by which a base was given.
+  if (type) described.name = SpellType(debug_, ResolveType(debug_, *type));
   if (!is_virtual) described.offset = AttributeNumber(base, DW_AT_data_member_location).value_or(0);
   described.type = Place(type);
   layout->members.push_back(std::move(described));

@@ -65,6 +65,23 @@ TEST(ChangedTypes, AreCarriedOver) {
   }
 }
 
+// Compilers differ in whether debug information tells of it.
+TEST(ChangedTypes, DoNotDifferWhereABaseIsGivenByAnotherName) {
+  const auto with_base = [](const std::string& base) {
+    return "template <typename T> struct Shelf { T* first; };\n"
+           "template <typename T> using Wall = Shelf<T>;\n"
+           "struct Shop : " +
+           base +
+           "<int> { int id; };\n"
+           "__attribute__((noinline)) int First(Shop* shop) { return shop->id + *shop->first; }\n"
+           "int main(int argc, char**) { Shop shop = {}; shop.id = argc; return First(&shop); }\n";
+  };
+  ReplayedProgram program(with_base("Wall"));
+  VerifyOptions options;
+  options.program = program.Rebuild(with_base("Shelf"));
+  EXPECT_EQ(program.Verify("First", options).verdict, Verdict::kReproduced) << program.text();
+}
+
 // What nothing with a type leads to cannot be found.
 TEST(ChangedTypes, AreNotReadAsTheyWere) {
   const std::string source = std::string("#define HIDDEN\n") + kShop;
