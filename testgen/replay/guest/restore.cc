@@ -140,9 +140,10 @@ void FindTidOffset() {
   }
 }
 
-// Number by which the dead process's loader knew the thread-local block of a module: those that have one are numbered
-// in the order of loading.
+// Number by which the dead process's loader knew the thread-local block of a module. Where its list of modules was not
+// recorded, the same modules are taken to have been loaded in the same order.
 size_t RecordedTlsId(const LiveModule& module) {
+  if (module.recorded->tls_id) return module.recorded->tls_id;
   size_t id = module.tls_id;
   for (const LiveModule& before : AllModules()) {
     if (&before == &module) break;

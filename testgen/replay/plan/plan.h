@@ -68,6 +68,7 @@ struct Module {
   uint64_t base;
   uint64_t size;
   uint64_t tls_size;  // of the recorded build's thread-local segment; kOtherBuild only
+  uint64_t tls_id;    // by which the dead process's loader knew that segment; 0: it has none, or that is not known
   uint32_t flags;
   Text path;      // recorded
   Text to_load;   // the file to load; empty: none, or the loader maps it with the program

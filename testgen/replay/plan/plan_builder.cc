@@ -14,6 +14,7 @@
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/symbol_key.h"
 #include "testgen/replay/plan/glibc_state.h"
+#include "testgen/replay/plan/load_order.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/plan/plan_parts.h"
 #include "testgen/replay/plan/recorded_path.h"
@@ -118,6 +119,24 @@ void PlanBuilder::AddModules() {
     // Where the report brings no symbols of its own, those of the same build name the places.
     const std::vector<Symbol> none;
     translations_.emplace(i, ModuleTranslation(has_symbols ? image->symbols : rebuilt_[i] ? none : now, now));
+  }
+  NumberThreadLocals();
+}
+
+// The loader numbers thread-local segments in the order of loading, and another build may need other libraries.
+void PlanBuilder::NumberThreadLocals() {
+  if (!(header_.flags & plan::kRebuilt)) return;
+  uint64_t id = 0;
+  for (const size_t i : LoadOrder(report_, FindDebuggersList(report_))) {
+    const Module& module = report_.modules[i];
+    if (IsVdso(module)) continue;  // has no file
+    uint64_t size = modules_[i].tls_size;
+    if (!rebuilt_[i]) {
+      const Result<ElfFacts> facts = ReadElf(module.is_program ? program_.path : module.path);
+      if (!facts || facts->build_id != module.build_id) return;  // nothing is known of this one and those behind it
+      size = facts->tls_size;
+    }
+    if (size) modules_[i].tls_id = ++id;
   }
 }
 

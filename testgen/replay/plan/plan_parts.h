@@ -37,6 +37,7 @@ class PlanBuilder : private PlanTables {
   void AddRuns();
   void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
   void AddPatches();
+  void NumberThreadLocals();
   void AddThreadLocals(const ModuleImage& image, const ProgramFile& now, plan::Module* module);
   void AddPatch(std::vector<plan::Patch>* patches, TargetAddress address, std::span<const uint8_t> bytes);
   std::vector<plan::OpenFile> Files(const std::vector<OpenFile>& files);

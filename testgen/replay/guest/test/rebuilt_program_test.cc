@@ -165,5 +165,22 @@ TEST(Verify, ReplaysARebuiltProgramWhoseThreadLocalsMoved) {
   EXPECT_EQ(program.Verify("Count", options).verdict, Verdict::kReproduced) << program.text();
 }
 
+// Built by another compiler it has neither our thread-local variables nor libstdc++'s: libc's, as its locale is, get
+// another number.
+TEST(Verify, ReplaysAProgramThatNeedsOtherLibrariesNow) {
+  const std::string source =
+      "#include <cassert>\n#include <cstdio>\n"
+      "__attribute__((noinline)) int Check(const char* text) { assert(text[0] == 'b'); return text[0]; }\n"
+      "int main(int argc, char**) { return Check(argc > 5 ? \"b\" : \"a\"); }\n";
+  ReplayedProgram program(source, "-O2 -g -Wl,--no-as-needed");
+  const std::string path = program.fixture().path("other");
+  program.fixture().Write("program.cc", source);
+  const std::string command = "cd " + program.fixture().folder() + " && gcc -O0 -g -x c++ program.cc -o other";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  VerifyOptions options;
+  options.program = path;
+  EXPECT_EQ(program.Verify("Check", options).verdict, Verdict::kReproduced) << program.text();
+}
+
 }  // namespace
 }  // namespace recrash
