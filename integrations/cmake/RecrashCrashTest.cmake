@@ -7,6 +7,9 @@
 # SEARCH_PATHS: where libraries lie that the program loads while it runs, if not beside it. TRUST_REPORT: code that the
 # report names or holds is run, wherever it lies (docs/security.md).
 #
+# Paths may be relative to the folder of the CMakeLists.txt. Where another build is to be tested, or the files lie
+# elsewhere on this machine: cmake -Dname_PROGRAM=path, -Dname_TWIN=path, -Dname_SEARCH_PATHS=folders.
+#
 # Builds the tests that `recrash reproduce` kept, and registers each TEST as a CTest case `name.Suite.Test` that runs
 # against PROGRAM. The executable `name` is what people run: it starts the program and loads the tests into it.
 #
@@ -27,9 +30,11 @@ function(_recrash_c_string text result)
   set(${result} "\"${text}\"" PARENT_SCOPE)
 endfunction()
 
-# An absolute path stays as it is: CMake would take a backslash in it for a slash.
+# A path with a backslash in it is only put together: CMake would take that for a slash.
 function(_recrash_absolute path result)
-  if(NOT IS_ABSOLUTE "${path}")
+  if(NOT IS_ABSOLUTE "${path}" AND path MATCHES "\\\\")
+    set(path "${CMAKE_CURRENT_SOURCE_DIR}/${path}")
+  elseif(NOT IS_ABSOLUTE "${path}")
     get_filename_component(path "${path}" ABSOLUTE)
   endif()
   _recrash_c_string("${path}" path)
@@ -47,6 +52,11 @@ function(recrash_add_crash_test)
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "recrash_add_crash_test(${ARG_NAME}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
+  foreach(place PROGRAM TWIN SEARCH_PATHS)
+    if(${ARG_NAME}_${place})
+      set(ARG_${place} "${${ARG_NAME}_${place}}")
+    endif()
+  endforeach()
   find_path(RECRASH_GTEST_INCLUDE_DIR gtest/gtest.h HINTS "${RECRASH_PREFIX}/include" /usr/src/googletest/googletest/include
     DOC "Where gtest/gtest.h lies")
   if(NOT RECRASH_GTEST_INCLUDE_DIR)

@@ -245,7 +245,7 @@ std::string AroundText(const Surroundings& around) {
 std::string HeadComment(const Report& report, const Backtrace& backtrace, const std::string& report_name) {
   std::string out = fmt::format("// {}\n//\n", CommentText(FailureText(report, backtrace), 300));
   const Process& process = report.process;
-  std::string program = CommentText(process.program);
+  std::string program = CommentText(BaseName(process.program));
   if (!process.version.empty()) program += fmt::format(", version {}", CommentText(process.version, 80));
   out += fmt::format("// Program  {}\n", program);
   out += fmt::format("// Crashed  {}\n", TimeText(process.crashed_at));

@@ -27,7 +27,7 @@ TEST(EmitTests, OfTheGreeter) {
   EXPECT_EQ(EmitTests(testing_frames::GreeterReport(), testing_frames::GreeterBacktrace(), options),
             R"(// SIGSEGV in FormatName at greeter.cc:41
 //
-// Program  /usr/bin/greeter, version 1.4.2-g3f2a
+// Program  greeter, version 1.4.2-g3f2a
 // Crashed  2026-11-18 11:06:40 UTC
 // Report   greeter-20261118-110640-4242
 //

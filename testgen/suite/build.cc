@@ -9,6 +9,7 @@
 
 #include "agent/base/installation.h"
 #include "agent/process/subprocess.h"
+#include "testgen/suite/folder.h"
 
 namespace recrash {
 namespace fs = std::filesystem;
@@ -71,6 +72,7 @@ Status BuildTests(const fs::path& directory) {
   std::vector<std::string> configure = {
       "cmake", "-S",           directory.string(),
       "-B",    build.string(), fmt::format("-Drecrash_DIR={}", (Prefix() / "lib/cmake/recrash").string())};
+  for (std::string& place : PlacesHere(directory)) configure.push_back(std::move(place));
   RemoveForeignCache(directory, build);
   std::error_code error;
   if (!fs::exists(build / "CMakeCache.txt", error) && !FindInPath("ninja").empty()) {

@@ -1,6 +1,7 @@
 #include "testgen/suite/folder.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <cstring>
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr char kMemory[] = ".recrash.json";
+constexpr char kHere[] = ".recrash-here.json";
+constexpr char kNotCommitted[] = ".gitignore";
 constexpr char kSource[] = "crash_test.cc";
 constexpr char kReport[] = "crash_test.rcr";
 constexpr char kBuildFile[] = "CMakeLists.txt";
@@ -51,8 +54,8 @@ Status WriteText(const fs::path& path, const std::string& text) {
   return Ok{};
 }
 
-nlohmann::json ReadMemory(const fs::path& directory) {
-  const std::optional<std::string> text = ReadText(directory / kMemory);
+nlohmann::json ReadMemory(const fs::path& directory, const char* name = kMemory) {
+  const std::optional<std::string> text = ReadText(directory / name);
   if (!text) return nullptr;
   const nlohmann::json memory = nlohmann::json::parse(*text, nullptr, false);
   return memory.is_object() ? memory : nlohmann::json(nullptr);
@@ -86,22 +89,106 @@ std::string CMakeQuoted(const std::string& text) {
   return fmt::format("[{0}[{1}]{0}]", equals, text);
 }
 
+Status WriteMemory(const fs::path& path, const nlohmann::json& memory) {
+  return WriteText(path, memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+// ---- How the files of the folder name others -----------------------------------------------------------------------
+
+bool IsOfSystem(const fs::path& path) {
+  const std::string text = path.string();
+  return text.starts_with("/usr/") || text.starts_with("/bin/") || text.starts_with("/sbin/");
+}
+
+// The path from the folder. Files of the system keep theirs, which other machines have too. Empty: the two have no
+// folder in common, and a path from one to the other would be an absolute one in disguise.
+std::string PathFrom(const fs::path& directory, const std::string& path) {
+  if (path.empty() || IsOfSystem(path)) return path;
+  std::error_code error;
+  const fs::path from = fs::weakly_canonical(fs::absolute(directory), error);
+  const fs::path to = fs::weakly_canonical(fs::path(path).parent_path(), error) / fs::path(path).filename();
+  if (from.begin() == from.end() || *std::next(from.begin()) != *std::next(to.begin())) return "";
+  return to.lexically_relative(from).string();
+}
+
+// What such a path leads to.
+std::string PathAt(const fs::path& directory, const std::string& name) {
+  return name.empty() ? "" : (fs::absolute(directory) / name).lexically_normal().string();
+}
+
+std::vector<std::string> Listed(const nlohmann::json& memory, const char* name) {
+  std::vector<std::string> list;
+  const auto found = memory.is_object() ? memory.find(name) : memory.end();
+  if (found == memory.end() || !found->is_array()) return list;
+  for (const nlohmann::json& one : *found)
+    if (one.is_string()) list.push_back(one.get<std::string>());
+  return list;
+}
+
+// The other files as the folder's own files name them, and as they lay when the tests were made.
+struct Others {
+  std::string program = {};
+  std::string twin = {};
+  std::vector<std::string> search_paths = {};
+
+  nlohmann::json Json() const { return {{"program", program}, {"twin", twin}, {"search_paths", search_paths}}; }
+};
+
+Others OthersIn(const nlohmann::json& memory) {
+  return {Remembered(memory, "program"), Remembered(memory, "twin"), Listed(memory, "search_paths")};
+}
+
+Others NamedFrom(const Suite& suite) {
+  Others named{PathFrom(suite.directory, suite.program), PathFrom(suite.directory, suite.twin)};
+  for (const std::string& path : suite.symbols.search_paths)
+    named.search_paths.push_back(PathFrom(suite.directory, path));
+  return named;
+}
+
+// A file as it is named from the folder, if that is there, else as it was.
+std::string Found(const std::string& named, const std::string& made) {
+  std::error_code error;
+  return made.empty() || (!named.empty() && fs::exists(named, error)) ? named : made;
+}
+
+// Where the other files are.
+Others FindOthers(const fs::path& directory, Others* at_names) {
+  const Others named = OthersIn(ReadMemory(directory)), made = OthersIn(ReadMemory(directory, kHere));
+  *at_names = {PathAt(directory, named.program), PathAt(directory, named.twin)};
+  Others found{Found(at_names->program, made.program), Found(at_names->twin, made.twin)};
+  for (size_t i = 0; i < named.search_paths.size(); ++i) {
+    at_names->search_paths.push_back(PathAt(directory, named.search_paths[i]));
+    const std::string before = i < made.search_paths.size() ? made.search_paths[i] : "";
+    found.search_paths.push_back(Found(at_names->search_paths[i], before));
+  }
+  return found;
+}
+
+// By what CMakeLists.txt names it. A name alone says to people what is missing.
+std::string NameInBuildFile(const fs::path& directory, const std::string& path) {
+  const std::string name = PathFrom(directory, path);
+  return CMakeQuoted(name.empty() ? fs::path(path).filename().string() : name);
+}
+
 // What the tests need to be told of where code may come from.
 std::string CodeWords(const Suite& suite) {
-  std::string words = suite.symbols.search_paths.empty() ? "" : " SEARCH_PATHS";
-  for (const std::string& path : suite.symbols.search_paths) words += " " + CMakeQuoted(path);
-  return words + (suite.trust_report ? " TRUST_REPORT" : "");
+  std::string words;
+  for (const std::string& path : suite.symbols.search_paths)
+    if (const std::string name = PathFrom(suite.directory, path); !name.empty()) words += " " + CMakeQuoted(name);
+  return (words.empty() ? "" : " SEARCH_PATHS") + words + (suite.trust_report ? " TRUST_REPORT" : "");
 }
 
 std::string BuildFile(const Suite& suite) {
-  return fmt::format(R"(cmake_minimum_required(VERSION 3.16)
+  return fmt::format(
+      R"(cmake_minimum_required(VERSION 3.16)
 project(crash_test CXX)
 enable_testing()
 find_package(recrash REQUIRED)
 recrash_add_crash_test(NAME crash_test PROGRAM {}{} REPORT {} SOURCES {}{})
 )",
-                     CMakeQuoted(suite.program), suite.twin.empty() ? "" : " TWIN " + CMakeQuoted(suite.twin), kReport,
-                     kSource, CodeWords(suite));
+      NameInBuildFile(suite.directory, suite.program),
+      suite.twin.empty() ? "" : " TWIN " + NameInBuildFile(suite.directory, suite.twin), kReport, kSource,
+      CodeWords(suite));
 }
 
 Status WriteKeeping(const fs::path& path, const std::string& text, const std::string& hash_before, Observer* observer) {
@@ -138,20 +225,31 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
           WriteKeeping(suite.directory / kBuildFile, build_file, Remembered(before, "build_file"), observer);
       !status)
     return status;
-  const nlohmann::json memory = {{"recrash", RECRASH_VERSION},
-                                 {"report", suite.report_path},
-                                 {"report_bytes", suite.report_bytes},
-                                 {"name", suite.report_name},
-                                 {"failure", suite.failure},
-                                 {"program", suite.program},
-                                 {"twin", suite.twin},
-                                 {"search_paths", suite.symbols.search_paths},
-                                 {"trust_report", suite.trust_report},
-                                 {"max_frames", suite.symbols.max_candidates},
-                                 {"source", HashText(source)},
-                                 {"build_file", HashText(build_file)}};
-  return WriteText(suite.directory / kMemory,
-                   memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+  if (const Status status = WriteText(suite.directory / kNotCommitted, fmt::format("build/\n{}\n", kHere)); !status)
+    return status;
+  nlohmann::json here = Others{suite.program, suite.twin, suite.symbols.search_paths}.Json();
+  here["report"] = suite.report_path;
+  if (const Status status = WriteMemory(suite.directory / kHere, here); !status) return status;
+  nlohmann::json memory = NamedFrom(suite).Json();
+  memory.update({{"recrash", RECRASH_VERSION},
+                 {"report_bytes", suite.report_bytes},
+                 {"name", suite.report_name},
+                 {"failure", suite.failure},
+                 {"trust_report", suite.trust_report},
+                 {"max_frames", suite.symbols.max_candidates},
+                 {"source", HashText(source)},
+                 {"build_file", HashText(build_file)}});
+  return WriteMemory(suite.directory / kMemory, memory);
+}
+
+std::vector<std::string> PlacesHere(const fs::path& directory) {
+  Others named;
+  Others found = FindOthers(directory, &named);
+  if (found.program == named.program) found.program.clear();
+  if (found.twin == named.twin) found.twin.clear();
+  if (found.search_paths == named.search_paths) found.search_paths.clear();
+  return {"-Dcrash_test_PROGRAM=" + found.program, "-Dcrash_test_TWIN=" + found.twin,
+          fmt::format("-Dcrash_test_SEARCH_PATHS={}", fmt::join(found.search_paths, ";"))};
 }
 
 Status EditSource(const fs::path& directory, const std::function<std::string(const std::string&)>& edit) {
@@ -163,7 +261,7 @@ Status EditSource(const fs::path& directory, const std::function<std::string(con
   nlohmann::json memory = ReadMemory(directory);
   if (Remembered(memory, "source") != HashText(*before)) return Ok{};
   memory["source"] = HashText(after);
-  return WriteText(directory / kMemory, memory.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n");
+  return WriteMemory(directory / kMemory, memory);
 }
 
 Result<Suite> ReadSuite(const fs::path& directory, const std::string& program, const std::string& twin) {
@@ -174,18 +272,17 @@ Result<Suite> ReadSuite(const fs::path& directory, const std::string& program, c
                                              directory.string(), kMemory, directory.string())};
   Suite suite;
   suite.directory = directory;
-  suite.report_path = Remembered(memory, "report");
+  suite.report_path = Remembered(ReadMemory(directory, kHere), "report");
   if (const auto bytes = memory.find("report_bytes"); bytes != memory.end() && bytes->is_number_unsigned())
     suite.report_bytes = bytes->get<uint64_t>();
   suite.report_name = Remembered(memory, "name");
   suite.failure = Remembered(memory, "failure");
-  suite.program = program.empty() ? Remembered(memory, "program") : fs::absolute(program).lexically_normal().string();
-  suite.twin = twin.empty() ? Remembered(memory, "twin") : fs::absolute(twin).lexically_normal().string();
+  Others named;
+  Others found = FindOthers(directory, &named);
+  suite.program = program.empty() ? found.program : fs::absolute(program).lexically_normal().string();
+  suite.twin = twin.empty() ? found.twin : fs::absolute(twin).lexically_normal().string();
   suite.symbols.program = suite.program;
-  if (const auto paths = memory.find("search_paths"); paths != memory.end() && paths->is_array())
-    for (const nlohmann::json& path : *paths)
-      if (path.is_string()) suite.symbols.search_paths.push_back(path.get<std::string>());
-
+  suite.symbols.search_paths = std::move(found.search_paths);
   if (const auto most = memory.find("max_frames"); most != memory.end() && most->is_number_unsigned())
     suite.symbols.max_candidates = most->get<uint32_t>();
 

@@ -1,5 +1,8 @@
-// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, and .recrash.json, in which recrash keeps
-// where they came from.
+// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, .gitignore, and .recrash.json, in which
+// recrash keeps where they came from.
+//
+// The folder can be moved, committed and cloned: these files name the program and other files by their paths from the
+// folder. What has no such path, and the original report, stands in .recrash-here.json, which no one commits.
 //
 // People edit crash_test.cc. The hash of the text that recrash wrote tells whether the file was edited; an edited file
 // is renamed to crash_test.cc.1 before a new one is written.
@@ -53,6 +56,10 @@ Result<Suite> ReadSuite(const std::filesystem::path& directory, const std::strin
 
 // Replaces the text of crash_test.cc. A file that nobody has edited does not count as edited afterwards.
 Status EditSource(const std::filesystem::path& directory, const std::function<std::string(const std::string&)>& edit);
+
+// For the command line of CMake: "-Dcrash_test_PROGRAM=" and the absolute path, empty if CMakeLists.txt leads there;
+// the same of the twin and of the search paths.
+std::vector<std::string> PlacesHere(const std::filesystem::path& directory);
 
 // True when the folder has recrash's own file in it.
 bool IsSuite(const std::filesystem::path& directory);

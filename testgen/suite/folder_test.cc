@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string Slurp(const fs::path& path) {
   std::ifstream file(path);
@@ -68,7 +69,9 @@ class SuiteFolder : public ::testing::Test {
 
 TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
   ASSERT_TRUE(Write({0, 1}));
-  EXPECT_THAT(Names(), ElementsAre(".recrash.json", "CMakeLists.txt", "crash_test.cc", "crash_test.rcr"));
+  EXPECT_THAT(Names(), ElementsAre(".gitignore", ".recrash-here.json", ".recrash.json", "CMakeLists.txt",
+                                   "crash_test.cc", "crash_test.rcr"));
+  EXPECT_EQ(Slurp(suite_.directory / ".gitignore"), "build/\n.recrash-here.json\n");
   EXPECT_EQ(Slurp(suite_.directory / "CMakeLists.txt"),
             "cmake_minimum_required(VERSION 3.16)\n"
             "project(crash_test CXX)\n"
@@ -88,7 +91,7 @@ TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
 TEST_F(SuiteFolder, IsReplacedWhenNobodyEditedIt) {
   ASSERT_TRUE(Write({0, 1}));
   ASSERT_TRUE(Write({1}));
-  EXPECT_EQ(Names().size(), 4u);
+  EXPECT_EQ(Names().size(), 6u);
   EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc").find("Frame0_"), std::string::npos);
 }
 
@@ -124,10 +127,47 @@ TEST_F(SuiteFolder, ForcedKeepsWhatWasThere) {
 
 // A path goes into CMakeLists.txt and must not become commands there.
 TEST_F(SuiteFolder, QuotesThePathForCMake) {
-  suite_.program = "/tmp/a]] b) message(FATAL_ERROR hi)]";
+  suite_.program = suite_.directory / "a]] b) message(FATAL_ERROR hi)]";
   ASSERT_TRUE(Write({0}));
   EXPECT_THAT(Slurp(suite_.directory / "CMakeLists.txt"),
-              HasSubstr("PROGRAM [=[/tmp/a]] b) message(FATAL_ERROR hi)]]=] REPORT"));
+              HasSubstr("PROGRAM [=[a]] b) message(FATAL_ERROR hi)]]=] REPORT"));
+}
+
+// Whoever clones the folder with the project around it has neither its path nor what is not committed.
+TEST_F(SuiteFolder, NamesFilesByTheirPathsFromTheFolder) {
+  fs::create_directories(folder_ / "bin");
+  std::ofstream(folder_ / "bin/greeter") << "a program";
+  suite_.program = folder_ / "bin/greeter";
+  suite_.twin = folder_ / "bin/greeter-twin";
+  suite_.symbols.search_paths = {folder_ / "lib"};
+  ASSERT_TRUE(Write({0}));
+  EXPECT_THAT(Slurp(suite_.directory / "CMakeLists.txt"),
+              HasSubstr("PROGRAM [[../bin/greeter]] TWIN [[../bin/greeter-twin]] REPORT crash_test.rcr SOURCES "
+                        "crash_test.cc SEARCH_PATHS [[../lib]])"));
+  for (const char* file : {"CMakeLists.txt", ".recrash.json", "crash_test.cc", ".gitignore"})
+    EXPECT_THAT(Slurp(suite_.directory / file), Not(HasSubstr(folder_.path()))) << file;
+
+  fs::rename(folder_ / "tests", folder_ / "bin/tests");
+  EXPECT_EQ(ReadSuite(folder_ / "bin/tests", "")->program, suite_.program) << "it is where it was";
+  EXPECT_THAT(PlacesHere(folder_ / "bin/tests"), Contains("-Dcrash_test_PROGRAM=" + suite_.program));
+  fs::create_directories(folder_ / "clone/bin");
+  fs::rename(folder_ / "bin/greeter", folder_ / "clone/bin/greeter");
+  fs::rename(folder_ / "bin/tests", folder_ / "clone/tests");
+  fs::remove(folder_ / "clone/tests/.recrash-here.json");
+  const Result<Suite> clone = ReadSuite(folder_ / "clone/tests", "");
+  EXPECT_EQ(clone->program, folder_ / "clone/bin/greeter");
+  EXPECT_EQ(clone->symbols.search_paths, std::vector<std::string>{folder_ / "clone/lib"});
+  EXPECT_THAT(PlacesHere(folder_ / "clone/tests"), Contains("-Dcrash_test_PROGRAM="));
+}
+
+// A path through the root would be an absolute one in disguise.
+TEST_F(SuiteFolder, NamesNoFileByAPathThroughTheRoot) {
+  suite_.program = "/home of another/greeter";
+  ASSERT_TRUE(Write({0}));
+  EXPECT_THAT(Slurp(suite_.directory / "CMakeLists.txt"), HasSubstr("PROGRAM [[greeter]] REPORT"));
+  EXPECT_THAT(Slurp(suite_.directory / ".recrash.json"), Not(HasSubstr("home")));
+  EXPECT_EQ(ReadSuite(suite_.directory, "")->program, suite_.program);
+  EXPECT_THAT(PlacesHere(suite_.directory), Contains("-Dcrash_test_PROGRAM=" + suite_.program));
 }
 
 TEST_F(SuiteFolder, SaysWhatIsMissingWhenItIsNotOne) {

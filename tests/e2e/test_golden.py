@@ -29,7 +29,6 @@ CRASHES = [
 def normalised(text):
     """Without what differs from run to run, and from processor to processor."""
     text = re.sub(r"0x[0-9a-f]{5,16}", "0xADDRESS", text)
-    text = re.sub(r"^// Program  .*/", "// Program  ", text, flags=re.MULTILINE)
     text = re.sub(r"^// Crashed  .*", "// Crashed  TIME", text, flags=re.MULTILINE)
     text = re.sub(r"^(// Report   \w+?)-\d{8}-\d{6}-\d+.*", r"\1-TIME-PROCESS", text, flags=re.MULTILINE)
     text = re.sub(r'&"[^"]*/(\w+)"', r'&"\1"', text)

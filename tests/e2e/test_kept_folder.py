@@ -1,0 +1,79 @@
+"""A folder of tests is part of a project: it is committed, cloned, and built where neither the first folder nor its build is."""
+
+import shutil
+import signal
+
+import harness
+
+PROGRAM = """
+__attribute__((noinline)) int Read(const int* target) { return *target + 1; }
+int main() { return Read(nullptr) + 1; }
+"""
+
+
+class KeptFolder(harness.Workspace):
+    def setUp(self):
+        super().setUp()
+        self.project = self.path / "project"
+        self.project.mkdir()
+        self.environment |= {f"GIT_{who}_{what}": "ada" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+
+    def build_program(self, folder):
+        (folder / "app.cc").write_text(PROGRAM)
+        self.run_command("recrash-clang++", "-O2", "-g", "app.cc", "-o", "app", cwd=folder)
+        return folder / "app"
+
+    def make_tests(self):
+        program = self.build_program(self.project)
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, report=report, build=True, output=self.project / "crash")
+        self.assert_reproduced(result, "Read", "main")
+
+    def clone_alone(self):
+        """A clone of the project, and nothing that it was cloned from."""
+        for command in (("init", "-q"), ("add", "app.cc", "crash"), ("commit", "-qm", "crash")):
+            self.run_command("git", *command, cwd=self.project)
+        self.run_command("git", "clone", "-q", self.project, "elsewhere")
+        shutil.rmtree(self.project)
+        shutil.rmtree(self.reports)
+        return self.path / "elsewhere"
+
+    def check_red(self, folder):
+        self.run_command("cmake", "-S", folder, "-B", folder / "build", f"-Drecrash_DIR={harness.PREFIX}/lib/cmake/recrash")
+        self.run_command("cmake", "--build", folder / "build")
+        self.run_command(folder / "build/crash_test", expect=1)
+        self.run_command(folder / "build/crash_test", "--expect=fail")
+
+    def test_a_clone_is_built_and_red(self):
+        self.make_tests()
+        clone = self.clone_alone()
+        committed = sorted(str(file.relative_to(clone / "crash")) for file in (clone / "crash").rglob("*"))
+        self.assertEqual(committed, [".gitignore", ".recrash.json", "CMakeLists.txt", "crash_test.cc", "crash_test.rcr"])
+        for file in committed[:-1]:
+            self.assertNotIn(str(self.path), (clone / "crash" / file).read_text(), file)
+        self.build_program(clone)
+        self.check_red(clone / "crash")
+        # With no word about where the program is.
+        self.run_command("recrash", "verify", clone / "crash")
+
+    def test_a_folder_that_was_moved_finds_its_program(self):
+        self.make_tests()
+        moved = self.path / "deep/down/crash"
+        moved.parent.mkdir(parents=True)
+        shutil.move(self.project / "crash", moved)
+        self.run_command("recrash", "verify", moved)
+        self.run_command(moved / "build/crash_test", "--expect=fail")
+
+    def test_a_build_elsewhere_is_named_to_cmake(self):
+        self.make_tests()
+        program = shutil.move(self.project / "app", self.path / "server")
+        folder = self.project / "crash"
+        shutil.rmtree(folder / "build")
+        self.run_command("cmake", "-S", folder, "-B", folder / "build", f"-Drecrash_DIR={harness.PREFIX}/lib/cmake/recrash",
+                         f"-Dcrash_test_PROGRAM={program}")
+        self.run_command("cmake", "--build", folder / "build")
+        self.run_command(folder / "build/crash_test", "--expect=fail")
+
+
+if __name__ == "__main__":
+    harness.main()
