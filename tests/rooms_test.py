@@ -45,7 +45,7 @@ ROOMS = {
     "testgen/replay/guest": SAFE + "include/recrash testgen/replay/heap testgen/replay/plan testgen/replay/sandbox",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf "
                                  "testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox testgen/carry",
-    "testgen/verify": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host",
+    "testgen/verify": BASE + "include/recrash agent/elf agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",

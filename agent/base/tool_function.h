@@ -1,5 +1,5 @@
-// Tells whether a function in a user's program is recrash's own, or the compiler's. Such a function is never the place
-// of a failure, and gets no test.
+// Tells whether a function or a variable in a user's program is recrash's own, or the compiler's. Such a function is
+// never the place of a failure, and gets no test.
 //
 //   IsToolFunction("_ZN7recrash6record10VersionLog3AddE…")  // true
 //   IsToolFunction("_ZN4Tree6InsertEi")                     // false
@@ -22,6 +22,14 @@ inline bool IsToolFunction(std::string_view name) {
   for (const std::string_view space : {"15google_breakpad", "7recrash6client", "7recrash5watch", "7recrash6record",
                                        "7recrash11signal_safe", "7recrash8snapshot"})
     if (name.starts_with(space)) return true;
+  return false;
+}
+
+// The same of a variable, by its name as people read it: "recrash::client::g_record".
+inline bool IsToolVariable(std::string_view name) {
+  for (const std::string_view prefix : {"__recrash_", "recrash_xsave_", "google_breakpad::", "recrash::client::",
+                                        "recrash::watch::", "recrash::record::", "recrash::signal_safe::"})
+    if (name.starts_with(prefix)) return true;
   return false;
 }
 

@@ -27,5 +27,13 @@ TEST(ToolFunction, IsNothingOfTheProgram) {
     EXPECT_FALSE(IsToolFunction(name)) << name;
 }
 
+TEST(ToolVariable, IsToldByItsNamespace) {
+  for (const char* name : {"recrash::client::g_record", "recrash::record::(anonymous namespace)::g_alive",
+                           "google_breakpad::(anonymous namespace)::g_handler_stack_", "__recrash_profiles"})
+    EXPECT_TRUE(IsToolVariable(name)) << name;
+  for (const char* name : {"", "g_record", "client::g_record", "recrash::Report::g_count"})
+    EXPECT_FALSE(IsToolVariable(name)) << name;
+}
+
 }  // namespace
 }  // namespace recrash

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "agent/base/signal_safe/pages.h"
+#include "agent/base/text.h"
 #include "agent/elf/symbol_key.h"
 #include "agent/report/maps.h"
 
@@ -130,6 +131,11 @@ std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t
 
 std::vector<Symbol> ThreadLocalsOf(const ElfImage& image) {
   return image.has_symtab() ? SortedSymbols(image, 0, true) : std::vector<Symbol>();
+}
+
+bool IsLoader(const Module& module) {
+  const std::string name = BaseName(module.path);
+  return name.starts_with("ld-linux") || name.starts_with("ld-2.");
 }
 
 }  // namespace recrash

@@ -34,6 +34,9 @@ std::vector<Symbol> SymbolsOf(const ElfImage& image, uint64_t base_vaddr, size_t
 // known.
 std::vector<Symbol> ThreadLocalsOf(const ElfImage& image);
 
+// The program's loader, ld.so.
+bool IsLoader(const Module& module);
+
 }  // namespace recrash
 
 #endif  // RECRASH_AGENT_REPORT_MODULES_H_

@@ -18,10 +18,13 @@
 
 namespace recrash {
 
+// A report is written while its program is dying; one that lies beside tests is committed, and is small.
+enum class Effort { kQuick, kSmallChunksTightly };
+
 class SectionWriter {
  public:
   // The section begins at `offset` of `file`, which outlives this.
-  SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset,
+  SectionWriter(OutputFile* file, format::SectionKind kind, uint32_t flags, uint64_t offset, Effort effort,
                 format::Compression compression = format::Compression::kZstdChunks);
 
   void Append(const void* data, size_t size);
@@ -33,6 +36,7 @@ class SectionWriter {
   void WriteStored(const void* data, size_t size);
 
   OutputFile* file_;
+  Effort effort_;
   format::Section section_;
   std::vector<uint8_t> pending_;
   std::vector<uint8_t> packed_;

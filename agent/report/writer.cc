@@ -112,25 +112,25 @@ Status CheckInputs(const std::vector<Input>& inputs, const std::string& path) {
 // The sections of one report, written one behind the other. The file keeps the error of a write that failed.
 class Container {
  public:
-  Container(OutputFile* file, size_t section_count)
-      : file_(file), offset_(sizeof(format::Header) + section_count * sizeof(Section)) {}
+  Container(OutputFile* file, size_t section_count, Effort effort)
+      : file_(file), effort_(effort), offset_(sizeof(format::Header) + section_count * sizeof(Section)) {}
 
   void AddRecords(SectionKind kind, uint32_t flags, const std::vector<uint8_t>& bytes) {
-    SectionWriter writer(file_, kind, flags, offset_);
+    SectionWriter writer(file_, kind, flags, offset_, effort_);
     writer.Append(bytes.data(), bytes.size());
     Add(&writer);
   }
 
   // Packed words for memory; code and read-only data have few pointers and lose by it.
   void AddMemory(const std::vector<Region>& memory) {
-    SectionWriter writer(file_, SectionKind::kMemory, 0, offset_, Compression::kZstdWords);
+    SectionWriter writer(file_, SectionKind::kMemory, 0, offset_, effort_, Compression::kZstdWords);
     WordPacker packer;
     AppendRuns(&writer, &packer, PointersTo(memory));
     Add(&writer);
   }
 
   void AddImages(const std::vector<ModuleImage>& images) {
-    SectionWriter writer(file_, SectionKind::kImage, format::kOptional, offset_);
+    SectionWriter writer(file_, SectionKind::kImage, format::kOptional, offset_, effort_);
     Regions regions;
     for (const ModuleImage& image : images)
       for (const Region& region : image.read_only) regions.push_back(&region);
@@ -141,7 +141,7 @@ class Container {
   // Frames share addresses, so the runs of each entry state stand by themselves, in the order of the records. A state
   // that tests start from has all of its pages; those of a recording have a layer each.
   void AddEntryStates(const Report& report, const std::vector<EntryState>& states) {
-    SectionWriter writer(file_, SectionKind::kEntryStates, format::kOptional, offset_);
+    SectionWriter writer(file_, SectionKind::kEntryStates, format::kOptional, offset_, effort_);
     for (const EntryState& state : states) {
       const bool alone = state.memory.layers().size() <= 1;
       const EntryMemory::Layer joined = alone ? EntryMemory::Layer() : JoinPages(PagesOf(report, state));
@@ -150,14 +150,14 @@ class Container {
     Add(&writer);
   }
   void AddSnapshotPages(const std::vector<EntryState>& states) {
-    SectionWriter writer(file_, SectionKind::kSnapshotPages, format::kOptional, offset_);
+    SectionWriter writer(file_, SectionKind::kSnapshotPages, format::kOptional, offset_, effort_);
     for (const EntryState& state : states) AppendRuns(&writer, nullptr, PointersTo(state.memory.own()));
     Add(&writer);
   }
 
   // The contents of those that are held, one behind the other; their sizes stand in the metadata.
   void AddInputs(const std::vector<Input>& inputs) {
-    SectionWriter writer(file_, SectionKind::kInputs, format::kOptional, offset_);
+    SectionWriter writer(file_, SectionKind::kInputs, format::kOptional, offset_, effort_);
     for (const Input& input : inputs) writer.Append(input.bytes.data(), input.bytes.size());
     Add(&writer);
   }
@@ -181,6 +181,7 @@ class Container {
   }
 
   OutputFile* file_;
+  Effort effort_;
   uint64_t offset_;
   std::vector<Section> sections_;
 };
@@ -220,7 +221,8 @@ Status Write(const Report& report, const ReplayData* tests, const std::string& p
   if (!file) return file.error();
   const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
   const bool has_states = tests && !tests->entry_states.empty();
-  Container container(&*file, 2 + has_inputs + (tests ? 2 : 0) + has_states + (report.snapshots ? 2 : 0));
+  Container container(&*file, 2 + has_inputs + (tests ? 2 : 0) + has_states + (report.snapshots ? 2 : 0),
+                      tests ? Effort::kSmallChunksTightly : Effort::kQuick);
   container.AddRecords(SectionKind::kMetadata, 0, records->metadata);
   container.AddMemory(report.memory);
   if (has_inputs) container.AddInputs(report.inputs);

@@ -12,6 +12,7 @@
 #include "testgen/suite/steps.h"
 #include "testgen/suite/test_files.h"
 #include "testgen/verify/choose.h"
+#include "testgen/verify/unused.h"
 
 namespace recrash {
 namespace fs = std::filesystem;
@@ -184,6 +185,7 @@ Status Pipeline::Keep() {
   has_tests_ = same_build_ && !is_reduced_ && !frames.empty();
   if (!has_tests_) return Ok{};
   recrash::Keep(std::move(frames), &replay);
+  LeaveOutUnused(&suite_.report);
   for (std::string& note : NotesOnKept(suite_.report, outcome_.verdicts)) outcome_.notes.push_back(std::move(note));
   return Ok{};
 }

@@ -5,6 +5,7 @@
 #include "agent/report/modules.h"
 #include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/layout/layout_reader.h"
+#include "testgen/symbols/replay_image.h"
 
 namespace recrash {
 namespace {
@@ -15,12 +16,7 @@ constexpr size_t kMaxSymbols = 2'000'000;
 ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
   ModuleImage image;
   image.base = module.module->base;
-  for (const ElfLoad& load : module.image->facts().loads) {
-    // Relocations do not change segments that cannot be written, so the file has the process's bytes.
-    const std::span<const uint8_t> bytes = module.image->Bytes(load.vaddr, load.file_size);
-    if (load.writable || bytes.empty()) continue;
-    image.read_only.push_back({{load.vaddr + module.bias()}, std::vector<uint8_t>(bytes.begin(), bytes.end())});
-  }
+  image.read_only = ReadOnlyData(module);
   image.symbols = SymbolsOf(*module.names, image.base.value - module.bias(), most_symbols);
   image.thread_locals = ThreadLocalsOf(*module.names);
   return image;

@@ -75,5 +75,19 @@ class KeptFolder(harness.Workspace):
         self.run_command(folder / "build/crash_test", "--expect=fail")
 
 
+class KeptReport(harness.Workspace):
+    """What lies beside tests is committed, so it is small: 15 KB where 87 KB were before."""
+
+    def test_is_small_and_enough(self):
+        program = self.compile(harness.SOURCE / "tests/e2e/cpp/null_receiver.cc", output="program", flags=("-O2", "-g", "-w", "-std=c++20"))
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.reproduce(program, report=report, build=True)
+        kept = self.path / "tests/crash_test.rcr"
+        self.assertLess(kept.stat().st_size, 16 << 10)
+        for flags in (("-O0",), ("-O2", "-DCHANGED"), ("-O2", "-DFIXED")):
+            other = self.compile(harness.SOURCE / "tests/e2e/cpp/null_receiver.cc", output="other", flags=(*flags, "-g", "-w", "-std=c++20"))
+            self.run_tests("--program", other, expect=0 if "-DFIXED" in flags else 1)
+
+
 if __name__ == "__main__":
     harness.main()

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "agent/base/signal_safe/linker_tables.h"
 #include "agent/base/signal_safe/pages.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/world.h"
@@ -111,16 +112,6 @@ void CheckBuildId(const LiveModule& module, const dl_phdr_info& info) {
       module.path[0] ? module.path : "the program", expected, found);
 }
 
-bool IsOpaqueSection(const char* name) {
-  static const char* const kNames[] = {
-      ".eh_frame", ".eh_frame_hdr", ".gcc_except_table", ".dynsym",      ".dynstr",       ".gnu.hash",
-      ".hash",     ".rela.dyn",     ".rela.plt",         ".gnu.version", ".gnu.version_r"};
-  for (const char* opaque : kNames) {
-    if (strcmp(name, opaque) == 0) return true;
-  }
-  return false;
-}
-
 // Only a moved module needs it, so only then is the file opened.
 void FindOpaqueSections(LiveModule* module, uint64_t bias) {
   const int file = open(module->path[0] ? module->path : "/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -136,7 +127,7 @@ void FindOpaqueSections(LiveModule* module, uint64_t bias) {
         if (!(section.sh_flags & SHF_ALLOC)) continue;
         memset(name, 0, sizeof name);
         const uint64_t at = sections[header.e_shstrndx].sh_offset + section.sh_name;
-        if (pread(file, name, sizeof name - 1, static_cast<off_t>(at)) <= 0 || !IsOpaqueSection(name)) continue;
+        if (pread(file, name, sizeof name - 1, static_cast<off_t>(at)) <= 0 || !IsLinkerTable(name)) continue;
         module->opaque[module->opaque_count++] = {bias + section.sh_addr, bias + section.sh_addr + section.sh_size};
       }
     }

@@ -13,6 +13,7 @@
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/symbol_key.h"
+#include "agent/report/modules.h"
 #include "testgen/replay/plan/glibc_state.h"
 #include "testgen/replay/plan/load_order.h"
 #include "testgen/replay/plan/plan.h"
@@ -26,11 +27,6 @@ constexpr uint64_t kPage = plan::kPageSize;
 // A stack without a limit still has to be mapped with some room below it.
 constexpr uint64_t kLargestStack = 64ull << 20;
 constexpr uint64_t kSmallestStack = 8ull << 20;
-
-bool IsLoader(const Module& module) {
-  const std::string name = BaseName(module.path);
-  return name.starts_with("ld-linux") || name.starts_with("ld-2.");
-}
 
 bool IsVdso(const Module& module) { return module.path.starts_with("[vdso]") || module.path.starts_with("linux-vdso"); }
 

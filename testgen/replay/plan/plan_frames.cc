@@ -109,15 +109,26 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
 }
 
 void PlanBuilder::AddSymbols(const ModuleTranslation& translation, plan::Module* module) {
+  const bool is_rebuilt = module->flags & plan::kOtherBuild;
   std::vector<plan::Symbol> symbols;
+  const auto add = [&](const std::string& name, bool is_function, plan::Symbol symbol) {
+    if (is_function) symbol.flags |= plan::kFunction;
+    if (is_function && IsToolFunction(name)) symbol.flags |= plan::kTool;
+    symbol.name = AddText(ReadableSymbol(name));
+    symbols.push_back(symbol);
+  };
   for (const TranslatedSymbol& symbol : translation.symbols()) {
-    uint32_t flags = 0;
-    if (symbol.is_function) flags |= plan::kFunction;
-    if (symbol.found) flags |= plan::kTranslated;
-    if (symbol.is_function && IsToolFunction(symbol.name)) flags |= plan::kTool;
-    if (symbol.found && !symbol.is_function && symbol.size == symbol.new_size) flags |= plan::kCopied;
-    symbols.push_back(
-        {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, AddText(ReadableSymbol(symbol.name)), flags});
+    const uint32_t translated = symbol.found ? plan::kTranslated : 0;
+    const bool is_copied = symbol.found && !symbol.is_function && symbol.size == symbol.new_size;
+    add(symbol.name, symbol.is_function,
+        {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, 0,
+         translated | (is_copied ? plan::kCopied : 0)});
+  }
+  // The others name code as well, and say which of it is ours. No recorded word leads to them.
+  for (const Symbol& symbol : translation.only_rebuilt()) {
+    const uint64_t recorded = is_rebuilt ? UINT64_MAX : symbol.offset;
+    if (symbol.is_function)
+      add(symbol.name, true, {recorded, symbol.size, symbol.offset, symbol.size, 0, plan::kTranslated});
   }
   module->symbols = AddTable(symbols);
 }

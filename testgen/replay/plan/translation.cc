@@ -77,6 +77,16 @@ void ModuleTranslation::PairRenamedFiles() {
   }
 }
 
+std::vector<Symbol> ModuleTranslation::only_rebuilt() const {
+  std::set<std::pair<uint64_t, bool>> taken;
+  for (const TranslatedSymbol& symbol : symbols_)
+    if (symbol.found) taken.emplace(symbol.new_offset, symbol.is_function);
+  std::vector<Symbol> left;
+  for (const Symbol& symbol : rebuilt_)
+    if (!taken.contains({symbol.offset, symbol.is_function})) left.push_back(symbol);
+  return left;
+}
+
 const TranslatedSymbol* ModuleTranslation::Find(uint64_t offset, const std::string& linkage_name) const {
   const TranslatedSymbol* named = nullptr;
   for (const TranslatedSymbol& symbol : symbols_) {

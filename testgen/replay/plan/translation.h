@@ -36,6 +36,9 @@ class ModuleTranslation {
   // Sorted by recorded offset; larger ones first where several begin at one.
   const std::vector<TranslatedSymbol>& symbols() const { return symbols_; }
 
+  // Those of the rebuilt module that belong to none of these.
+  std::vector<Symbol> only_rebuilt() const;
+
   // Returns where the function that began at `offset` begins and ends now, or nothing if it is gone. It is sought by
   // the symbols at `offset`, then by its linkage name.
   std::optional<std::pair<uint64_t, uint64_t>> FindFunction(uint64_t offset, const std::string& linkage_name) const;

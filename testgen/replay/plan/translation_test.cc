@@ -65,6 +65,14 @@ TEST(ModuleTranslation, FindsAFunctionByItsNameAloneIfThereIsOne) {
   EXPECT_FALSE(translation.FindFunctionNamed(""));
 }
 
+TEST(ModuleTranslation, KnowsWhatTheRebuiltModuleAloneHas) {
+  const ModuleTranslation translation({Function(0x10, "f")},
+                                      {Function(0x50, "f"), Function(0x60, "g"), Object(0x70, 8, "n")});
+  ASSERT_EQ(translation.only_rebuilt().size(), 2u);
+  EXPECT_EQ(translation.only_rebuilt()[0].name, "g");
+  EXPECT_EQ(translation.only_rebuilt()[1].name, "n");
+}
+
 TEST(ModuleTranslation, SaysThatAFunctionIsGone) {
   const ModuleTranslation translation({Function(0x10, "_Z1fi")}, {Function(0x50, "_Z1fl")});
   EXPECT_FALSE(translation.FindFunction(0x10, "_Z1fi"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/base/tool_function.h"
 #include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/types.h"
 
@@ -273,8 +274,12 @@ class VariableVisitor {
     if (depth > kMaxNesting || dwarf_child(&parent, &child) != 0) return;
     do {
       const int tag = dwarf_tag(&child);
-      if (tag == DW_TAG_variable) Add(child);
-      if (tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block) Visit(child, depth + 1);
+      const bool is_scope = tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block;
+      if ((tag != DW_TAG_variable && !is_scope) || IsTool(child)) continue;
+      if (is_scope)
+        Visit(child, depth + 1);
+      else
+        Add(child);
     } while (dwarf_siblingof(&child, &child) == 0);
   }
 
@@ -286,6 +291,9 @@ class VariableVisitor {
   }
 
  private:
+  // Our own code in the program, or a namespace of it.
+  bool IsTool(Dwarf_Die& die) { return IsToolVariable(debug_.ScopeOf(die) + DieName(die) + "::"); }
+
   void Add(Dwarf_Die& variable) {
     Dwarf_Attribute attribute, address_attribute;
     Dwarf_Op* expression = nullptr;

@@ -1,0 +1,92 @@
+#include "testgen/verify/unused.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "agent/base/tool_function.h"
+#include "agent/elf/symbol_key.h"
+#include "agent/report/maps.h"
+#include "agent/report/modules.h"
+
+namespace recrash {
+namespace {
+
+// Of struct pthread, glibc on x86-64. glibc mixes it into the code addresses that it keeps.
+constexpr uint64_t kPointerGuard = 0x30;
+constexpr int kMangleShift = 17;
+
+// The words of the report that lead into one of its images.
+class Words {
+ public:
+  explicit Words(const TestReport& report) : report_(report) {
+    if (const Thread* thread = report.failing_thread())
+      guard_ = report.ReadWord({thread->registers.fs_base + kPointerGuard}).value_or(0);
+    for (const Region& region : report.memory) Add(region.bytes);
+    for (const EntryState& state : report.replay.entry_states)
+      for (const EntryMemory::Layer& layer : state.memory.layers())
+        for (const Region& region : layer) Add(region.bytes);
+    if (report.thrown) Add(report.thrown->bytes);
+    for (const ReplayFrame& frame : report.replay.frames) {
+      for (const ReplayWord& word : frame.words) Add(word.bytes);
+      // Only whole aligned words of the object can be pointers.
+      for (const ReplayField& field : frame.fields)
+        Add(std::span(field.bytes).subspan(std::min<size_t>(-field.address.value % 8, field.bytes.size())));
+    }
+    std::ranges::sort(words_);
+  }
+
+  bool LeadInto(TargetAddress start, uint64_t size) const {
+    const auto first = std::ranges::lower_bound(words_, start.value);
+    return first != words_.end() && *first - start.value < std::max<uint64_t>(size, 1);
+  }
+
+ private:
+  void Add(std::span<const uint8_t> bytes) {
+    for (; bytes.size() >= sizeof(uint64_t); bytes = bytes.subspan(sizeof(uint64_t))) {
+      uint64_t word;
+      std::memcpy(&word, bytes.data(), sizeof word);
+      AddIfInside(word);
+      AddIfInside(std::rotr(word, kMangleShift) ^ guard_);
+    }
+  }
+
+  void AddIfInside(uint64_t word) {
+    const Module* module = report_.FindModule({word});
+    if (module && report_.replay.FindImage(*module)) words_.push_back(word);
+  }
+
+  const TestReport& report_;
+  uint64_t guard_ = 0;
+  std::vector<uint64_t> words_;
+};
+
+bool IsTool(const Symbol& symbol) {
+  const std::string name = NameInKey(symbol.name);
+  return IsToolFunction(name) || IsToolVariable(name);
+}
+
+void LeaveOutSymbols(TestReport* report) {
+  const Words words(*report);
+  for (ModuleImage& image : report->replay.images)
+    std::erase_if(image.symbols, [&](const Symbol& symbol) {
+      return IsTool(symbol) && !words.LeadInto(image.base + symbol.offset, symbol.size);
+    });
+}
+
+void LeaveOutLoader(Report* report) {
+  const auto loader = std::ranges::find_if(report->modules, IsLoader);
+  if (loader != report->modules.end())
+    report->memory = Outside(std::move(report->memory), loader->base, loader->base + loader->size);
+}
+
+}  // namespace
+
+void LeaveOutUnused(TestReport* report) {
+  LeaveOutSymbols(report);
+  LeaveOutLoader(report);
+}
+
+}  // namespace recrash
