@@ -30,7 +30,7 @@ std::vector<Mapping> GoneMappings(const std::vector<Mapping>& then, const std::v
 
 // ---- What is withheld: memory that a report leaves out on purpose. The program excludes it from core dumps
 // (MADV_DONTDUMP, PR_SET_DUMPABLE), or somebody took it out before the report was passed on. Its mapping says so
-// (kMapWithheld). In a replay nothing can be read there, whereas memory that had never been touched is zero.
+// (kMapWithheld). A replay that touches it decides nothing, whereas memory that had never been touched is zero.
 
 // Marks the pages of [start, end) in private writable mappings, which are cut where only a part of them is withheld.
 void Withhold(TargetAddress start, TargetAddress end, std::vector<Mapping>* mappings);

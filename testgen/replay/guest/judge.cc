@@ -264,6 +264,15 @@ bool IsOfRecordedBlock(const Observed& observed) {
 // A frame near the end of the stack overflows in one build, and needs less of it in another.
 constexpr uint64_t kLittleStack = 64 << 10;
 
+// Whatever it did, it would have found other bytes in that memory.
+Verdict JudgeWithoutMemory(const Observed& observed, char* text, size_t size) {
+  char how[1000];
+  snprintf(how, sizeof how, "%s", text);
+  snprintf(text, size, "%s, after it had touched memory that is not in this report (at 0x%llx)", how,
+           static_cast<unsigned long long>(observed.absent_memory));
+  return Verdict::kMissing;
+}
+
 // A return is no proof of a fix where the call could not get to the bug, or did harm that shows later.
 Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
   if (observed.overrun) {
@@ -309,6 +318,7 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
   const bool asks = observed.ending == Ending::kSignal || observed.ending == Ending::kReported;
   const Answer answer = asks ? AskTool(observed, frame) : Answer{plan::Same::kNotKnown, "", ""};
   Describe(observed, answer, text, size);
+  if (observed.absent_memory) return JudgeWithoutMemory(observed, text, size);
   if (observed.rewinding) {
     char how[1000];
     snprintf(how, sizeof how, "%s", text);

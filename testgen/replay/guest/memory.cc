@@ -19,6 +19,8 @@ namespace {
 
 // Below this a run is copied: each one mapped costs a kernel mapping, and a process has 65,530 of them.
 constexpr uint64_t kSmallestMapped = 64 << 10;
+// No recorded descriptor is so high.
+constexpr int kFirstOwnDescriptor = 500;
 
 bool MapAt(const plan::Mapping& mapping, int protection, int flags, int file, uint64_t offset) {
   void* wanted = Pointer<void>(mapping.start);
@@ -178,6 +180,60 @@ bool GiveWatchedBack(uint64_t address) {
     pages += count;
   }
   return false;
+}
+
+// ---- Absent memory ----
+
+namespace {
+
+// Calls visit(address, size, offset in the file) for each range, until one returns true.
+template <typename Visit>
+void VisitAbsent(Visit visit) {
+  uint64_t offset = 0;
+  for (const plan::Range& range : TableOf<plan::Range>(world.plan->absent)) {
+    uint64_t address = range.start;
+    ForEachRebuilt([&](const LiveModule& module) {
+      if (module.recorded_range.Contains(range.start))
+        address = range.start - module.recorded_range.start + module.ghost;
+    });
+    if (visit(address, range.end - range.start, offset)) return;
+    offset += range.end - range.start;
+  }
+}
+
+}  // namespace
+
+void MakeAbsent() {
+  if (world.plan->absent.count == 0 || LeftOut("absent_memory")) return;
+  uint64_t size = 0;
+  for (const plan::Range& range : TableOf<plan::Range>(world.plan->absent)) size += range.end - range.start;
+  if (world.absent_fd > 0) close(world.absent_fd);
+  const int file = memfd_create("recrash-absent", MFD_CLOEXEC);
+  world.absent_fd = fcntl(file, F_DUPFD_CLOEXEC, kFirstOwnDescriptor);
+  close(file);
+  if (world.absent_fd < 0 || ftruncate(world.absent_fd, static_cast<off_t>(size)) != 0)
+    Problem("cannot make an anonymous file: %s", strerror(errno));
+}
+
+void PlaceAbsent() {
+  if (world.absent_fd <= 0) return;
+  VisitAbsent([](uint64_t address, uint64_t size, uint64_t offset) {
+    Raw(SYS_mmap, address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, world.absent_fd,
+        offset);
+    return false;
+  });
+}
+
+uint64_t FindTouchedAbsent(uint64_t failing) {
+  if (world.absent_fd <= 0) return 0;
+  const off_t touched = lseek(world.absent_fd, 0, SEEK_DATA);
+  uint64_t found = 0;
+  VisitAbsent([&](uint64_t address, uint64_t size, uint64_t offset) {
+    if (touched >= 0 && static_cast<uint64_t>(touched) - offset < size) found = address + touched - offset;
+    if (failing - address < size) found = failing;
+    return found != 0;
+  });
+  return found;
 }
 
 // ---- Entry states: nothing here needs libc, it runs between two processes' data (raw.h) ----

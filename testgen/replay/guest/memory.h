@@ -37,6 +37,21 @@ void TakeWatchedAway();
 // For the handler of SIGSEGV. True: a watched page lies there. It is back, and noted as touched.
 bool GiveWatchedBack(uint64_t address);
 
+// ---- Memory that the report does not have, though the process had it (plan::Header::absent)
+//
+// A replay that touches it says nothing about the bug, however it ends. So zeros lie there, in a file of no content:
+// the kernel gives it a page wherever anybody looks, a system call among them, and the file shows that afterwards.
+
+// Makes the file, in the process that judges.
+void MakeAbsent();
+
+// Maps it, in the process that will make the call. It makes raw system calls only.
+void PlaceAbsent();
+
+// Returns where such memory was touched first, by its address there, or 0. `failing` is the address of a failing
+// access, or 0: nothing can be run there.
+uint64_t FindTouchedAbsent(uint64_t failing);
+
 // ---- Entry states: what was other at a frame's entry is laid over the memory of the crash ----
 
 // Returns the entry state of the frame, or null.

@@ -383,6 +383,7 @@ void RestoreAndCall(const PreparedCall& call) {
   AwaitLateModules(call.entry_state);
   RestoreMemory(call);
   TakeWatchedAway();
+  PlaceAbsent();
   world.restored = true;
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);

@@ -345,6 +345,7 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
     return Verdict::kCannotReplay;
   }
   PrepareFolder(start.sealed);
+  MakeAbsent();
   if (Has(plan::kInProcess)) {
     RunInPlace();
   } else {
@@ -356,6 +357,7 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
                     std::end(observed.exception_bases), std::end(observed.exception_what), std::end(observed.reason),
                     std::end(observed.absent), std::end(observed.not_found), std::end(observed.finding)})
     end[-1] = 0;
+  observed.absent_memory = FindTouchedAbsent(observed.signal == SIGSEGV ? observed.address : 0);
   return Judge(observed, frame, text, size);
 }
 

@@ -27,6 +27,7 @@ struct World {
   const plan::Header* plan;
   int plan_fd;
   int null_fd;             // /dev/null, for what the sandbox redirects
+  int absent_fd;           // of memory that the report does not have; 0: none
   uint64_t address_space;  // bytes in use before the first replay
   // Set once recorded memory is back. From then on, functions that stand in for the C library's change what they do.
   volatile bool restored;

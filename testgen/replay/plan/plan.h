@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 14;
+constexpr uint32_t kVersion = 15;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -263,6 +263,7 @@ struct Header {
   Array frames;
   Array runtime_symbols;
   Array watched;  // of Range: memory of which a replay notes the pages that it touches
+  Array absent;   // of Range: memory that the process had and the report does not have
   Array text;
   uint64_t contents;  // where the contents of runs begin, page-aligned
 };

@@ -335,6 +335,7 @@ Result<Fd> PlanBuilder::Build() {
   AddMappings();
   AddEntryMappings();
   AddRuns();
+  AddAbsent();
   AddPatches();
   files_ = Files(report_.files);
   AddInputs();

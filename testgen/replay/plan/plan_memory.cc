@@ -115,6 +115,27 @@ void PlanBuilder::AddRuns() {
   }
 }
 
+// Withheld memory, and what a replay against another build has nothing of: the old program's code.
+void PlanBuilder::AddAbsent() {
+  for (const Mapping& mapping : report_.mappings) {
+    const int module = ModuleAt(mapping.start.value);
+    const bool is_withheld = mapping.flags & kMapWithheld;
+    if (module < 0 && is_withheld) absent_.push_back({mapping.start.value, mapping.end.value});
+    if (module < 0 || !rebuilt_[module] || (IsPrivateWritable(mapping) && !is_withheld)) continue;
+    uint64_t start = mapping.start.value;
+    const auto add = [&](uint64_t end) {
+      if (start < end) absent_.push_back({start, end});
+    };
+    for (const plan::Run& run : runs_) {
+      const uint64_t first = run.address / kPage * kPage, last = (run.address + run.size + kPage - 1) / kPage * kPage;
+      if (run.module != module || last <= start || first >= mapping.end.value) continue;
+      add(first);
+      start = last;
+    }
+    add(mapping.end.value);
+  }
+}
+
 // Up to where `address` can be put back in one piece: the end of its module or mapping; 0 where there is neither.
 uint64_t PlanBuilder::EndOfPlaced(uint64_t address) const {
   const int module = ModuleAt(address);

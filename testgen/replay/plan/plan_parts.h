@@ -36,6 +36,7 @@ class PlanBuilder : private PlanTables {
   void AddEntryMapping(uint64_t start, uint64_t end);
   void AddRuns();
   void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
+  void AddAbsent();
   void AddPatches();
   void NumberThreadLocals();
   void AddThreadLocals(const ModuleImage& image, const ProgramFile& now, plan::Module* module);

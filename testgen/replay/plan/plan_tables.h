@@ -34,6 +34,7 @@ class PlanTables {
   std::vector<plan::Module> modules_;
   std::vector<plan::Mapping> mappings_;
   std::vector<plan::Run> runs_;
+  std::vector<plan::Range> absent_;
   std::vector<plan::Patch> patches_;
   std::vector<plan::Patch> unlocks_;
   std::vector<plan::OpenFile> files_;
