@@ -21,6 +21,7 @@ std::vector<std::string> Environment(const ProcessOptions& options) {
     const std::string_view text = *entry;
     bool replaced = false;
     for (const auto& [name, value] : options.environment) replaced |= text.starts_with(name + "=");
+    for (const std::string& name : options.without) replaced |= text.starts_with(name + "=");
     if (!replaced) words.emplace_back(text);
   }
   for (const auto& [name, value] : options.environment) words.push_back(name + "=" + value);

@@ -12,6 +12,7 @@ namespace recrash {
 
 struct ProcessOptions {
   std::vector<std::pair<std::string, std::string>> environment;  // added to our own
+  std::vector<std::string> without;                              // variables of our own that it does not get
   bool capture = false;  // stdout and stderr into ProcessResult::output; else they are ours
 };
 

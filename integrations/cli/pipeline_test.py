@@ -147,6 +147,15 @@ class Pipeline(harness.Workspace):
         result = self.recrash("debug", "--program", self.program, "--frame", str(index), "--", "-batch", "-ex", "bt 1")
         self.assertRegex(result.stdout, r"#0  Measure \(entry=0x")
 
+    # As the README has it: `CXX=recrash-clang++`, exported, and with it what the program is compiled with.
+    def test_the_environment_in_which_the_program_was_built(self):
+        for variables in ({"CXX": "recrash-clang++"}, {"CXXFLAGS": "-m32 -Werror", "LDFLAGS": "-static"}):
+            with self.subTest(variables):
+                self.environment |= variables
+                self.assertGreater(self.reproduce(self.program, report=self.report, build=True)["tests"], 0)
+                self.assertNotIn("[       OK ]", self.run_tests(expect=1).stdout)
+                shutil.rmtree(self.path / "tests")
+
     def test_a_report_of_another_build_is_refused(self):
         self.compile_text(SOURCE + "int unused;\n", flags=("-O1", "-g", "-Wl,--build-id"))
         report = self.crash(self.path / "program", died_of=signal.SIGSEGV)

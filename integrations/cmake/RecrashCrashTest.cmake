@@ -101,11 +101,16 @@ function(recrash_add_crash_test)
     string(APPEND code_options "\"--trust-report\", ")
   endif()
 
+  # What the project compiles its programs with is not for the tests: a sanitizer's runtime has to be the program's own,
+  # and the GoogleTest that we bring is built with libstdc++.
+  set(plain -fno-sanitize=all)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    list(APPEND plain -stdlib=libstdc++)
+  endif()
   # Our own compilers would put the agent and the pass into the tests as well.
-  set(plain)
   get_filename_component(driver "${CMAKE_CXX_COMPILER}" NAME)
   if(driver MATCHES "^recrash-clang")
-    set(plain -fno-recrash)
+    list(APPEND plain -fno-recrash)
   endif()
 
   # The tests: a library that is loaded into the program. It brings its own GoogleTest, hidden and bound to itself,
@@ -113,7 +118,9 @@ function(recrash_add_crash_test)
   set(library ${ARG_NAME}_library)
   add_library(${library} MODULE ${ARG_SOURCES})
   target_compile_features(${library} PRIVATE cxx_std_17)
-  target_include_directories(${library} PRIVATE "${RECRASH_PREFIX}/include" "${RECRASH_GTEST_INCLUDE_DIR}")
+  # Not by target_include_directories: CMake leaves out a folder that it takes for one of the compiler's own, and
+  # recrash-clang++ adds ours to these unless -fno-recrash is given.
+  target_compile_options(${library} PRIVATE "-I${RECRASH_PREFIX}/include" "-I${RECRASH_GTEST_INCLUDE_DIR}")
   target_compile_options(${library} PRIVATE -g -fvisibility=hidden -fno-stack-protector ${plain})
   target_link_options(${library} PRIVATE ${plain}
     "LINKER:-Bsymbolic" "LINKER:--exclude-libs,ALL" "LINKER:-z,defs")

@@ -222,6 +222,14 @@ class CrashTest(Project):
         self.build()
         self.assertIn("happens again", self.ctest(expect=8))
 
+    def test_the_flags_of_the_project_are_not_for_the_tests(self):
+        for flags in ("-fsanitize=address", "-stdlib=libc++"):
+            with self.subTest(flags):
+                self.write(f"add_compile_options({flags})\nadd_link_options({flags})\n" + CRASH_TEST)
+                self.configure(compiler=harness.PREFIX / "bin/recrash-clang++")
+                self.build()
+                self.assertIn("happens again", self.ctest(expect=8))
+
     def test_a_missing_program_fails_the_tests_and_not_the_build(self):
         self.write(CRASH_TEST.replace("PROGRAM greeter", "PROGRAM gone"))
         self.configure()

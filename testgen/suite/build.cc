@@ -81,6 +81,8 @@ Status BuildTests(const fs::path& directory) {
   }
   ProcessOptions quiet;
   quiet.capture = true;
+  // They are meant for the program: -m32 or -static in them, and the tests do not build.
+  quiet.without = {"CXXFLAGS", "LDFLAGS"};
   for (const std::vector<std::string>& step : {configure, {"cmake", "--build", build.string()}}) {
     const Result<ProcessResult> result = RunProcess(step, quiet);
     if (!result) return result.error();
