@@ -288,7 +288,9 @@ TEST_F(Command, RunSaysThatThereIsNoSuchProgram) {
   const Outcome outcome = Run("run -- ./nothing");
   EXPECT_EQ(outcome.code, 4);
   EXPECT_EQ(outcome.err, "recrash: error: ./nothing: no such program\n");
+  EXPECT_EQ(Run("run -- ././nothing").err, "recrash: error: ././nothing: no such program\n");
   EXPECT_THAT(Run("run -- nothing").err, HasSubstr("recrash run -- ./nothing\n"));
+  EXPECT_THAT(Run("run -- /tmp").err, HasSubstr("/tmp: needed a program, found a folder\n"));
 }
 
 // A program that knows nothing of recrash.
@@ -297,6 +299,18 @@ TEST_F(Command, RunKeepsTheCrashOfAPlainProgram) {
   EXPECT_EQ(outcome.code, 128 + SIGSEGV);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("recrash: report: "), HasSubstr("next: recrash reproduce ")));
   EXPECT_THAT(Run("show kept/*.rcr").out, HasSubstr("SIGSEGV"));
+}
+
+TEST_F(Command, AWordWithATypingErrorIsNamedWithWhatWasMeant) {
+  EXPECT_EQ(Run("reprodce").err,
+            "recrash: error: recrash has no command reprodce: is reproduce meant?\n"
+            "  `recrash --help` shows what there is\n");
+  EXPECT_THAT(Run("reproduce --progam=x").err,
+              HasSubstr("recrash reproduce has no option --progam: is --program meant?"));
+  EXPECT_THAT(Run("profile shwo x").err, HasSubstr("recrash profile has no command shwo: is show meant?"));
+  EXPECT_THAT(Run("compile").err, HasSubstr("recrash has no command compile\n"));
+  EXPECT_THAT(Run("").err, HasSubstr("A subcommand is required"));
+  EXPECT_THAT(Run("generate").err, HasSubstr("-o is required"));
 }
 
 TEST_F(Command, VerifyWantsAFolderThatGenerateMade) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "integrations/cli/commands.h"
+#include "integrations/cli/suggestion.h"
 #include "integrations/cli/terminal.h"
 
 namespace recrash::cli {
@@ -350,6 +351,49 @@ void AddDebug(CLI::App* app, Invocation* to) {
   });
 }
 
+// The innermost command that the words name.
+const CLI::App* CommandOf(const CLI::App* command) {
+  while (!command->get_subcommands().empty()) command = command->get_subcommands()[0];
+  return command;
+}
+
+// "recrash profile show".
+std::string WordsOf(const CLI::App& command) {
+  const CLI::App* const parent = command.get_parent();
+  return (parent ? WordsOf(*parent) + " " : "") + command.get_name();
+}
+
+// A command that has commands takes no other words. `words`: of the command line, in their order.
+std::string UnknownWord(const CLI::App& command, const std::vector<std::string>& words,
+                        const std::vector<std::string>& known) {
+  const bool has_commands = !command.get_subcommands({}).empty();
+  auto word = std::ranges::find(words, command.get_name());
+  for (word = word == words.end() ? words.begin() : word + 1; word != words.end(); ++word) {
+    const std::string name = word->substr(0, word->find('='));
+    if ((has_commands || name.starts_with("--")) && std::ranges::find(known, name) == known.end()) return name;
+  }
+  return "";
+}
+
+// What is wrong with the words of the command line, which CLI11 does not take.
+Error UsageError(const CLI::App& command, std::vector<std::string> words, const CLI::ParseError& error) {
+  const std::string help = fmt::format("\n`{} --help` shows what there is", WordsOf(command));
+  std::vector<std::string> known;
+  for (const CLI::App* each : command.get_subcommands({})) known.push_back(each->get_name());
+  const bool has_commands = !known.empty();
+  for (const CLI::Option* each : command.get_options())
+    for (const std::string& name : each->get_lnames()) known.push_back("--" + name);
+  std::ranges::reverse(words);
+  // Any other error is about words that are known.
+  const bool has_unknown = has_commands || error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  const std::string unknown = has_unknown ? UnknownWord(command, words, known) : "";
+  if (unknown.empty()) return {Errc::kUsage, error.what() + help};
+  const std::string nearest = Nearest(unknown, known);
+  return {Errc::kUsage,
+          fmt::format("{} has no {} {}{}{}", WordsOf(command), unknown.starts_with("-") ? "option" : "command", unknown,
+                      nearest.empty() ? "" : fmt::format(": is {} meant?", nearest), help)};
+}
+
 int Main(int argc, char** argv) {
   Invocation invocation;
   invocation.line = Split(argc, argv);
@@ -366,9 +410,7 @@ int Main(int argc, char** argv) {
     app.parse(words);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    const auto used = app.get_subcommands();
-    return Fail({Errc::kUsage, fmt::format("{}\n`recrash{} --help` shows what there is", error.what(),
-                                           used.empty() ? "" : " " + used[0]->get_name())});
+    return Fail(UsageError(*CommandOf(&app), invocation.line.before, error));
   }
   return invocation.code;
 }

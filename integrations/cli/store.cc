@@ -33,9 +33,14 @@ Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::s
     if (!same_name && crashed.filename() == wanted.filename()) same_name = &stored;
   }
   if (same_name) return same_name->path;
-  return Error{Errc::kMissing, fmt::format("no report of {} among the {} in {}\n"
-                                           "run the program until it crashes (recrash run -- {}), or name a report",
-                                           program, reports.size(), StoreDirectory().string(), program)};
+  const std::string found =
+      fmt::format("no report of {} among the {} in {}", program, reports.size(), StoreDirectory().string());
+  if (!IsRegular(program))
+    return Error{Errc::kMissing,
+                 found + ", and no such program\ngive --program the path of the program, or name a report"};
+  return Error{Errc::kMissing,
+               fmt::format("{}\nrun the program until it crashes (recrash run -- {}{}), or name a report", found,
+                           program.find('/') == program.npos ? "./" : "", program)};
 }
 
 }  // namespace

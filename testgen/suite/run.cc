@@ -28,6 +28,7 @@ Result<fs::path> FindProgram(const std::string& name) {
   const std::string path = is_word ? FindInPath(name) : name;
   std::error_code error;
   if (!path.empty() && fs::is_regular_file(path, error)) return fs::path(path);
+  if (fs::is_directory(path, error)) return Error{Errc::kMissing, name + ": needed a program, found a folder"};
   return Error{Errc::kMissing,
                is_word ? fmt::format("{0}: no such program in PATH\ngive its path: recrash run -- ./{0}", name)
                        : name + ": no such program"};
