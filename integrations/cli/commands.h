@@ -76,7 +76,8 @@ int ProfileAddCommand(const ProfileArguments& arguments);
 struct DebugArguments {
   ReportArguments target;  // a report, or a folder of tests
   uint32_t frame = 0;
-  Request request;  // where tests have to be made first
+  std::string debugger = "gdb";  // or "lldb"
+  Request request;               // where tests have to be made first
   std::vector<std::string> debugger_arguments;
 };
 int DebugCommand(const DebugArguments& arguments);

@@ -1,4 +1,4 @@
-// recrash debug: gdb at the entry of a frame, in the test process.
+// recrash debug: a debugger at the first line of a frame's function, in the test process.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -62,6 +62,31 @@ Result<ReplayFrame> FindFrame(const Suite& suite, uint32_t index) {
                   suite.directory.string(), others.empty() ? "none" : fmt::format("{}", fmt::join(others, ", ")))};
 }
 
+// Debian has lldb by its version alone.
+std::string FindDebugger(const std::string& name) {
+  for (const char* version : {"", "-19", "-22"})
+    if (const std::string path = FindInPath(name + version); !path.empty()) return path;
+  return "";
+}
+
+// The debugger with our script and the user's arguments, up to where the test's command line stands.
+Result<std::vector<std::string>> DebuggerWords(const DebugArguments& arguments) {
+  const bool is_gdb = arguments.debugger == "gdb";
+  const std::string path = FindDebugger(arguments.debugger);
+  if (path.empty())
+    return Error{Errc::kMissing, fmt::format("{} is needed, not found in PATH\n"
+                                             "install it, or run the test under another debugger: "
+                                             "build/crash_test --recrash-in-process --gtest_filter=...",
+                                             arguments.debugger)};
+  const Result<fs::path> script = InstalledFile(is_gdb ? "recrash-gdb.py" : "recrash_lldb.py");
+  if (!script) return script.error();
+  std::vector<std::string> words = {path, "-q", "-x", script->string(), "-ex", "recrash"};
+  if (!is_gdb) words = {path, "-o", fmt::format("command script import '{}'", script->string()), "-o", "recrash"};
+  words.insert(words.end(), arguments.debugger_arguments.begin(), arguments.debugger_arguments.end());
+  words.emplace_back(is_gdb ? "--args" : "--");
+  return words;
+}
+
 }  // namespace
 
 int DebugCommand(const DebugArguments& arguments) {
@@ -74,24 +99,21 @@ int DebugCommand(const DebugArguments& arguments) {
   if (!frame) return Fail(frame.error());
   // There every local is to be seen.
   const std::string& program = twin.empty() && !frame->needs_twin() ? suite->program : suite->twin;
-  const Result<fs::path> script = InstalledFile("recrash-gdb.py");
-  if (!script) return Fail(script.error());
-  if (FindInPath("gdb").empty())
-    return Fail({Errc::kMissing,
-                 "gdb is needed, not found in PATH\ninstall it, or run the test under another debugger: "
-                 "build/crash_test --recrash-in-process --gtest_filter=..."});
-
-  std::vector<std::string> words = {"gdb", "-q", "-x", script->string()};
-  words.insert(words.end(), arguments.debugger_arguments.begin(), arguments.debugger_arguments.end());
+  const Result<std::vector<std::string>> debugger = DebuggerWords(arguments);
+  if (!debugger) return Fail(debugger.error());
+  std::vector<std::string> words = *debugger;
   const std::string test = fs::absolute(*directory / "build" / "crash_test").lexically_normal();
+  const uint32_t index = arguments.frame;
   for (const std::string& word :
-       {std::string("--args"), test, std::string("--program"), program, std::string("--recrash-in-process"),
-        fmt::format("--gtest_filter=*.Frame{}_*:*.Frame{}", arguments.frame, arguments.frame)})
+       {test, std::string("--program"), program, std::string("--recrash-in-process"),
+        std::string("--gtest_also_run_disabled_tests"),
+        fmt::format("--gtest_filter=*.Frame{0}_*:*.Frame{0}:*.DISABLED_Frame{0}_*:*.DISABLED_Frame{0}", index)})
     words.push_back(word);
+  for (const std::string& folder : arguments.target.search_paths) words.insert(words.end(), {"--search-path", folder});
   if (!arguments.request.sandbox) words.emplace_back("--no-sandbox");
   std::fflush(stdout);
-  execvp("gdb", ArgumentPointers(words).data());
-  return Fail({Errc::kMissing, fmt::format("gdb cannot be started: {}", std::strerror(errno))});
+  execvp(words[0].c_str(), ArgumentPointers(words).data());
+  return Fail({Errc::kMissing, fmt::format("{} cannot be started: {}", words[0], std::strerror(errno))});
 }
 
 }  // namespace recrash::cli

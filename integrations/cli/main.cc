@@ -95,10 +95,15 @@ A replay runs code of the program on data of the report, in a sandbox. --rerun r
 a report from elsewhere it shows command, environment and files first, and asks.)";
 
 constexpr const char* kDebugHelp =
-    R"(If the report has no tests yet, makes them first.
+    R"(Runs the test of the frame in the debugger and stops at the first line of the frame's function. From there the program
+does what it did, in the sandbox that tests have: it changes no files, and files opened for writing are /dev/null.
+--no-sandbox goes without.
 
-Example:           recrash debug --frame 1
-Arguments for gdb: recrash debug --frame 1 -- -batch -ex bt)";
+If the report has no tests yet, makes them first.
+
+Example:                    recrash debug --frame 1
+Every local, in the twin:   recrash debug --frame 1 --twin ./server-twin
+Arguments for the debugger: recrash debug --frame 1 -- -batch -ex bt)";
 
 constexpr const char* kProfileHelp =
     R"(A profile names the functions that a program built with -recrash-mode=second-chance (or references+second-chance)
@@ -339,10 +344,14 @@ void AddProfile(CLI::App* app, Invocation* to) {
 }
 
 void AddDebug(CLI::App* app, Invocation* to) {
-  CLI::App* command = AddCommand(app, "debug", "start gdb at a frame's entry, with its original arguments", kDebugHelp);
+  CLI::App* command =
+      AddCommand(app, "debug", "start a debugger at a frame's entry, with its original arguments", kDebugHelp);
   AddReport(command, &to->debug.target);
   command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
   AddTrust(command, &to->debug.request);
+  command->add_option("--debugger", to->debug.debugger, "which one (gdb)")
+      ->type_name("gdb|lldb")
+      ->check(CLI::IsMember({"gdb", "lldb"}).description(""));
   command->add_option("--frame", to->debug.frame, "number of the frame (0)")->type_name("N");
   AddTwin(command, &to->debug.request.twin);
   command->callback([=] {

@@ -151,6 +151,9 @@ function(recrash_add_crash_test)
     add_dependencies(${ARG_NAME} ${ARG_TWIN})
   endif()
 
+  # For a debugger's launch file, which knows the build folder and not where recrash is installed.
+  configure_file("${RECRASH_LIBRARY_DIR}/recrash-gdb.py" "${CMAKE_CURRENT_BINARY_DIR}/recrash/recrash-gdb.py" COPYONLY)
+
   gtest_add_tests(TARGET ${ARG_NAME} SOURCES ${ARG_SOURCES} TEST_PREFIX "${ARG_NAME}." TEST_LIST tests
     EXTRA_ARGS --allow-undecided)
   if(tests)

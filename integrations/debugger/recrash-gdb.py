@@ -1,19 +1,21 @@
 """Stops gdb at the first line of the function that a crash test calls, with its original arguments.
 
-Used by `recrash debug`; by hand:
+  gdb -x recrash-gdb.py -ex recrash --args build/crash_test --recrash-in-process --gtest_filter='*.Frame0_*'
 
-  gdb -x recrash-gdb.py --args build/crash_test --recrash-in-process --gtest_filter='*.Frame0_*'
+Sourcing it prepares gdb: the next `run` stops there. So front ends that run the program themselves, such as VS Code,
+source it and do nothing else. The command `recrash`, which `recrash debug` gives, runs the program and lists the arguments.
 
 The launcher execs the program itself, with the replay library in it. That library calls
 __recrash_before_call(function) when memory and arguments are as they were, just before it jumps to the function.
 """
+
+import os
 
 import gdb
 
 SETTINGS = (
     "pagination off",
     "confirm off",
-    "breakpoint pending on",
     "follow-exec-mode same",
     "follow-fork-mode parent",
     # The recorded ranges must be free: without randomisation the program's own mappings would fall onto them for ever.
@@ -46,40 +48,69 @@ def after_prologue(entry):
         return entry
 
 
-def has_commands():
+class BeforeCall(gdb.Breakpoint):
+    """Goes on to the function, so that the first stop of all is the one that people want."""
+
+    breakpoint = None
+    reached = False
+
+    def stop(self):
+        BeforeCall.reached = True
+        gdb.Breakpoint(f"*{after_prologue(called_function()):#x}", temporary=True)
+        return False
+
+
+def debug_files():
+    """By build-id: what the launcher found where recrash's search paths lead, and gdb would not look."""
+    try:
+        with open(f"/proc/{gdb.selected_inferior().pid}/environ", errors="surrogateescape") as file:
+            variables = dict(word.split("=", 1) for word in file.read().split("\0") if "=" in word)
+    except OSError:
+        return {}
+    lines = variables.get("RECRASH_DEBUG_FILES", "").split("\n")
+    return dict(line.split(" ", 1) for line in lines if " " in line)
+
+
+def loaded(event):
+    """The replay library comes with the program itself, which the launcher starts; before that there is nothing to stop in."""
+    objfile = event.new_objfile
+    if os.path.basename(objfile.filename or "") == "librecrash_replay.so" and not BeforeCall.breakpoint:
+        BeforeCall.breakpoint = BeforeCall("__recrash_before_call", internal=True)
+    if objfile.owner is None and (path := debug_files().get(objfile.build_id)):
+        objfile.add_separate_debug_file(path)
+
+
+def has_other_commands():
     """True if gdb was given commands, which print what they are asked for: the arguments would come twice."""
     with open("/proc/self/cmdline") as file:
         words = file.read().split("\0")
     own = words[:words.index("--args")] if "--args" in words else words
-    return any(word.lstrip("-").split("=")[0] in ("ex", "eval-command") for word in own)
+    return sum(word.lstrip("-").split("=")[0] in ("ex", "eval-command") for word in own) > 1
 
 
-def select_called_function():
-    """Its first line may be of a function that is inlined there."""
-    if gdb.selected_frame().type() != gdb.INLINE_FRAME:
-        return
-    while gdb.selected_frame().type() == gdb.INLINE_FRAME:
-        gdb.selected_frame().older().select()
-    gdb.execute("frame")
+class Recrash(gdb.Command):
+    """Run the crash test up to the first line of the function that it calls."""
+
+    def __init__(self):
+        super().__init__("recrash", gdb.COMMAND_RUNNING)
+
+    def invoke(self, argument, from_tty):
+        gdb.execute("run", to_string=True)
+        if not BeforeCall.reached:
+            print("recrash: the test ended before its call; run it without a debugger to see why")
+            return
+        # The first line may be of a function that is inlined there.
+        if gdb.selected_frame().type() == gdb.INLINE_FRAME:
+            while gdb.selected_frame().type() == gdb.INLINE_FRAME:
+                gdb.selected_frame().older().select()
+            gdb.execute("frame")
+        if not has_other_commands():
+            print(gdb.execute("info args", to_string=True), end="")
 
 
-def main():
-    for setting in SETTINGS:
-        gdb.execute(f"set {setting}", to_string=True)
-    # The sandbox gives /dev/null where the program would open a file for writing.
-    gdb.execute("handle SIGSYS nostop noprint pass", to_string=True)
-    gdb.execute("tbreak __recrash_before_call", to_string=True)
-    gdb.breakpoints()[-1].silent = True
-    gdb.execute("run", to_string=True)
-    if not any(thread.is_valid() for thread in gdb.selected_inferior().threads()):
-        print("recrash: the test ended before its call; run it without a debugger to see why")
-        return
-    place = after_prologue(called_function())
-    gdb.execute(f"tbreak *{place:#x}", to_string=True)
-    gdb.execute("continue", to_string=True)
-    select_called_function()
-    if not has_commands():
-        print(gdb.execute("info args", to_string=True), end="")
-
-
-main()
+for setting in SETTINGS:
+    gdb.execute(f"set {setting}", to_string=True)
+# The sandbox gives /dev/null where the program would open a file for writing.
+gdb.execute("handle SIGSYS nostop noprint pass", to_string=True)
+gdb.events.new_objfile.connect(loaded)
+Recrash()

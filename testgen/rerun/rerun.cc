@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "agent/base/text.h"
 #include "agent/process/proc_files.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
@@ -119,7 +120,8 @@ std::vector<uint64_t> Runner::EntriesIn(pid_t pid) const {
     const Module* recorded = first_.FindModule(frame.entry);
     if (!recorded || frame.inlined_at.value != 0) continue;
     for (const Module& module : modules) {
-      const bool same = recorded->is_program ? module.is_program : module.path == recorded->path;
+      // A library may lie in another folder now.
+      const bool same = recorded->is_program ? module.is_program : BaseName(module.path) == BaseName(recorded->path);
       if (same) entries.insert(frame.entry.value - recorded->base.value + module.base.value);
     }
   }

@@ -9,10 +9,12 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "agent/base/own_reports.h"
 #include "agent/report/reader.h"
 #include "agent/report/writer.h"
+#include "testgen/emit/launch_file.h"
 #include "testgen/suite/format.h"
 
 namespace recrash {
@@ -25,6 +27,7 @@ constexpr char kNotCommitted[] = ".gitignore";
 constexpr char kSource[] = "crash_test.cc";
 constexpr char kReport[] = "crash_test.rcr";
 constexpr char kBuildFile[] = "CMakeLists.txt";
+constexpr char kLaunchFile[] = ".vscode/launch.json";
 
 std::string HashText(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: tells an edit, guards against nothing
@@ -218,13 +221,15 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
   if (suite.format) source = FormattedFor(suite.directory, source);
   const std::string build_file = BuildFile(suite);
   const nlohmann::json before = ReadMemory(suite.directory);
-  if (const Status status = WriteKeeping(suite.directory / kSource, source, Remembered(before, "source"), observer);
-      !status)
-    return status;
-  if (const Status status =
-          WriteKeeping(suite.directory / kBuildFile, build_file, Remembered(before, "build_file"), observer);
-      !status)
-    return status;
+  const std::string launch_file = EmitLaunchFile(suite.report, suite.backtrace, tests.tests, !suite.twin.empty());
+  const std::tuple<const char*, const char*, const std::string&> files[] = {
+      {kSource, "source", source}, {kBuildFile, "build_file", build_file}, {kLaunchFile, "launch_file", launch_file}};
+  for (const auto& [name, remembered_as, text] : files) {
+    std::error_code error;
+    fs::create_directory((suite.directory / name).parent_path(), error);
+    const Status status = WriteKeeping(suite.directory / name, text, Remembered(before, remembered_as), observer);
+    if (!status) return status;
+  }
   if (const Status status = WriteText(suite.directory / kNotCommitted, fmt::format("build/\n{}\n", kHere)); !status)
     return status;
   nlohmann::json here = Others{suite.program, suite.twin, suite.symbols.search_paths}.Json();
@@ -238,6 +243,7 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
                  {"trust_report", suite.trust_report},
                  {"max_frames", suite.symbols.max_candidates},
                  {"source", HashText(source)},
+                 {"launch_file", HashText(launch_file)},
                  {"build_file", HashText(build_file)}});
   return WriteMemory(suite.directory / kMemory, memory);
 }

@@ -1,5 +1,5 @@
-// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, .gitignore, and .recrash.json, in which
-// recrash keeps where they came from.
+// A folder of generated tests: crash_test.cc, crash_test.rcr, CMakeLists.txt, .vscode/launch.json, .gitignore,
+// and .recrash.json, in which recrash keeps where they came from.
 //
 // The folder can be moved, committed and cloned: these files name the program and other files by their paths from the
 // folder. What has no such path, and the original report, stands in .recrash-here.json, which no one commits.

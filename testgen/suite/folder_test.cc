@@ -69,7 +69,7 @@ class SuiteFolder : public ::testing::Test {
 
 TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
   ASSERT_TRUE(Write({0, 1}));
-  EXPECT_THAT(Names(), ElementsAre(".gitignore", ".recrash-here.json", ".recrash.json", "CMakeLists.txt",
+  EXPECT_THAT(Names(), ElementsAre(".gitignore", ".recrash-here.json", ".recrash.json", ".vscode", "CMakeLists.txt",
                                    "crash_test.cc", "crash_test.rcr"));
   EXPECT_EQ(Slurp(suite_.directory / ".gitignore"), "build/\n.recrash-here.json\n");
   EXPECT_EQ(Slurp(suite_.directory / "CMakeLists.txt"),
@@ -91,7 +91,8 @@ TEST_F(SuiteFolder, HoldsWhatPeopleKeepAndComesBack) {
 TEST_F(SuiteFolder, IsReplacedWhenNobodyEditedIt) {
   ASSERT_TRUE(Write({0, 1}));
   ASSERT_TRUE(Write({1}));
-  EXPECT_EQ(Names().size(), 6u);
+  EXPECT_EQ(Names().size(), 7u);
+  EXPECT_THAT(Slurp(suite_.directory / ".vscode/launch.json"), HasSubstr("Frame1_"));
   EXPECT_EQ(Slurp(suite_.directory / "crash_test.cc").find("Frame0_"), std::string::npos);
 }
 

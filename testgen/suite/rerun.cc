@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "testgen/replay/host/code_files.h"
 #include "testgen/suite/agent_environment.h"
 #include "testgen/suite/steps.h"
 
@@ -17,6 +18,8 @@ Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
   auto environment = AgentEnvironment(suite.program, kInHouseOptions);
   if (!environment) return environment.error();
   options.environment = *std::move(environment);
+  if (std::string path = LibraryPathFor(suite.report, suite.program, suite.code()); !path.empty())
+    options.environment.emplace_back("LD_LIBRARY_PATH", std::move(path));
   return options;
 }
 

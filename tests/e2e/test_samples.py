@@ -63,6 +63,55 @@ class Stripped(harness.Workspace):
                 self.assert_reproduced(result, *functions)
 
 
+LIBRARY = """
+#include <cstring>
+#include <string>
+__attribute__((noinline)) size_t Measure(const std::string& prefix, const char* text) { return prefix.size() + strlen(text); }
+"""
+PROGRAM = """
+#include <cstdio>
+#include <string>
+size_t Measure(const std::string& prefix, const char* text);
+__attribute__((noinline)) size_t Handle(const char* text) { return Measure("hello", text) + 1; }
+int main(int argc, char** argv) { printf("%zu\\n", Handle(argc > 1 ? argv[1] : nullptr)); }
+"""
+
+
+class Apart(harness.Workspace):
+    """At the desk the program, its library and their debug files lie in three folders, none of them as at the crash."""
+
+    def setUp(self):
+        super().setUp()
+        for folder in ("field", "app", "lib", "debug"):
+            (self.path / folder).mkdir()
+        (self.path / "measure.cc").write_text(LIBRARY)
+        self.compile("measure.cc", output="field/libmeasure.so", flags=("-O1", "-g", "-Wl,--build-id", "-shared", "-fPIC"))
+        (self.path / "program.cc").write_text(PROGRAM)
+        self.compile("program.cc", "-Lfield", "-lmeasure", output="field/program",
+                     flags=("-O1", "-g", "-Wl,--build-id", "-Wl,-rpath,$ORIGIN"))
+        self.report = self.crash(self.path / "field/program", died_of=signal.SIGSEGV)
+        for name, folder in (("program", "app"), ("libmeasure.so", "lib")):
+            # Of the same name as the library, as in /usr/lib/debug: there is no code in it.
+            self.run_command("objcopy", "--only-keep-debug", f"field/{name}", f"debug/{name}")
+            self.run_command("eu-strip", "-o", f"{folder}/{name}", f"field/{name}")
+        (self.path / "field").rename(self.path / "gone")
+
+    def test_search_paths_lead_the_loader(self):
+        for options in ((), ("--rerun",)):
+            result = self.reproduce("app/program", "--search-path", "debug", "--search-path", "lib", *options, report=self.report,
+                                    build=True)
+            self.assert_reproduced(result, "Measure", "Handle", "main")
+            self.assertNotIn("its entry was not seen", self.output.stderr)
+            self.assertIn("happens again", self.run_tests(expect=1).stdout)
+
+    def test_a_library_that_is_nowhere_is_named(self):
+        self.reproduce("app/program", "--search-path", "debug", "--search-path", "lib", report=self.report)
+        (self.path / "lib").rename(self.path / "hidden")
+        result = self.run_command("recrash", "verify", "tests", expect=4)
+        self.assertIn("needed libmeasure.so, found no such library\n  give --search-path", result.stderr)
+        self.assertNotIn("cannot open shared object", result.stderr)
+
+
 class Fix(harness.Workspace):
     """The tests are red on the program that crashed, and at least one is green on the one that is fixed."""
 

@@ -70,13 +70,20 @@ bool HasBuildId(const std::string& file, const std::string& build_id) {
   return !build_id.empty() && found && *found == build_id;
 }
 
+// Of the files with a build-id some hold debug information alone.
+bool HasCode(const std::string& file) {
+  const Result<ElfFacts> elf = ReadElf(file);
+  return elf && std::ranges::any_of(elf->loads, [](const ElfLoad& load) { return load.executable && load.file_size; });
+}
+
 // Under a search path: as it was below the system's root (a sysroot), or by its name.
 std::optional<std::string> FindBelow(const std::vector<std::string>& search_paths, const Module& module) {
   for (const std::string& root : search_paths) {
     for (const std::string& path : {root + module.path, root + "/" + BaseName(module.path)}) {
       std::error_code error;
       const std::string absolute = fs::absolute(path, error).lexically_normal();
-      if (const std::string file = FileBehind(absolute); !file.empty() && HasBuildId(file, module.build_id))
+      if (const std::string file = FileBehind(absolute);
+          !file.empty() && HasBuildId(file, module.build_id) && HasCode(file))
         return absolute;
     }
   }
@@ -128,14 +135,45 @@ bool HasCodeOfItsOwn(const Report& report) {
   });
 }
 
+// Where a library lies that the program is linked with and the loader does not find; empty: nowhere. A search path is
+// the developer's, so another build of the library will do.
+std::string FolderOf(const std::string& name, const TestReport& report, const CodeFiles& files,
+                     const CodeSources& sources) {
+  std::error_code error;
+  const auto module = std::ranges::find(report.modules, name, [](const Module& each) { return BaseName(each.path); });
+  if (module != report.modules.end())
+    if (const Result<std::string> file = files.Find(*module)) return fs::path(*file).parent_path();
+  for (const std::string& root : sources.search_paths)
+    if (const fs::path file = fs::absolute(root, error) / name; HasCode(FileBehind(file))) return file.parent_path();
+  return "";
+}
+
+// Fills `folders` and `missing`. Each library may need others, of which nothing is known until it is found.
+LoadedLibraries FindLibraries(const TestReport& report, const ProgramFile& program, const CodeFiles& files,
+                              const CodeSources& sources, LoadedCode* code) {
+  for (;;) {
+    LoadedLibraries loaded = ListLibraries(program, code->folders);
+    const size_t known = code->folders.size();
+    for (const std::string& name : loaded.missing) {
+      const std::string folder = FolderOf(name, report, files, sources);
+      if (!folder.empty() && std::ranges::find(code->folders, folder) == code->folders.end())
+        code->folders.push_back(folder);
+    }
+    if (code->folders.size() == known) {
+      code->missing = loaded.missing;
+      return loaded;
+    }
+  }
+}
+
 }  // namespace
 
 bool IsOurLibrary(const Module& module) { return BaseName(module.path).starts_with("librecrash_"); }
 
 LoadedCode FindCode(const TestReport& report, const ProgramFile& program, const CodeSources& sources) {
-  const std::vector<std::string> loaded = ListLibraries(program);
   const CodeFiles files(program.path, sources);
   LoadedCode code;
+  const std::vector<std::string> loaded = FindLibraries(report, program, files, sources, &code).paths;
   for (const Module& module : report.modules) {
     std::string& file = code.files.emplace_back(module.is_program ? program.path : FileNow(module, loaded));
     std::string& to_load = code.to_load.emplace_back();
@@ -158,6 +196,13 @@ std::vector<std::string> RefusedCode(const TestReport& report, const std::string
   const Result<ProgramFile> program = ReadProgramFile(path, false);
   if (!program) return {};  // told where it is needed
   return FindCode(report, *program, sources).refused;
+}
+
+std::string LibraryPathFor(const TestReport& report, const std::string& path, const CodeSources& sources) {
+  const Result<ProgramFile> program = ReadProgramFile(path, false);
+  if (!program) return "";
+  const std::vector<std::string> folders = FindCode(report, *program, sources).folders;
+  return folders.empty() ? "" : LibraryPath(folders);
 }
 
 Result<std::string> FindRecordedProgram(const Report& report, const CodeSources& sources) {

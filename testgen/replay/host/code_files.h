@@ -41,12 +41,17 @@ struct LoadedCode {
   std::vector<std::string> files;    // for each module the file that its code comes from now; empty: none
   std::vector<std::string> to_load;  // the same, of those that the loader does not map with the program
   std::vector<std::string> refused;  // why others are not run, and the way out; one text each
+  std::vector<std::string> folders;  // where the loader has to look for what the program is linked with
+  std::vector<std::string> missing;  // of that, what is nowhere
 };
 bool IsOurLibrary(const Module& module);
 LoadedCode FindCode(const TestReport& report, const ProgramFile& program, const CodeSources& sources);
 
 // What a replay of the report with the program at `path` will not run, and the way out; one text each.
 std::vector<std::string> RefusedCode(const TestReport& report, const std::string& path, const CodeSources& sources);
+
+// LD_LIBRARY_PATH with which the loader finds the libraries of the program at `path`; empty: it needs none.
+std::string LibraryPathFor(const TestReport& report, const std::string& path, const CodeSources& sources);
 
 // The program that the report names, if its file may be run without being named by the developer.
 Result<std::string> FindRecordedProgram(const Report& report, const CodeSources& sources);

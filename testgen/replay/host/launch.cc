@@ -8,6 +8,7 @@
 
 #include "agent/base/printable_text.h"
 #include "testgen/replay/host/build_types.h"
+#include "testgen/replay/host/debug_files.h"
 #include "testgen/replay/host/input_check.h"
 #include "testgen/replay/host/inquiries.h"
 #include "testgen/replay/host/sandbox_check.h"
@@ -77,6 +78,7 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   Result<Fd> plan = BuildPlan(types.report(report), subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   if (in_process) {
+    subject->debug_files = FindDebugFiles(report, *subject, options.code.search_paths);
     inquiries.AnswerBeside();
     return ExecSubject(*subject, *plan);
   }

@@ -24,6 +24,7 @@
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
 #include "agent/elf/elf_notes.h"
+#include "testgen/replay/host/program_libraries.h"
 #include "testgen/replay/host/same_bases.h"
 #include "testgen/replay/plan/plan.h"
 
@@ -160,11 +161,13 @@ std::vector<std::string> Environment(const Subject& subject, const Fd& plan, boo
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
-    if (name == "LD_PRELOAD" || name == "LD_BIND_NOW") continue;
+    if (name == "LD_PRELOAD" || name == "LD_BIND_NOW" || name == "LD_LIBRARY_PATH") continue;
     if (std::ranges::find(kSanitizerOptions, name, &SanitizerOptions::variable) != std::end(kSanitizerOptions))
       continue;
     environment.push_back(text);
   }
+  if (const std::string path = LibraryPath(subject.code.folders); !path.empty())
+    environment.push_back("LD_LIBRARY_PATH=" + path);
   // A finding of a sanitizer ends the replay by an abort, which is seen. Blocks of GoogleTest's are allocated by the
   // C++ library and freed by the program.
   for (const auto& [variable, options] : kSanitizerOptions) {
@@ -176,6 +179,7 @@ std::vector<std::string> Environment(const Subject& subject, const Fd& plan, boo
   environment.push_back(std::string(plan::kReplayVariable) + "=1");
   environment.push_back(std::string(plan::kPlanVariable) + "=" + std::to_string(plan.get()));
   if (!through_loader) environment.push_back("LD_PRELOAD=" + PreloadList(subject));
+  if (!subject.debug_files.empty()) environment.push_back("RECRASH_DEBUG_FILES=" + Join(subject.debug_files, '\n'));
   return environment;
 }
 
@@ -252,6 +256,10 @@ Result<Subject> PrepareSubject(const TestReport& report, const std::string& prog
   if (const Status sanitizers = CheckSanitizers(report, *elf); !sanitizers) return sanitizers.error();
   if (const Status libraries = CheckLibraries(report); !libraries) return libraries.error();
   LoadedCode code = FindCode(report, *elf, sources);
+  if (!code.missing.empty()) {
+    return Error{Errc::kMissing, elf->path + ": needed " + Join(code.missing, ' ') +
+                                     ", found no such library\n  give --search-path where it lies"};
+  }
   Result<std::vector<RebuiltLibrary>> rebuilt = FindRebuiltLibraries(report, code.files);
   if (!rebuilt) return rebuilt.error();
   const Result<std::filesystem::path> library = InstalledFile("librecrash_replay.so", support_directory);

@@ -24,7 +24,8 @@ struct Subject {
   LoadedCode code;
   bool trust_report = false;
   std::string replay_library;
-  std::vector<std::string> preload;  // beside the replay library: agents that were preloaded into the dead process
+  std::vector<std::string> debug_files;  // for a debugger, "BUILD-ID PATH": what it would not find itself
+  std::vector<std::string> preload;      // beside the replay library: agents that were preloaded into the dead process
   bool allow_same_bases = true;
   std::vector<std::string> arguments;
   std::string argv0;
