@@ -29,7 +29,7 @@ std::string FrameText(uint32_t index) { return "frame " + std::to_string(index);
 
 // The replays of one outer frame from its entry state.
 class OuterFrame {
-  // What was found of a frame where it was met; of an inlined one, also later in its call.
+  // What was found of a frame where it was met; of an inlined one, later in its call too.
   struct Taken {
     EntryState state;
     std::vector<Registers> registers;
@@ -80,13 +80,13 @@ std::string OuterFrame::ReplayText() const {
 void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
   for (const ReplayFrame& frame : report_.replay.frames) {
     if (std::ranges::find(frames, frame.index) == frames.end()) continue;
-    const auto inlined = options_.inlined.find(frame.index);
-    const bool is_inlined = inlined != options_.inlined.end();
-    const TargetAddress entry = is_inlined ? inlined->second.at : frame.entry;
-    const TargetAddress sp = is_inlined ? inlined->second.sp : frame.entry_sp;
+    const auto met = options_.met.find(frame.index);
+    const bool is_met = met != options_.met.end();
+    const TargetAddress entry = is_met ? met->second.at : frame.entry;
+    const TargetAddress sp = is_met ? met->second.sp : frame.entry_sp;
     entries_.push_back({frame.index, entry.value, sp.value, 0, std::nullopt});
-    if (!is_inlined) continue;
-    for (const TargetAddress later : inlined->second.later)
+    if (!is_met) continue;
+    for (const TargetAddress later : met->second.later)
       entries_.push_back({frame.index, later.value, sp.value, 0, std::nullopt});
   }
   std::ranges::sort(entries_, {}, &FrameEntry::frame);
@@ -139,14 +139,13 @@ Status OuterFrame::CountAllEntries() {
 void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left) {
   const uint32_t frame = entries_[i].frame;
   if (frame == outer().index) return;
-  const auto inlined = options_.inlined.find(frame);
-  if (inlined != options_.inlined.end() && entries_[i].entry != inlined->second.at.value)
-    return NoteRegisters(program, i, sp);
+  const auto met = options_.met.find(frame);
+  if (met != options_.met.end() && entries_[i].entry != met->second.at.value) return NoteRegisters(program, i, sp);
   why_not_[frame] = ReplayText() + " took another way to it";
   if (entries_[i].sp != sp) return;
   why_not_[frame] = ReplayText() + " came to it with other arguments";
   std::optional<std::vector<ReplayWord>> arguments;
-  if (inlined == options_.inlined.end()) {
+  if (met == options_.met.end()) {
     arguments = ArgumentsAt(report_, FrameAt(i), program.pid());
     if (!arguments) return;
   }
@@ -156,7 +155,7 @@ void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* b
   *bytes_left -= SizeOf(state->memory.own());
   if (arguments) state->arguments = *std::move(arguments);
   taken_.insert_or_assign(frame, Taken{*std::move(state), {}});
-  if (inlined != options_.inlined.end()) NoteRegisters(program, i, sp);
+  if (met != options_.met.end()) NoteRegisters(program, i, sp);
   why_not_[frame].clear();
 }
 
@@ -172,8 +171,8 @@ void OuterFrame::NoteRegisters(TracedProgram& program, size_t i, uint64_t sp) {
 // The states that were taken are the frames', if their arguments are known.
 void OuterFrame::Finish(std::vector<uint32_t>* frames, Derivation* derivation) {
   for (auto& [frame, taken] : taken_) {
-    if (options_.inlined.contains(frame)) {
-      auto arguments = options_.inlined_call(frame, taken.registers, taken.state);
+    if (options_.met.contains(frame)) {
+      auto arguments = options_.call_where_met(frame, taken.registers, taken.state);
       if (!arguments) {
         why_not_[frame] = "an argument is known nowhere in its call";
         continue;
@@ -264,7 +263,7 @@ class Deriver {
   Result<Derivation> Run();
 
  private:
-  Status From(const EntryState& state, const Start& start, bool inlined_alone);
+  Status From(const EntryState& state, const Start& start);
 
   const TestReport& report_;
   const DeriveOptions& options_;
@@ -275,13 +274,11 @@ class Deriver {
   int astray_ = 0;
 };
 
-Status Deriver::From(const EntryState& state, const Start& start, bool inlined_alone) {
+Status Deriver::From(const EntryState& state, const Start& start) {
   const std::vector<ReplayFrame>& all = report_.replay.frames;
   const auto outer = std::ranges::find(all, state.frame, &ReplayFrame::index);
   std::vector<uint32_t> inside = left_;
-  std::erase_if(inside, [&](uint32_t frame) {
-    return frame >= state.frame || (inlined_alone && !options_.inlined.contains(frame));
-  });
+  std::erase_if(inside, [&](uint32_t frame) { return frame >= state.frame; });
   if (outer == all.end() || inside.empty()) return Ok{};
   if (astray_ == kMostAstray) {
     const std::string why = "the replays of " + std::to_string(astray_) + " outer frames went astray";
@@ -311,14 +308,14 @@ Result<Derivation> Deriver::Run() {
   for (const EntryState& state : report_.replay.entry_states) {
     const bool is_exact = state.origin != Origin::kDerived && state.copied_depth == 0;
     if (!is_exact) continue;
-    if (const Status status = From(state, {.from_entry = true}, false); !status) return status.error();
+    if (const Status status = From(state, {.from_entry = true}); !status) return status.error();
   }
   astray_ = 0;
   for (const ReproducedFrame& reproduced : options_.reproduced) {
     const auto frame = std::ranges::find(report_.replay.frames, reproduced.frame, &ReplayFrame::index);
     if (frame == report_.replay.frames.end() || reproduced.start.rewind != 0) continue;
     const EntryState state = AsAtTheCrash(report_, *frame, reproduced.start);
-    if (const Status status = From(state, reproduced.start, true); !status) return status.error();
+    if (const Status status = From(state, reproduced.start); !status) return status.error();
   }
   std::ranges::sort(derivation_.states, {}, &EntryState::frame);
   return std::move(derivation_);

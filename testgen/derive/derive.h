@@ -1,4 +1,4 @@
-// Derives entry states: a frame that is replayed from its recorded entry state calls the frames inside it again, and
+// Derives entry states: a frame that is replayed calls the frames inside it again, and
 // their states are captured as they are entered (docs/explanations/derivation.md).
 #ifndef RECRASH_TESTGEN_DERIVE_DERIVE_H_
 #define RECRASH_TESTGEN_DERIVE_DERIVE_H_
@@ -17,8 +17,9 @@
 
 namespace recrash {
 
-// Where an inlined frame is met in a replay of the function around it: its call begins in the middle of that.
-struct InlinedEntry {
+// Where a frame is met whose call is known there alone, in a replay of a frame outside: an inlined one where its call
+// begins, in the middle of the function around; one whose arguments the crash has lost at its entry.
+struct MetEntry {
   TargetAddress at;
   TargetAddress sp;
   // Arguments may get a place only later in the call.
@@ -34,12 +35,12 @@ struct ReproducedFrame {
 struct DeriveOptions {
   VerifyOptions replay;
   double seconds = 30;  // for one replay, stops at entries included
-  std::map<uint32_t, InlinedEntry> inlined;
-  // The words of a call of an inlined frame, from the registers where it is met, then later in that call, and the state
+  std::map<uint32_t, MetEntry> met;
+  // The words of a call of such a frame, from the registers where it is met, then later in that call, and the state
   // where it is met. Nothing if one of them is not known.
   std::function<std::optional<std::vector<ReplayWord>>(uint32_t frame, std::span<const Registers>, const EntryState&)>
-      inlined_call = {};
-  // Frames inside of these are met as well, if they are inlined: the frame around them need not have an entry state.
+      call_where_met = {};
+  // The replays of these lead to the frames inside as well, after those from entry states; the nearest first.
   std::vector<ReproducedFrame> reproduced = {};
 };
 
@@ -49,7 +50,7 @@ struct Derivation {
 };
 
 // Derives a state for each frame in `frames` (ReplayFrame::index) that lacks one and has a caller whose state was
-// recorded; tries the nearest caller first. For an inlined frame, a caller that reproduces will do.
+// recorded, else one that reproduces otherwise; tries the nearest caller first.
 // REQUIRES: options.replay.program is the build that crashed.
 // An error: nothing can be replayed at all.
 Result<Derivation> DeriveEntryStates(const TestReport& report, const std::vector<uint32_t>& frames,

@@ -40,10 +40,11 @@ struct LoadedReport {
   Backtrace backtrace;
 };
 
-// Functions of the program's own that can be called, innermost first.
+// Functions of the program's own that can be called, innermost first. An inlined one may be callable in a twin alone.
 std::vector<std::string> Functions(const TestReport& report) {
   std::vector<std::string> names;
-  for (const ReplayFrame& frame : report.replay.frames) names.push_back(frame.linkage_name);
+  for (const ReplayFrame& frame : report.replay.frames)
+    if (frame.inlined_at.value == 0) names.push_back(frame.linkage_name);
   return names;
 }
 

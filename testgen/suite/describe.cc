@@ -41,13 +41,17 @@ std::string Absolute(const fs::path& path) { return fs::absolute(path).lexically
 
 }  // namespace
 
+void AddFramesOfTwin(const Backtrace& backtrace, ReplayData* replay) {
+  for (const Frame& frame : backtrace.frames)
+    if (frame.twin_candidate) replay->frames.push_back(MakeReplayFrame(frame));
+  std::ranges::sort(replay->frames, {}, &ReplayFrame::index);
+}
+
 Result<Suite> Describe(Crash crash, const std::string& twin) {
   if (crash.report.memory.empty()) return NoMemory(crash);
   ReplayData replay = MakeReplayData(crash.backtrace, *crash.opened);
-  for (const Frame& frame : crash.backtrace.frames)
-    if (!twin.empty() && frame.twin_candidate) replay.frames.push_back(MakeReplayFrame(frame));
+  if (!twin.empty()) AddFramesOfTwin(crash.backtrace, &replay);
   if (replay.frames.empty()) return NoCandidates(crash);
-  std::ranges::sort(replay.frames, {}, &ReplayFrame::index);
   replay.frames = Chosen(replay.frames, crash.symbols.max_candidates);
 
   Suite suite;

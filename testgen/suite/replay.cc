@@ -58,7 +58,8 @@ Derivation DeriveStates(const std::vector<uint32_t>& frames, const DeriveOptions
   return {};
 }
 
-// The inlined frames of a suite, which derivation meets in replays of the functions around them.
+// Frames of a suite that derivation meets in replays of frames outside: inlined ones, and those whose arguments the
+// crash has lost.
 class MetFrames {
  public:
   explicit MetFrames(Suite* suite) : suite_(suite) {}
@@ -66,12 +67,14 @@ class MetFrames {
   // Adds those whose arguments are not known at the crash to the frames that can be replayed, with a verdict that says
   // why they were not. Returns their indices.
   const std::vector<uint32_t>& AddLost(std::vector<FrameVerdict>* verdicts);
-  // Takes away those of them that nothing was derived for.
+  // Takes away those of them that nothing was derived for. Their frames say why.
   void DropLost(std::vector<FrameVerdict>* verdicts);
   // Fails if the report cannot be read for that.
   Status Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptions* options);
   // The frame was derived and reproduces so: its test shows its arguments as they were where it was met.
   void Show(uint32_t frame);
+  // Replays against other builds need the types of all frames that have become known.
+  void AddTypes();
 
  private:
   std::vector<Frame>& frames() { return suite_->backtrace.frames; }
@@ -105,6 +108,8 @@ const std::vector<uint32_t>& MetFrames::AddLost(std::vector<FrameVerdict>* verdi
 void MetFrames::DropLost(std::vector<FrameVerdict>* verdicts) {
   for (const uint32_t frame : lost_) {
     if (suite_->report.replay.FindEntryState(frame)) continue;
+    std::ranges::find(frames(), frame, &Frame::index)->why_not =
+        std::ranges::find(*verdicts, frame, &FrameVerdict::index)->note;
     std::erase_if(suite_->report.replay.frames, [&](const ReplayFrame& replay) { return replay.index == frame; });
     std::erase_if(*verdicts, [&](const FrameVerdict& verdict) { return verdict.index == frame; });
   }
@@ -113,22 +118,23 @@ void MetFrames::DropLost(std::vector<FrameVerdict>* verdicts) {
 Status MetFrames::Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptions* options) {
   for (const Frame& frame : frames())
     if (CanBeMet(frame, has_twin()))
-      options->inlined[frame.index] = {frame.inlined_at, frame.inlined_sp, frame.inlined_later};
-  if (options->inlined.empty()) return Ok{};
+      options->met[frame.index] = frame.inlined ? MetEntry{frame.inlined_at, frame.inlined_sp, frame.inlined_later}
+                                                : MetEntry{frame.entry, frame.entry_sp, {}};
+  for (const FrameVerdict& verdict : verdicts) {
+    const bool reproduced = verdict.verdict == Verdict::kReproduced && !verdict.start.from_entry;
+    if (reproduced && !options->met.contains(verdict.index))
+      options->reproduced.push_back({verdict.index, verdict.start});
+  }
+  if (options->met.empty()) return Ok{};
   Result<Symbols> symbols = Symbols::Open(suite_->report, suite_->symbols);
   if (!symbols) return symbols.error();
   symbols_ = *std::move(symbols);
   Result<InlinedFrames> inlined = InlinedFrames::Read(suite_->report, *symbols_);
   if (!inlined) return inlined.error();
   inlined_.emplace(*std::move(inlined));
-  options->inlined_call = [this](uint32_t frame, std::span<const Registers> registers, const EntryState& state) {
+  options->call_where_met = [this](uint32_t frame, std::span<const Registers> registers, const EntryState& state) {
     return Meet(frame, registers, state);
   };
-  for (const FrameVerdict& verdict : verdicts) {
-    const bool reproduced = verdict.verdict == Verdict::kReproduced && !verdict.start.from_entry;
-    if (reproduced && !options->inlined.contains(verdict.index))
-      options->reproduced.push_back({verdict.index, verdict.start});
-  }
   return Ok{};
 }
 
@@ -137,7 +143,9 @@ std::optional<std::vector<ReplayWord>> MetFrames::Meet(uint32_t frame, std::span
   const auto found = std::ranges::find(frames(), frame, &Frame::index);
   if (found == frames().end()) return std::nullopt;
   std::optional<Frame> met =
-      inlined_->AtItsEntry(frames(), static_cast<size_t>(found - frames().begin()), registers, state);
+      found->inlined ? inlined_->AtItsEntry(frames(), static_cast<size_t>(found - frames().begin()), registers, state)
+      : registers.empty() ? std::nullopt
+                          : FrameAtItsEntry(suite_->report, *symbols_, *found, registers.front(), state);
   if (!met) return std::nullopt;
   return met_.insert_or_assign(frame, *std::move(met)).first->second.words;
 }
@@ -145,6 +153,17 @@ std::optional<std::vector<ReplayWord>> MetFrames::Meet(uint32_t frame, std::span
 void MetFrames::Show(uint32_t frame) {
   const auto met = met_.find(frame);
   if (met != met_.end()) *std::ranges::find(frames(), frame, &Frame::index) = met->second;
+}
+
+void MetFrames::AddTypes() {
+  if (met_.empty()) return;
+  ReplayData data = MakeReplayData(suite_->backtrace, *symbols_);
+  ReplayData& known = suite_->report.replay;
+  for (ReplayFrame& frame : known.frames) {
+    const auto again = std::ranges::find(data.frames, frame.index, &ReplayFrame::index);
+    if (again != data.frames.end()) frame.parameters = again->parameters;
+  }
+  known.images = std::move(data.images);
 }
 
 // Of frames that do not reproduce from a derived state the verdict before stands.
@@ -161,7 +180,7 @@ void TakeVerdict(const FrameVerdict& from_entry, FrameVerdict* verdict) {
 }
 
 // Replays the frames that have a state now from that alone.
-Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Suite* suite, MetFrames* inlined,
+Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Suite* suite, MetFrames* met,
                          std::vector<FrameVerdict>* verdicts, Observer* observer) {
   if (derivation.states.empty()) return Ok{};
   options.only = IndicesOf(derivation.states);
@@ -171,7 +190,7 @@ Status ReplayFromEntries(Derivation derivation, VerifyOptions options, Suite* su
   if (!again) return again.error();
   for (const FrameVerdict& verdict : *again) {
     TakeVerdict(verdict, &*std::ranges::find(*verdicts, verdict.index, &FrameVerdict::index));
-    if (verdict.verdict == Verdict::kReproduced) inlined->Show(verdict.index);
+    if (verdict.verdict == Verdict::kReproduced) met->Show(verdict.index);
   }
   return Ok{};
 }
@@ -188,20 +207,21 @@ Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const V
 
 Status ReplayDerived(bool all, const VerifyOptions& options, Suite* suite, std::vector<FrameVerdict>* verdicts,
                      Observer* observer) {
-  MetFrames inlined(suite);
+  MetFrames met(suite);
   std::vector<uint32_t> frames = FramesToDerive(*verdicts, all);
-  for (const uint32_t lost : inlined.AddLost(verdicts)) frames.push_back(lost);
+  for (const uint32_t lost : met.AddLost(verdicts)) frames.push_back(lost);
   DeriveOptions derive;
   derive.replay = options;
-  if (const Status status = inlined.Prepare(*verdicts, &derive); !status)
-    observer->Note("inlined frames are not met in replays: " + status.error().message);
+  if (const Status status = met.Prepare(*verdicts, &derive); !status)
+    observer->Note("no arguments are taken in replays: " + status.error().message);
   Derivation derivation = DeriveStates(frames, derive, suite->report, observer);
   for (FrameVerdict& verdict : *verdicts) {
     const auto reason = derivation.reasons.find(verdict.index);
     if (reason != derivation.reasons.end()) AddClause("no entry state: " + reason->second, &verdict);
   }
-  const Status replayed = ReplayFromEntries(std::move(derivation), options, suite, &inlined, verdicts, observer);
-  inlined.DropLost(verdicts);
+  const Status replayed = ReplayFromEntries(std::move(derivation), options, suite, &met, verdicts, observer);
+  met.DropLost(verdicts);
+  met.AddTypes();
   return replayed;
 }
 

@@ -1,5 +1,5 @@
-// Inlined frames whose arguments were lost at the crash: a replay of the function around meets them where their call
-// begins.
+// Frames that a replay of a frame outside meets: inlined ones where their call begins, those whose arguments the crash
+// has lost, and those whose state has moved on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,10 +32,11 @@ class Listener : public Observer {
 class Met : public ReplayedProgram {
  public:
   explicit Met(const std::string& source, const std::string& flags = "-O2 -g",
-               const std::vector<std::string>& arguments = {})
-      : ReplayedProgram(kHead + source, flags, arguments) {
+               const std::vector<std::string>& arguments = {}, const std::string& mode = "references")
+      : ReplayedProgram(kHead + source, flags, arguments, mode) {
     suite_.report = report();
     suite_.backtrace = MustRead(report());
+    before_ = suite_.backtrace;
     VerifyOptions options;
     options.program = fixture().path();
     options.support_directory = RECRASH_TEST_SUPPORT_DIRECTORY;
@@ -50,17 +51,25 @@ class Met : public ReplayedProgram {
 
   // The frame of the function is inlined and reproduces.
   void ExpectReproduced(const std::string& function) const {
+    EXPECT_TRUE(FrameOf(function).inlined) << function;
+    ExpectDerived(function);
+  }
+
+  void ExpectDerived(const std::string& function) const {
     const Frame& frame = FrameOf(function);
-    EXPECT_TRUE(frame.inlined) << function;
     const auto verdict = std::ranges::find(verdicts_, frame.index, &FrameVerdict::index);
     ASSERT_NE(verdict, verdicts_.end()) << function << ": " << frame.why_not << "\n" << Text();
     EXPECT_EQ(verdict->verdict, Verdict::kReproduced) << Text();
   }
 
+  bool was_candidate(const std::string& function) const { return recrash::FrameOf(before_, function).candidate; }
+  const TestReport& derived() const { return suite_.report; }
+
   std::string Text() const { return VerdictText(suite_.report, verdicts_) + listener_.notes; }
 
  protected:
   Suite suite_;
+  Backtrace before_;
   std::vector<FrameVerdict> verdicts_;
   Listener listener_;
 };
@@ -135,6 +144,55 @@ TEST(MetFrames, ShowArgumentsAsTheyWere) {
   )");
   program.ExpectReproduced("Sum(");
   EXPECT_EQ(ValueOf(ParameterOf(program.FrameOf("Sum("), "count")), 3u);
+}
+
+// The function has taken the item off the list before it fails: from the memory of the crash it takes the next one, and
+// returns. Its caller goes on to the last one, and fails there.
+TEST(MetFrames, ReproduceThoughTheStateHasMovedOn) {
+  const Met program(R"(
+    struct Item { Item* next; const long* value; };
+    NOINLINE long Take(Item** items) {
+      Item* first = *items;
+      *items = first->next;
+      return *first->value;
+    }
+    NOINLINE long Drain(Item** items) {
+      long sum = 0;
+      while (*items) sum += Take(items);
+      return sum;
+    }
+    long one = 1;
+    Item last = {nullptr, nullptr}, third = {&last, &one}, second = {&third, nullptr}, first = {&second, &one};
+    Item* items = &first;
+    int main() { return static_cast<int>(Drain(&items)); }
+  )");
+  program.ExpectDerived("Take(");
+  EXPECT_NE(program.derived().replay.FindEntryState(program.FrameOf("Take(").index), nullptr) << program.Text();
+}
+
+// Nothing has `which` any more at the crash.
+TEST(MetFrames, GetArgumentsThatTheCrashHasLost) {
+  constexpr char kSource[] = R"(
+    struct Screen { const char* const* glyphs; long drawn; };
+    NOINLINE size_t Render(Screen* screen, long which) {
+      const char* glyph = screen->glyphs[which % 3];
+      asm volatile("" : "+r"(glyph) : : "memory", "rdi", "rsi", "rax", "rcx", "rdx", "r8", "r9");
+      return strlen(glyph) + 1;
+    }
+    NOINLINE long Pick(const char* text) { return *text; }
+    NOINLINE size_t Show(Screen* screen, const char* text) {
+      size_t width = 0;
+      for (; *text; ++text) width += Render(screen, Pick(text));
+      return width;
+    }
+    const char* const glyphs[] = {"one", nullptr, "three"};
+    Screen screen{glyphs, 0};
+    int main() { return static_cast<int>(Show(&screen, "caab")); }
+  )";
+  const Met program(kSource, "-O2 -g", {}, "second-chance");  // without records
+  EXPECT_FALSE(program.was_candidate("Render(")) << program.Text();
+  program.ExpectDerived("Render(");
+  EXPECT_EQ(ValueOf(ParameterOf(program.FrameOf("Render("), "which")), uint64_t{'a'});
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ void TakeSecondRun(RerunOptions options, Suite* suite, Observer* observer) {
                              states.size(), states.size() == 1 ? "" : "s", bytes >> 10));
   suite->report = std::move(again->report);
   suite->backtrace = std::move(again->backtrace);
+  if (!suite->twin.empty()) AddFramesOfTwin(suite->backtrace, &suite->report.replay);
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ namespace recrash {
 // kMissing when no frame can be called. `twin` may be empty.
 Result<Suite> Describe(Crash crash, const std::string& twin = "");
 
+// Adds the frames that the twin alone can call.
+void AddFramesOfTwin(const Backtrace& backtrace, ReplayData* replay);
+
 // Puts the crash of another run, with the entry states of its frames, in the place of the suite's. When the program
 // does not fail in the same way, the suite stays as it is and the observer is told why. kRefused: the report is from
 // elsewhere, and neither `may_run` nor the observer, who was asked, consents.
@@ -33,8 +36,8 @@ Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const V
                                                Observer* observer);
 
 // Derives entry states for the frames that did not reproduce, or for `all`, and replays these from them. The verdict of
-// a frame that reproduces then replaces the one before, and the suite's report has its state. An inlined frame whose
-// arguments were lost at the crash becomes a candidate where a replay of the function around it shows them.
+// a frame that reproduces then replaces the one before, and the suite's report has its state. A frame whose arguments
+// were lost at the crash becomes a candidate where a replay of a frame outside shows them.
 Status ReplayDerived(bool all, const VerifyOptions& options, Suite* suite, std::vector<FrameVerdict>* verdicts,
                      Observer* observer);
 

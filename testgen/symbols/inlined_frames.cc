@@ -1,9 +1,11 @@
 #include "testgen/symbols/inlined_frames.h"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 
 #include "agent/report/pages.h"
+#include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/frame_builder.h"
 
 namespace recrash {
@@ -31,9 +33,22 @@ struct MetFrame {
   std::optional<ValueReader> values;
 };
 
+// System V ABI, by DWARF's numbers; in an fxsave area the vector registers begin at 160.
+EntryRegisters ArgumentRegisters(const Registers& met, const Frame& frame) {
+  const auto& all = met.dwarf;
+  EntryRegisters registers = {
+      {all[5], all[4], all[1], all[2], all[8], all[9]}, {}, frame.entry.value, frame.entry_sp.value};
+  constexpr size_t kVectors = 160;
+  if (met.fxsave.size() >= kVectors + sizeof registers.vector)
+    memcpy(registers.vector, met.fxsave.data() + kVectors, sizeof registers.vector);
+  return registers;
+}
+
 }  // namespace
 
 bool CanBeMet(const Frame& frame, bool twin) {
+  const bool is_entered = frame.entry.value != 0 && frame.entry_sp.value != 0 && !frame.is_signal_frame;
+  if (!frame.inlined) return is_entered && frame.own && frame.declared_line != 0 && !frame.candidate;
   return frame.inlined && frame.inlined_at.value != 0 && (twin || frame.entry.value != 0) && frame.entry_sp.value != 0;
 }
 
@@ -74,6 +89,17 @@ std::optional<Frame> InlinedFrames::AtItsEntry(const std::vector<Frame>& frames,
   frame.twin_candidate = frame.entry.value == 0;
   frame.why_not.clear();
   return frame;
+}
+
+std::optional<Frame> FrameAtItsEntry(const Report& report, const Symbols& symbols, const Frame& frame,
+                                     const Registers& met, const EntryState& state) {
+  EntryState entered = state;
+  entered.registers = ArgumentRegisters(met, frame);
+  const Result<Backtrace> backtrace = ReadBacktrace(report, symbols, {&entered, 1});
+  if (!backtrace) return std::nullopt;
+  const auto found = std::ranges::find(backtrace->frames, frame.index, &Frame::index);
+  if (found == backtrace->frames.end() || !found->candidate || found->entry != frame.entry) return std::nullopt;
+  return *found;
 }
 
 }  // namespace recrash

@@ -3,6 +3,7 @@
 //
 //   const auto inlined = InlinedFrames::Read(report, *symbols);
 //   std::optional<Frame> frame = inlined->AtItsEntry(frames, position, registers, state);
+//   std::optional<Frame> plain = FrameAtItsEntry(report, *symbols, frames[position], registers, state);
 #ifndef RECRASH_TESTGEN_SYMBOLS_INLINED_FRAMES_H_
 #define RECRASH_TESTGEN_SYMBOLS_INLINED_FRAMES_H_
 
@@ -19,8 +20,8 @@
 
 namespace recrash {
 
-// Can the frame be met where its call begins, and called there? What its arguments are may be known there alone.
-// `twin`: there is a build that has a copy of each function.
+// Can the frame be met where its call begins, and called there? What its arguments are is known there alone, of frames
+// that are not inlined; of those that are, maybe. `twin`: there is a build that has a copy of each function.
 bool CanBeMet(const Frame& frame, bool twin);
 
 class InlinedFrames {
@@ -42,6 +43,10 @@ class InlinedFrames {
   const Symbols* symbols_;
   std::unique_ptr<FailingStack> stack_;
 };
+
+// The same for a frame that is not inlined, from the registers at its function's first instruction.
+std::optional<Frame> FrameAtItsEntry(const Report& report, const Symbols& symbols, const Frame& frame,
+                                     const Registers& met, const EntryState& state);
 
 }  // namespace recrash
 

@@ -53,13 +53,16 @@ class TypeCollector {
  public:
   explicit TypeCollector(const Symbols& symbols) : symbols_(symbols) {}
 
-  std::vector<ReplayParameter> ParametersAt(TargetAddress pc) {
+  std::vector<ReplayParameter> ParametersOf(const Frame& frame) {
     std::vector<ReplayParameter> parameters;
-    const CodeInfo& code = symbols_.code().At(pc);
-    if (!code.scopes || code.live.empty() || !code.module->own) return parameters;
+    const CodeInfo& code = symbols_.code().At(frame.pc);
+    const auto live = std::ranges::find_if(code.live, [&](const LiveFunction& function) {
+      return function.inlined == frame.inlined && function.linkage_name == frame.linkage_name;
+    });
+    if (!code.scopes || live == code.live.end() || !code.module->own) return parameters;
     LayoutReader& reader = ReaderOf(*code.module);
-    if (const uint32_t result = reader.AddResult(code.live.back().die)) parameters.push_back({0, "", result, false});
-    for (const ParameterInfo& info : code.live.back().parameters)
+    if (const uint32_t result = reader.AddResult(live->die)) parameters.push_back({0, "", result, false});
+    for (const ParameterInfo& info : live->parameters)
       parameters.push_back({info.described.number, info.described.name, reader.Add(info.type), false});
     return parameters;
   }
@@ -109,7 +112,7 @@ ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols) {
   for (const Frame& frame : backtrace.frames) {
     if (!frame.candidate) continue;
     data.frames.push_back(MakeReplayFrame(frame));
-    data.frames.back().parameters = types.ParametersAt(frame.pc);
+    data.frames.back().parameters = types.ParametersOf(frame);
     MarkIndirect(frame, &data.frames.back().parameters);
   }
   data.place = backtrace.place;

@@ -83,6 +83,23 @@ int main(int argc, char**) {
 """
 
 
+# Next has taken the job before it fails. Run needs one word, which the crash still has.
+QUEUE = r"""
+struct Job { int cost; int Run(int speed) const { return cost * speed; } };
+struct Queue { Job* jobs[4]; int next; };
+__attribute__((noinline)) int Next(Queue& queue, int speed) {
+  Job* job = queue.jobs[queue.next];
+  queue.jobs[queue.next++] = queue.jobs[0];
+  return job->Run(speed);
+}
+Job first{3};
+int main(int argc, char**) {
+  Queue queue{{&first, nullptr}, 0};
+  return Next(queue, argc) + Next(queue, argc);
+}
+"""
+
+
 def inlined(result):
     """Readable name -> verdict of the inlined frames."""
     return {harness.short_name(f["function"]): f["verdict"] for f in result["frames"] if f["inlined"]}
@@ -136,6 +153,15 @@ class Twins(harness.Workspace):
         self.run_tests("--expect=fail")
         run = self.run_tests(expect=1)
         self.assertIn("CrashTestInTwin.", run.stdout)
+
+    def test_they_have_tests_too_if_the_program_is_run_again(self):
+        program = self.compile_text(QUEUE, "queue")
+        twin = self.compile("queue.cc", output="queue-twin", flags=TWIN)
+        self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, "--rerun", "--twin", twin)
+        self.assertIn("it failed in the same way", self.output.stderr)
+        self.assertEqual(inlined(result), {"Run": "reproduced"})
+        self.assert_reproduced(result, "Next")
 
     def test_gdb_shows_three_locals_in_the_twin(self):
         program, twin = self.crash_workers()

@@ -140,16 +140,20 @@ for sample, arguments, died_of, functions, flags in CRASHES:
 
 
 class SideEffect(harness.Workspace):
-    """An argument that changes between entry and failure: depth 0 shows nothing, depth 1 does."""
+    """An argument that changes between entry and failure: depth 0 shows nothing, depth 1 does, and a replay of main does too."""
 
-    def verdict_of_finish(self, mode):
+    def verdict_of_finish(self, mode, *options):
         program = self.compile_sample("side_effect", ("-O2", "-g", f"-recrash-mode={mode}"))
         report = self.crash(program, died_of=signal.SIGSEGV)
-        result = self.reproduce(program, report=report, expect=None)
+        result = self.reproduce(program, *options, report=report, expect=None)
         return [frame for frame in result["frames"] if harness.short_name(frame["function"]) == "Finish"][0]
 
     def test_depth_0_is_not_enough(self):
-        self.assertEqual(self.verdict_of_finish("references")["verdict"], "returned")
+        self.assertEqual(self.verdict_of_finish("references", "--derive=none")["verdict"], "returned")
+
+    def test_a_replay_of_main_comes_to_its_entry(self):
+        frame = self.verdict_of_finish("references")
+        self.assertEqual((frame["verdict"], frame["derived_from"]), ("reproduced", 2))
 
     def test_depth_1_reproduces(self):
         frame = self.verdict_of_finish("full")

@@ -301,6 +301,7 @@ class EntryStates(Workspace):
 
     ORDERS = ("300", "450", "250")
 
+    # A replay of main would come to the entry of Settle too.
     def verdicts(self, mode, crashes=1, build=False, prefix=(), options="snapshot_cpu=100,snapshot_pause=1000"):
         program = self.compile_sample("second_chance", ("-O2", "-g", f"-recrash-mode={mode}"))
         for _ in range(crashes):
@@ -308,7 +309,7 @@ class EntryStates(Workspace):
             report = self.crash(program, *self.ORDERS, died_of=signal.SIGSEGV, prefix=prefix,
                                 env={"RECRASH_OPTIONS": options})
         self.shown = self.run_command("recrash", "show", report, "--program", program).stdout
-        result = self.reproduce(program, report=report, build=build)
+        result = self.reproduce(program, "--derive=none", report=report, build=build)
         return {short_name(frame["function"]): (frame["verdict"], frame["entry_state"]) for frame in result["frames"]}
 
     def test_the_crash_alone_has_an_empty_batch(self):
