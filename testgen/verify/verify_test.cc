@@ -206,6 +206,23 @@ int main(int argc, char**) { Node node{nullptr, argc}; node.next = &node; std::p
 }
 
 // Of frames that wait, and of which some return, side by side as one after the other; only sooner.
+// The subject would fail in its own initialisers before a replay could begin.
+TEST(Verify, ReproducesAFailureBeforeMain) {
+  const ReplayedProgram program(R"(
+    struct Registry { int* counts; explicit Registry(int* counts) : counts(counts) {} };
+    extern Registry registry;
+    __attribute__((noinline)) int Register(int number) { return ++registry.counts[number]; }
+    struct Plugin { int count; __attribute__((noinline)) explicit Plugin(int number) : count(Register(number) + 1) {} };
+    int counts[2];
+    Plugin plugin(1);
+    Registry registry(counts);
+    int main() { return plugin.count; }
+  )");
+  EXPECT_EQ(program.Verify("Register").verdict, Verdict::kReproduced) << program.text();
+  EXPECT_EQ(program.Verify("Plugin::Plugin").verdict, Verdict::kReproduced) << program.text();
+  EXPECT_EQ(program.Verify("_GLOBAL__sub_I_").verdict, Verdict::kReproduced) << program.text();
+}
+
 TEST(Verify, GivesTheSameVerdictsSideBySide) {
   const ReplayedProgram program(R"(
 #include <cstdio>

@@ -124,6 +124,11 @@ def reproduce(program, origin, executable, report, folder):
     return tests, json.loads(result.read_text()), seconds
 
 
+def own_source(result):
+    """The frames of the program's own source, without templates of the C++ library that are compiled into it."""
+    return [frame for frame in result["frames"] if frame["own"] and frame["file"] and not frame["file"].startswith("/usr/")]
+
+
 def enabled(tests):
     """The names of the tests in crash_test.cc, without those that are disabled."""
     names = re.findall(r"^TEST\(\w+, (\w+)\)", (tests / "crash_test.cc").read_text(), re.MULTILINE)
@@ -163,7 +168,7 @@ def measure(program, origin, work):
     shutil.rmtree(folder / "crash", ignore_errors=True)
     report = crash(program, original, folder / "crash")
     tests, result, seconds = reproduce(program, origin, original, report, folder)
-    own = [frame for frame in result["frames"] if frame["own"] and frame["file"]]
+    own = own_source(result)
     names, disabled = enabled(tests) if result["tests"] else ([], [])
     row = {"program": program.name, "group": program.group, "origin": origin.name, "failure": result["failure"],
            "own": len(own), "own_tested": sum(frame["test"] for frame in own), "tests": len(names), "disabled": len(disabled),

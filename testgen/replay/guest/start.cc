@@ -1,5 +1,6 @@
 // Takes the place of the subject's main: the program's libraries, thread-local storage, copy relocations and static
-// initialisers are its own, then a replay runs instead.
+// initialisers are its own, then a replay runs instead. Where the program failed in these initialisers, they are left
+// out: what they had done is in the report's memory.
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -86,8 +87,9 @@ void PrintProblem(const char* text) {
   }
 }
 
+void NoInitialisers() {}
+
 int ReplayMain(int argc, char** argv, char**) {
-  MapPlan();
   PrepareInputs();
   if (Has(plan::kSandbox) && !Has(plan::kInProcess)) world.run.namespaces = MakeNamespaces();
   LoadMissingModules();
@@ -156,5 +158,8 @@ extern "C" __attribute__((visibility("default"))) int __libc_start_main(MainFunc
   unsetenv("LD_PRELOAD");
   unsetenv("LD_BIND_NOW");
   unsetenv(recrash::plan::kPlanVariable);
-  return real(ReplayMain, argc, argv, init, fini, loader_fini, stack_end);
+  MapPlan();
+  // glibc calls an `init` that it is given in place of the initialisers that the program's dynamic section lists.
+  return real(ReplayMain, argc, argv, Has(recrash::plan::kBeforeMain) ? NoInitialisers : init, fini, loader_fini,
+              stack_end);
 }

@@ -48,6 +48,7 @@ enum Flags : uint32_t {
   kShowOutput = 8,      // descriptors 1 and 2 stay as they are
   kStackOverflow = 16,  // the failing access was just below the failing thread's stack
   kSandbox = 32,        // only calls of an allow-list, no changes to files
+  kBeforeMain = 64,     // the failing thread was in the program's static initialisers
 };
 
 enum ModuleFlags : uint32_t {

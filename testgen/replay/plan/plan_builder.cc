@@ -257,6 +257,13 @@ void PlanBuilder::AddFailure() {
   header_.place_end = range ? range->second : 0;
 }
 
+// A failure there would end the subject before a replay can begin.
+bool IsBeforeMain(const std::vector<SourceFrame>& chain) {
+  const auto has = [&](auto matches) { return std::ranges::any_of(chain, matches, &SourceFrame::function); };
+  return has([](const std::string& name) { return name.starts_with("_GLOBAL__sub_I_"); }) &&
+         !has([](const std::string& name) { return name == "main"; });
+}
+
 // How far below the start of `mapping` an address lies, if so near that a frame may have skipped the guard page.
 bool IsJustBelow(uint64_t address, const plan::Mapping& mapping) {
   return address < mapping.start && address >= mapping.start - plan::kOverflowReach;
@@ -325,6 +332,7 @@ Result<Fd> PlanBuilder::Build() {
   header_.magic = plan::kMagic;
   header_.version = plan::kVersion;
   header_.flags = options_.flags;
+  if (IsBeforeMain(report_.replay.place.chain)) header_.flags |= plan::kBeforeMain;
   header_.test_library = AddText(options_.test_library);
   header_.seconds_per_frame = options_.seconds_per_frame;
   header_.memory_limit = options_.memory_limit;

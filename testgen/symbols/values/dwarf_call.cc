@@ -67,11 +67,20 @@ std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& functio
   return PlaceArguments(debug, AttributeDie(die, DW_AT_type), types);
 }
 
+namespace {
+
+bool IsStaticInitialiser(const std::string& name) {
+  return name.starts_with("_GLOBAL__sub_I_") || name.starts_with("__cxx_global_var_init");
+}
+
+}  // namespace
+
 DwarfCall CallFromDwarf(ValueReader& values, std::vector<Parameter>& parameters) {
   DwarfCall call;
   const LiveFunction& function = values.function();
   // With -g1 or -gline-tables-only, functions have names and inlined calls, but no line of their own and no parameters.
-  if (function.declared.line == 0 && parameters.empty()) {
+  // So have static initialisers, which indeed take none.
+  if (function.declared.line == 0 && parameters.empty() && !IsStaticInitialiser(function.linkage_name)) {
     call.why_not = "it has no record, and its debug information has lines only";
     return call;
   }
