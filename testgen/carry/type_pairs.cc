@@ -4,6 +4,8 @@
 #include <set>
 #include <string_view>
 
+#include "testgen/carry/type_name.h"
+
 namespace recrash {
 namespace {
 
@@ -13,6 +15,10 @@ bool IsClass(const TypeLayout& type) { return type.form == TypeForm::kClass || t
 
 bool IsOfLibrary(const TypeLayout& type) {
   return type.name.starts_with("std::") || type.name.starts_with("__gnu_cxx::");
+}
+
+bool HasNameOf(const TypeLayout& one, const TypeLayout& other) {
+  return one.name == other.name || CommonTypeName(one.name) == CommonTypeName(other.name);
 }
 
 std::string Named(const TypeLayout& type) {
@@ -46,6 +52,8 @@ class MemberFinder {
   }
   std::tuple<MemberRole, std::string, int> KeyOf(const TypeMember& member) {
     if (member.role == MemberRole::kVtable) return {member.role, "", 0};  // its name has that of the class
+    const bool is_base = member.role == MemberRole::kBase || member.role == MemberRole::kVirtualBase;
+    if (is_base) return {member.role, CommonTypeName(member.name), 0};
     const int number = member.name.empty() ? unnamed_++ : 0;
     return {member.role, member.name, number};
   }
@@ -110,8 +118,8 @@ std::vector<TypePair> TypePairs::Behind(const TypePair& pair) const {
   for (size_t i = 0; i < std::min(old.arguments.size(), built.arguments.size()); ++i)
     behind.push_back({old.arguments[i], built.arguments[i]});
   for (const uint32_t derived : old.derived) {
-    const auto same = std::ranges::find(built.derived, At(before_, derived).name,
-                                        [&](uint32_t place) { return At(now_, place).name; });
+    const auto same = std::ranges::find_if(
+        built.derived, [&](uint32_t place) { return HasNameOf(At(now_, place), At(before_, derived)); });
     behind.push_back({derived, same == built.derived.end() ? 0 : *same});
   }
   return behind;
@@ -136,7 +144,7 @@ std::string TypePairs::Compare(const TypePair& pair) {
   const TypeLayout& built = now(pair);
   // What is only declared in one of the builds lies behind pointers there, and cannot be compared.
   if (old.form == TypeForm::kUnknown || built.form == TypeForm::kUnknown) return "";
-  if (old.form != built.form || (IsClass(old) && old.name != built.name)) {
+  if (old.form != built.form || (IsClass(old) && !HasNameOf(old, built))) {
     if (IsOfLibrary(old) || IsOfLibrary(built))
       return old.name + " is " + built.name + " in this build, of another C++ library or with other options of it";
     return old.name + " is " + built.name + " in this build";
@@ -152,7 +160,7 @@ std::string TypePairs::Compare(const TypePair& pair) {
     case TypeForm::kPointer: {
       const TypeLayout& target = At(before_, old.target);
       const TypeLayout& target_now = At(now_, built.target);
-      if (IsClass(target) && IsClass(target_now) && target.name != target_now.name)
+      if (IsClass(target) && IsClass(target_now) && !HasNameOf(target, target_now))
         return old.name + " is " + built.name + " in this build";
       return "";
     }

@@ -9,7 +9,7 @@
 
 #include "agent/base/readable_name.h"
 #include "agent/base/text.h"
-#include "testgen/symbols/source_place.h"
+#include "testgen/symbols/source_chain.h"
 
 namespace recrash {
 std::string ShortFunction(const std::string& demangled) {

@@ -8,7 +8,7 @@
 #include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/frame_builder.h"
 #include "testgen/symbols/place_copies.h"
-#include "testgen/symbols/source_place.h"
+#include "testgen/symbols/source_chain.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/stack/handlers.h"
 #include "testgen/symbols/stack/unwind.h"
@@ -126,6 +126,13 @@ void FindHandlers(ModuleSet& modules, std::vector<Frame>& frames) {
   }
 }
 
+std::vector<SourceFrame> SourceChain(const UnwoundStack& unwound, CodeReader& code) {
+  SourceChainReader reader(code);
+  for (const UnwoundFrame& frame : unwound.inner) reader.Add(frame.pc, frame.exact || frame.is_signal_frame);
+  for (const UnwoundFrame& frame : unwound.outer) reader.Add(frame.pc, frame.exact || frame.is_signal_frame);
+  return reader.functions();
+}
+
 }  // namespace
 
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols) {
@@ -144,7 +151,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
   MarkBadValues(report, backtrace.frames);
   FindHandlers(symbols.modules(), backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
-  backtrace.place.chain = SourceChain(backtrace.frames);
+  backtrace.place.chain = SourceChain(unwound, symbols.code());
   backtrace.place.copies = FindPlaceInCopies(backtrace.frames, symbols.code());
   backtrace.around = ReadSurroundings(report, symbols, (*stack)->memory, backtrace.place, builder.renderer());
   backtrace.notes = symbols.modules().notes();

@@ -8,12 +8,12 @@
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/symbol_key.h"
 #include "testgen/symbols/dwarf/plain_function.h"
+#include "testgen/symbols/source_chain.h"
 #include "testgen/symbols/stack/handlers.h"
 
 namespace recrash {
 namespace {
 
-constexpr size_t kLongestChain = 64;
 constexpr uint64_t kPage = 4096;
 // Modules of today have no addresses: they are put far apart.
 constexpr uint64_t kDistance = 1ull << 40;
@@ -37,21 +37,6 @@ std::optional<Module> ModuleOf(const std::string& file, uint64_t base, bool is_p
 }
 
 }  // namespace
-
-bool IsLibraryFunction(const std::string& function) {
-  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") || function.starts_with("__cxxabiv1::");
-}
-
-std::vector<SourceFrame> SourceChain(std::span<const Frame> frames) {
-  std::vector<SourceFrame> chain;
-  for (const Frame& frame : frames) {
-    std::string function = frame.own ? SourceName(frame.function) : "";
-    if (function.empty() || IsLibraryFunction(function)) continue;
-    if (chain.size() == kLongestChain) break;
-    chain.push_back({std::move(function), BaseName(frame.file)});
-  }
-  return chain;
-}
 
 SourcePlaces::SourcePlaces(const TestReport& report, const std::vector<std::string>& files,
                            const std::vector<std::string>& search_paths)
@@ -123,28 +108,24 @@ std::vector<std::string> SourcePlaces::CaughtFrom(uint32_t frame) {
   return caught;
 }
 
-SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack) {
+// 0 where no file is loaded for the module.
+TargetAddress SourcePlaces::Now(const CodeAddress& address) const {
+  const int module = address.module < module_now_.size() ? module_now_[address.module] : -1;
+  return module < 0 ? TargetAddress{} : now_.modules[static_cast<size_t>(module)].base + address.offset;
+}
+
+SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack, std::optional<CodeAddress> called) {
   SeenPlace seen;
   if (!symbols_) return seen;
-  std::vector<SourceFrame> chain;
-  bool has_debug = true;
+  SourceChainReader reader(symbols_->code());
   for (const CodeAddress& address : stack) {
-    const int module = address.module < module_now_.size() ? module_now_[address.module] : -1;
-    if (module < 0 || chain.size() >= kLongestChain) continue;
-    const uint64_t pc = now_.modules[static_cast<size_t>(module)].base.value + address.offset;
-    const CodeInfo& code = symbols_->code().At({address.exact ? pc : pc - 1});
-    if (!code.module || !code.module->own) continue;
-    if (!code.debug) has_debug = false;
-    for (const LiveFunction& live : code.live) {
-      const std::string function = SourceName(live.function);
-      if (function.empty() || IsToolFunction(live.linkage_name) || IsLibraryFunction(function)) continue;
-      if (chain.empty()) {
-        seen.where = PlainFunction(live.function);
-        if (!live.at.file.empty()) seen.where += " at " + BaseName(live.at.file) + ":" + std::to_string(live.at.line);
-      }
-      chain.push_back({function, BaseName(live.at.file)});
-    }
+    if (reader.is_full()) break;
+    reader.Add(Now(address), address.exact);
   }
+  if (called && Now(*called).value) reader.AddCalled(Now(*called));
+  const std::vector<SourceFrame>& chain = reader.functions();
+  const bool has_debug = reader.has_debug();
+  seen.where = reader.where();
   const std::vector<SourceFrame>& recorded = report_.replay.place.chain;
   if (recorded.empty() || chain.empty() || !has_debug) return seen;
   if (chain.front().function == recorded.front().function) {

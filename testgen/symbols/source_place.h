@@ -1,7 +1,7 @@
 // Where code of a build stands in the source, and whether a crash of another build happened there.
 //
 //   SourcePlaces places(report, files, search_paths);
-//   const SeenPlace seen = places.At(stack);
+//   const SeenPlace seen = places.At(stack, called);
 //   fmt::print("{}{}\n", seen.where, seen.same == true ? ", as recorded" : "");
 //
 // Two builds are compared by the functions of the program's own on the stack, inlined calls among them: what is inlined
@@ -25,13 +25,6 @@
 
 namespace recrash {
 
-// Returns whether the function is of the C++ library, though compiled into the program. `function` is as SourceName
-// gives it.
-bool IsLibraryFunction(const std::string& function);
-
-// Returns the functions of the program's own among `frames`, innermost first; at most some dozens.
-std::vector<SourceFrame> SourceChain(std::span<const Frame> frames);
-
 // An address in a module of a report, as the module is loaded now.
 struct CodeAddress {
   size_t module = 0;    // index in Report::modules
@@ -51,8 +44,9 @@ class SourcePlaces {
   SourcePlaces(const TestReport& report, const std::vector<std::string>& files,
                const std::vector<std::string>& search_paths);
 
-  // Returns where the innermost code of the program's own on the stack stands. `stack` is innermost first.
-  SeenPlace At(std::span<const CodeAddress> stack);
+  // Returns where the innermost code of the program's own on the stack stands. `stack` is innermost first. `called` is
+  // the function that a test has called, if it is known.
+  SeenPlace At(std::span<const CodeAddress> stack, std::optional<CodeAddress> called);
 
   // Returns the mangled types, "" for any, that callers of the frame catch in this build. A build in which the callee
   // throws nothing has no handlers around its call, so those of the recorded build do not tell all. `frame` is a
@@ -60,6 +54,7 @@ class SourcePlaces {
   std::vector<std::string> CaughtFrom(uint32_t frame);
 
  private:
+  TargetAddress Now(const CodeAddress& address) const;
   bool IsRecorded(const std::string& function);
   // The addresses of the functions of that name.
   const std::set<TargetAddress>& Here(const std::string& function);

@@ -266,18 +266,26 @@ constexpr double kLongestAnswer = 60;
 
 }  // namespace
 
+namespace {
+
+// Of module kNobody where the dead process did not have the code.
+plan::CodeAddress CodeAt(uint64_t live, bool exact) {
+  const LiveModule* module = FindLive(live);
+  if (!module || !module->recorded) return {plan::kNobody, 0, 0};
+  const auto index = static_cast<uint32_t>(module->recorded - TableOf<plan::Module>(world.plan->modules).first);
+  return {index, exact ? 1u : 0u, live - module->live.start};
+}
+
+}  // namespace
+
 Answer AskTool(const Observed& observed, const plan::Frame& frame) {
   Answer answer{plan::Same::kNotKnown, "", ""};
   if (!world.run.inquiries) return answer;
   plan::Question& question = world.run.inquiries->questions[world.run.worker];
   question.count = 0;
-  for (uint32_t i = 0; i < observed.stack_size && i < plan::kMostAsked; ++i) {
-    const LiveModule* module = FindLive(observed.stack[i]);
-    if (!module || !module->recorded) continue;
-    const auto index = static_cast<uint32_t>(module->recorded - TableOf<plan::Module>(world.plan->modules).first);
-    const bool exact = i == 0 && observed.ending == Ending::kSignal;
-    question.stack[question.count++] = {index, exact ? 1u : 0u, observed.stack[i] - module->live.start};
-  }
+  for (uint32_t i = 0; i < observed.stack_size && i < plan::kMostAsked; ++i)
+    question.stack[question.count++] = CodeAt(observed.stack[i], i == 0 && observed.ending == Ending::kSignal);
+  question.called = CodeAt(world.run.call.state.function, true);
   question.thrower = observed.terminated && observed.exception_type[0] ? frame.index : plan::kNobody;
   __atomic_store_n(&question.state, plan::kAsked, __ATOMIC_RELEASE);
   __atomic_fetch_add(&world.run.inquiries->asked, 1, __ATOMIC_RELEASE);

@@ -74,7 +74,11 @@ void Inquiries::Answer(plan::Question* question) {
   const uint32_t count = __atomic_load_n(&question->count, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < std::min(count, plan::kMostAsked); ++i)
     addresses.push_back({stack[i].module, stack[i].offset, stack[i].exact != 0});
-  const SeenPlace seen = places_->At(addresses);
+  plan::CodeAddress called;
+  memcpy(&called, &question->called, sizeof called);
+  std::optional<CodeAddress> function;
+  if (called.module != plan::kNobody) function = {called.module, called.offset, true};
+  const SeenPlace seen = places_->At(addresses, function);
   question->same = !seen.same ? plan::Same::kNotKnown : *seen.same ? plan::Same::kYes : plan::Same::kNo;
   question->where[seen.where.copy(question->where, sizeof question->where - 1)] = 0;
   const std::string caught = CaughtFrom(__atomic_load_n(&question->thrower, __ATOMIC_RELAXED));

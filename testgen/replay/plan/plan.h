@@ -318,6 +318,8 @@ constexpr uint32_t kMostQuestions = 64;
 enum QuestionState : uint32_t { kNotAsked = 0, kAsked = 1, kAnswered = 2 };
 enum class Same : uint32_t { kNotKnown = 0, kNo = 1, kYes = 2 };
 
+constexpr uint32_t kNobody = UINT32_MAX;
+
 struct CodeAddress {
   uint32_t module;  // index of Header::modules
   uint32_t exact;   // not a return address
@@ -328,13 +330,12 @@ struct Question {
   uint32_t state;  // QuestionState
   uint32_t count;
   CodeAddress stack[kMostAsked];  // innermost first
+  CodeAddress called;             // the function that was called; of module kNobody: not known
   uint32_t thrower;               // plan::Frame::index of the frame that threw; kNobody: none
   Same same;
   char where[512];   // "Parser::Next at parser.cc:86"; empty: not known
   char caught[512];  // mangled types that callers of `thrower` catch, a blank behind each; "*": any
 };
-
-constexpr uint32_t kNobody = UINT32_MAX;
 
 struct Inquiries {
   uint32_t asked;  // futex: grows with each question

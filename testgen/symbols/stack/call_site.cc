@@ -56,6 +56,48 @@ std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_addres
   return Search(function, return_address, 0);
 }
 
+std::optional<TargetAddress> CalleeOf(Dwarf_Die site, LoadedModule& module) {
+  const bool standard = dwarf_tag(&site) == DW_TAG_call_site;
+  auto target = OwnAttributeDie(site, standard ? DW_AT_call_origin : DW_AT_abstract_origin);
+  Dwarf_Addr entry = 0;
+  if (!target) return std::nullopt;
+  if (dwarf_entrypc(&*target, &entry) == 0) return TargetAddress{entry + module.bias()};
+  std::string name = LinkageName(*target);
+  if (name.empty()) name = DieName(*target);
+  const std::vector<uint64_t> found = module.names->FunctionsNamed(name);
+  return found.size() == 1 ? std::optional(TargetAddress{found[0] + module.bias()}) : std::nullopt;
+}
+
+namespace {
+
+void AddTailCalls(Dwarf_Die& scope, int depth, std::vector<TailCall>* jumps) {
+  if (depth > kMaxNesting) return;
+  for (Dwarf_Die& child : Children(scope)) {
+    const int tag = dwarf_tag(&child);
+    if (tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine) AddTailCalls(child, depth + 1, jumps);
+    if (tag != DW_TAG_call_site && tag != DW_TAG_GNU_call_site) continue;
+    if (!AttributeFlag(child, tag == DW_TAG_call_site ? DW_AT_call_tail_call : DW_AT_GNU_tail_call)) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Addr address = 0;
+    // clang gives the jump itself, gcc the address behind it.
+    if (dwarf_attr(&child, DW_AT_call_pc, &attribute) != nullptr && dwarf_formaddr(&attribute, &address) == 0) {
+      jumps->push_back({address, child});
+    } else if (dwarf_attr(&child, tag == DW_TAG_call_site ? DW_AT_call_return_pc : DW_AT_low_pc, &attribute) !=
+                   nullptr &&
+               dwarf_formaddr(&attribute, &address) == 0) {
+      jumps->push_back({address - 1, child});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<TailCall> TailCallsOf(Dwarf_Die function) {
+  std::vector<TailCall> jumps;
+  AddTailCalls(function, 0, &jumps);
+  return jumps;
+}
+
 Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context) {
   Dwarf_Attribute attribute;
   const bool standard = dwarf_tag(&site) == DW_TAG_call_site;

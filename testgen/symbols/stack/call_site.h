@@ -21,6 +21,16 @@ namespace recrash {
 // for DWARF 4.
 std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_address);
 
+// Returns where the function that the call names begins in the same module; nothing if it names none, or several.
+std::optional<TargetAddress> CalleeOf(Dwarf_Die site, LoadedModule& module);
+
+// The jump by which a function ends in a call of another one.
+struct TailCall {
+  uint64_t address = 0;  // of the file; inside the jump
+  Dwarf_Die site{};
+};
+std::vector<TailCall> TailCallsOf(Dwarf_Die function);
+
 enum class Leads { kElsewhere, kPerhaps, kStraight };
 
 // Says if the call leads straight to `callee`. kPerhaps: the call is indirect and its target is not known any more, so

@@ -30,6 +30,18 @@ void AddHashes(std::string_view name, std::vector<uint64_t>& hashes) {
 
 }  // namespace
 
+namespace {
+
+// gcc describes a destructor with a number that says which one it is. None of those that exist takes it.
+bool IsNeverPassed(Dwarf_Die& parameter) {
+  if (!AttributeFlag(parameter, DW_AT_artificial)) return false;
+  const std::string name = DieName(parameter);
+  const auto type = TypeOf(parameter);
+  return name == "__in_chrg" || (name.empty() && type && KindOf(*type) == TypeKind::kSigned);
+}
+
+}  // namespace
+
 std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
   Dwarf_Die abstract = AbstractOrigin(function);
   Dwarf_Die declaration = OwnAttributeDie(abstract, DW_AT_specification).value_or(abstract);
@@ -43,6 +55,7 @@ std::vector<ParameterInfo> ParametersOf(DebugInfo& debug, Dwarf_Die function) {
   std::vector<ParameterInfo> parameters;
   for (Dwarf_Die& source : all) {
     if (parameters.size() >= kMaxParameters) break;
+    if (IsNeverPassed(source)) continue;
     ParameterInfo info;
     info.die = source;
     const size_t position = parameters.size();

@@ -182,5 +182,35 @@ TEST(Verify, ReplaysAProgramThatNeedsOtherLibrariesNow) {
   EXPECT_EQ(program.Verify("Check", options).verdict, Verdict::kReproduced) << program.text();
 }
 
+// A function whose last act is a call leaves no frame where the compiler made a jump of it: here Length, and Show.
+TEST(Verify, SeesFunctionsThatEndInACall) {
+  const std::string source =
+      "#include <cstdio>\n#include <cstring>\n"
+      "__attribute__((noinline)) size_t Length(const char* text) { return std::strlen(text); }\n"
+      "__attribute__((noinline)) size_t Show(const char* text) { return Length(text); }\n"
+      "int main(int argc, char**) { std::printf(\"%zu\", Show(argc > 5 ? \"b\" : nullptr)); }\n";
+  for (const auto& [flags, others] : {std::pair("-O0 -g", "-O2 -g"), std::pair("-O2 -g", "-O0 -g")}) {
+    ReplayedProgram program(source, flags);
+    VerifyOptions options;
+    options.program = program.Rebuild(source, others);
+    for (const ReplayFrame& frame : program.report().replay.frames)
+      EXPECT_EQ(program.Verify(frame.function, options).verdict, Verdict::kReproduced) << flags << program.text();
+  }
+}
+
+// gcc describes destructors with a parameter that no caller passes.
+TEST(Verify, CallsDestructorsOfAnotherCompiler) {
+  const std::string source =
+      "struct Member { int* place; __attribute__((noinline)) ~Member() { *place = 0; } };\n"
+      "int main(int argc, char**) { Member member{argc > 5 ? &argc : nullptr}; return argc; }\n";
+  ReplayedProgram program(source);
+  program.fixture().Write("program.cc", source);
+  const std::string command = "cd " + program.fixture().folder() + " && gcc -O0 -g -x c++ program.cc -o other";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  VerifyOptions options;
+  options.program = program.fixture().path("other");
+  EXPECT_EQ(program.Verify("Member::~Member", options).verdict, Verdict::kReproduced) << program.text();
+}
+
 }  // namespace
 }  // namespace recrash

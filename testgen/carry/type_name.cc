@@ -1,0 +1,134 @@
+#include "testgen/carry/type_name.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace recrash {
+namespace {
+
+constexpr std::string_view kLambda = "(lambda at ";
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsWordChar(char c) { return IsDigit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '$'; }
+bool IsWord(const std::string& token) { return !token.empty() && IsWordChar(token[0]); }
+
+// "(lambda at /src/a.cc:20:3)" as "(lambda at a.cc)"; `end` is behind it.
+std::string Lambda(std::string_view name, size_t start, size_t* end) {
+  const size_t close = std::min(name.find(')', start), name.size());
+  *end = std::min(close + 1, name.size());
+  std::string_view at = name.substr(start, close - start);
+  for (int i = 0; i < 2; ++i)
+    at = at.substr(0, at.find_last_not_of("0123456789") + 1), at = at.substr(0, at.find_last_not_of(':') + 1);
+  return std::string(kLambda) + std::string(at.substr(at.rfind('/') + 1)) + ")";
+}
+
+// Words with their scopes, "std::vector"; numbers without suffixes; single other characters.
+std::vector<std::string> Tokens(std::string_view name) {
+  std::vector<std::string> tokens;
+  for (size_t i = 0; i < name.size();) {
+    size_t end = i + 1;
+    if (name.substr(i, kLambda.size()) == kLambda) {
+      tokens.push_back(Lambda(name, i + kLambda.size(), &end));
+    } else if (IsDigit(name[i])) {
+      while (end < name.size() && IsDigit(name[end])) ++end;
+      tokens.emplace_back(name.substr(i, end - i));
+      while (end < name.size() && IsWordChar(name[end])) ++end;
+    } else if (IsWordChar(name[i])) {
+      while (end < name.size() && (IsWordChar(name[end]) || name[end] == ':')) ++end;
+      tokens.emplace_back(name.substr(i, end - i));
+    } else if (name[i] != ' ') {
+      tokens.emplace_back(1, name[i]);
+    }
+    i = end;
+  }
+  return tokens;
+}
+
+// Of the words of a number's type, in any order: "long unsigned int" is "unsigned long".
+class NumberWords {
+ public:
+  bool Take(const std::string& token) {
+    if (token == "unsigned") return is_unsigned_ = true;
+    if (token == "signed") return is_signed_ = true;
+    if (token == "long") return ++longs_ > 0;
+    if (token == "short") return is_short_ = true;
+    if (token == "int") return is_int_ = true;
+    if (token == "char") return is_char_ = true;
+    if (token == "double") return is_double_ = true;
+    return false;
+  }
+  std::string Text() const {
+    std::string text = is_unsigned_ ? "unsigned " : is_signed_ && is_char_ ? "signed " : "";
+    for (int i = 0; i < longs_; ++i) text += "long ";
+    if (is_short_) text += "short ";
+    if (is_char_) text += "char ";
+    if (is_double_) text += "double ";
+    if (longs_ == 0 && !is_short_ && !is_char_ && !is_double_) text += "int ";
+    text.pop_back();
+    return text;
+  }
+
+ private:
+  bool is_unsigned_ = false, is_signed_ = false, is_short_ = false, is_int_ = false, is_char_ = false,
+       is_double_ = false;
+  int longs_ = 0;
+};
+
+class Writer {
+ public:
+  explicit Writer(std::vector<std::string> tokens) : tokens_(std::move(tokens)) {}
+
+  std::string Write() {
+    while (at_ < tokens_.size()) WriteOne();
+    return out_;
+  }
+
+ private:
+  // A type's own name, with const behind it, or one other token.
+  void WriteOne() {
+    bool is_const = TakeConst();
+    NumberWords number;
+    const size_t start = at_;
+    while (at_ < tokens_.size() && (number.Take(tokens_[at_]) || (at_ > start && TakeConstInside(&is_const)))) ++at_;
+    if (at_ > start) {
+      Put(number.Text());
+    } else if (at_ < tokens_.size()) {
+      Put(tokens_[at_++]);
+      if (IsWord(tokens_[at_ - 1])) WriteArguments();
+    }
+    const bool begins_another = !out_.empty() && std::string_view("(,<").find(out_.back()) != std::string_view::npos;
+    if (!begins_another && TakeConst()) is_const = true;
+    if (is_const) Put("const");
+  }
+  void WriteArguments() {
+    if (at_ >= tokens_.size() || tokens_[at_] != "<") return;
+    for (Put(tokens_[at_++]); at_ < tokens_.size() && tokens_[at_] != ">";) WriteOne();
+    if (at_ < tokens_.size()) Put(tokens_[at_++]);
+    // A name goes on behind them: "Outer<int>::Inner".
+    if (at_ < tokens_.size() && tokens_[at_] == ":") {
+      while (at_ < tokens_.size() && tokens_[at_] == ":") Put(tokens_[at_++]);
+      if (at_ < tokens_.size()) Put(tokens_[at_++]);
+      WriteArguments();
+    }
+  }
+  bool TakeConst() {
+    if (at_ >= tokens_.size() || tokens_[at_] != "const") return false;
+    ++at_;
+    return true;
+  }
+  bool TakeConstInside(bool* is_const) { return tokens_[at_] == "const" ? *is_const = true : false; }
+  void Put(const std::string& token) {
+    if (IsWord(token) && !out_.empty() && (IsWordChar(out_.back()) || out_.back() == '>')) out_ += ' ';
+    out_ += token;
+  }
+
+  const std::vector<std::string> tokens_;
+  size_t at_ = 0;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string CommonTypeName(std::string_view name) { return Writer(Tokens(name)).Write(); }
+
+}  // namespace recrash

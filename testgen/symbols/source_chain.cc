@@ -1,0 +1,65 @@
+#include "testgen/symbols/source_chain.h"
+
+#include "agent/base/text.h"
+#include "agent/base/tool_function.h"
+#include "testgen/symbols/dwarf/plain_function.h"
+#include "testgen/symbols/stack/call_site.h"
+
+namespace recrash {
+namespace {
+
+constexpr size_t kLongestChain = 64;
+constexpr int kMostJumps = 16;  // two functions may jump to each other for ever
+
+}  // namespace
+
+bool IsLibraryFunction(const std::string& function) {
+  return function.starts_with("std::") || function.starts_with("__gnu_cxx::") || function.starts_with("__cxxabiv1::");
+}
+
+bool SourceChainReader::is_full() const { return functions_.size() >= kLongestChain; }
+
+void SourceChainReader::AddLive(const CodeInfo& code) {
+  for (const LiveFunction& live : code.live) {
+    const std::string function = SourceName(live.function);
+    if (is_full() || function.empty() || IsToolFunction(live.linkage_name) || IsLibraryFunction(function)) continue;
+    if (functions_.empty()) {
+      where_ = PlainFunction(live.function);
+      if (!live.at.file.empty()) where_ += " at " + BaseName(live.at.file) + ":" + std::to_string(live.at.line);
+    }
+    functions_.push_back({function, BaseName(live.at.file)});
+  }
+}
+
+void SourceChainReader::Add(TargetAddress pc, bool exact) {
+  const CodeInfo& code = code_.At(exact ? pc : pc - 1);
+  const TargetAddress inner = inner_entry_;
+  inner_entry_ = code.entry;
+  if (!code.module || !code.module->own) {
+    inner_entry_ = {};
+    return;
+  }
+  if (!code.debug) has_debug_ = false;
+  if (!exact) {
+    const std::optional<Dwarf_Die>& site = code_.CallSiteAt(pc);
+    const std::optional<TargetAddress> callee = site ? CalleeOf(*site, *code.module) : std::nullopt;
+    if (callee) AddWithoutFrame(*callee, inner, 0);
+  }
+  AddLive(code);
+}
+
+void SourceChainReader::AddCalled(TargetAddress function) {
+  AddWithoutFrame(code_.At(function).entry, inner_entry_, 0);
+}
+
+void SourceChainReader::AddWithoutFrame(TargetAddress entry, TargetAddress inner, int depth) {
+  const CodeInfo& code = code_.At(entry);
+  if (depth == kMostJumps || entry == inner || !code.module || !code.module->own || !code.scopes) return;
+  const std::vector<TailCall> jumps = TailCallsOf(code.scopes->function);
+  // Where there are several, which one it was is not known; then the function's first line has to do.
+  if (jumps.size() != 1) return AddLive(code);
+  if (const auto next = CalleeOf(jumps[0].site, *code.module)) AddWithoutFrame(*next, inner, depth + 1);
+  AddLive(code_.At({jumps[0].address + code.module->bias()}));
+}
+
+}  // namespace recrash
