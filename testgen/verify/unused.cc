@@ -29,7 +29,9 @@ class Words {
       for (const EntryMemory::Layer& layer : state.memory.layers())
         for (const Region& region : layer) Add(region.bytes);
     if (report.thrown) Add(report.thrown->bytes);
+    AddIfInside(report.replay.place.function_start.value);
     for (const ReplayFrame& frame : report.replay.frames) {
+      AddIfInside(frame.entry.value);
       for (const ReplayWord& word : frame.words) Add(word.bytes);
       // Only whole aligned words of the object can be pointers.
       for (const ReplayField& field : frame.fields)
@@ -63,6 +65,13 @@ class Words {
   std::vector<uint64_t> words_;
 };
 
+// An instance of a template of the C++ library: no test calls it.
+bool IsLibraryFunction(const Symbol& symbol) {
+  const auto begins = [&](const char* prefix) { return symbol.name.starts_with(prefix); };
+  return symbol.is_function &&
+         (begins("_ZSt") || begins("_ZNSt") || begins("_ZNKSt") || begins("_ZN9__gnu_cxx") || begins("_ZNK9__gnu_cxx"));
+}
+
 bool IsTool(const Symbol& symbol) {
   const std::string name = NameInKey(symbol.name);
   return IsToolFunction(name) || IsToolVariable(name);
@@ -72,7 +81,7 @@ void LeaveOutSymbols(TestReport* report) {
   const Words words(*report);
   for (ModuleImage& image : report->replay.images)
     std::erase_if(image.symbols, [&](const Symbol& symbol) {
-      return IsTool(symbol) && !words.LeadInto(image.base + symbol.offset, symbol.size);
+      return (IsTool(symbol) || IsLibraryFunction(symbol)) && !words.LeadInto(image.base + symbol.offset, symbol.size);
     });
 }
 

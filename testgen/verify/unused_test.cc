@@ -30,7 +30,9 @@ class Unused : public testing::Test {
                      {0x20, 8, true, "_ZN7recrash6client8OnSignalEi"},
                      {0x30, 8, true, "_ZN7recrash6client6AtExitEv@"},
                      {0x40, 64, false, "_ZN7recrash6client8g_recordE@"},
-                     {0x80, 8, false, "_ZL5count@main.cc"}};
+                     {0x80, 8, false, "_ZL5count@main.cc"},
+                     {0x90, 8, true, "_ZNSt6vectorIiSaIiEE4sizeEv"},
+                     {0xa0, 8, true, "_ZNKSt8functionIFvvEEclEv"}};
   }
 
   void Put(TargetAddress at, uint64_t word) { std::memcpy(&report_.memory[0].bytes[at - kData], &word, sizeof word); }
@@ -46,13 +48,19 @@ class Unused : public testing::Test {
   TestReport report_;
 };
 
-TEST_F(Unused, SymbolsAreOurs) { EXPECT_THAT(Left(), ElementsAre("main", "_ZL5count")); }
+TEST_F(Unused, SymbolsAreOursAndTheLibrarys) { EXPECT_THAT(Left(), ElementsAre("main", "_ZL5count")); }
 
 // A word is translated by the symbol that it leads into. The C library mixes its guard into pointers to code.
 TEST_F(Unused, SymbolsAreNotThoseThatWordsLeadTo) {
   Put(kData, kProgram.value + 0x50);
   Put(kData + 8, std::rotl((kProgram.value + 0x30) ^ kGuard, 17));
   EXPECT_THAT(Left(), ElementsAre("main", "_ZN7recrash6client6AtExitEv", "_ZN7recrash6client8g_recordE", "_ZL5count"));
+}
+
+TEST_F(Unused, SymbolsAreNotThoseOfFunctionsThatATestCalls) {
+  report_.replay.frames.emplace_back().entry = kProgram + 0xa0;
+  report_.replay.place.function_start = kProgram + 0x20;
+  EXPECT_THAT(Left(), ElementsAre("main", "_ZN7recrash6client8OnSignalEi", "_ZL5count", "_ZNKSt8functionIFvvEEclEv"));
 }
 
 TEST_F(Unused, SymbolsAreNotThoseOfWordsThatTestsHave) {
