@@ -42,6 +42,10 @@ The exit status is the program's, or 128 + signal when a signal ended it.
 The report holds the files that the program was given, up to 4 MiB each. To keep only their names, set
 RECRASH_OPTIONS=files=names.
 
+A program that crashes is kept, by its build-id, so that `recrash reproduce` works after the next build has taken its
+place: at most 32 programs, of 1 GiB together, in $XDG_CACHE_HOME/recrash/programs, else ~/.cache/recrash/programs.
+RECRASH_KEEP_PROGRAMS=0 turns that off. Libraries of its own are not kept.
+
 A program that was built with -recrash-mode=references+second-chance and crashes is run a second time. In that run
 recrash watches the functions that were on the stack, so that tests can start from the memory that each of them had
 when it was called. So the program must be one that may run twice, and its standard input must be a file. --once

@@ -60,7 +60,8 @@ Result<Suite> Describe(Crash crash, const std::string& twin) {
   suite.report_name = crash.name;
   suite.is_own = crash.is_own;
   suite.symbols = crash.symbols;
-  suite.program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
+  suite.named_program = Absolute(crash.symbols.program.empty() ? crash.report.process.program : crash.symbols.program);
+  suite.program = crash.kept_program.empty() ? suite.named_program : crash.kept_program;
   if (!twin.empty()) suite.twin = Absolute(twin);
   suite.symbols.program = suite.program;
   for (std::string& path : suite.symbols.search_paths) path = Absolute(path);

@@ -141,8 +141,12 @@ Others OthersIn(const nlohmann::json& memory) {
   return {Remembered(memory, "program"), Remembered(memory, "twin"), Listed(memory, "search_paths")};
 }
 
+const std::string& ProgramToName(const Suite& suite) {
+  return suite.named_program.empty() ? suite.program : suite.named_program;
+}
+
 Others NamedFrom(const Suite& suite) {
-  Others named{PathFrom(suite.directory, suite.program), PathFrom(suite.directory, suite.twin)};
+  Others named{PathFrom(suite.directory, ProgramToName(suite)), PathFrom(suite.directory, suite.twin)};
   for (const std::string& path : suite.symbols.search_paths)
     named.search_paths.push_back(PathFrom(suite.directory, path));
   return named;
@@ -189,7 +193,7 @@ enable_testing()
 find_package(recrash REQUIRED)
 recrash_add_crash_test(NAME crash_test PROGRAM {}{} REPORT {} SOURCES {}{})
 )",
-      NameInBuildFile(suite.directory, suite.program),
+      NameInBuildFile(suite.directory, ProgramToName(suite)),
       suite.twin.empty() ? "" : " TWIN " + NameInBuildFile(suite.directory, suite.twin), kReport, kSource,
       CodeWords(suite));
 }
@@ -232,7 +236,7 @@ Status WriteSuite(const Suite& suite, const EmitOptions& tests, Observer* observ
   }
   if (const Status status = WriteText(suite.directory / kNotCommitted, fmt::format("build/\n{}\n", kHere)); !status)
     return status;
-  nlohmann::json here = Others{suite.program, suite.twin, suite.symbols.search_paths}.Json();
+  nlohmann::json here = Others{ProgramToName(suite), suite.twin, suite.symbols.search_paths}.Json();
   here["report"] = suite.report_path;
   if (const Status status = WriteMemory(suite.directory / kHere, here); !status) return status;
   nlohmann::json memory = NamedFrom(suite).Json();

@@ -29,9 +29,10 @@ struct Suite {
   std::string report_path;    // the original, for --json
   uint64_t report_bytes = 0;  // the original's size
   std::string report_name;
-  std::string failure;  // "SIGSEGV in FormatName at greeter.cc:41"
-  std::string program;  // absolute path of the build that the tests are run against
-  std::string twin;     // absolute path of a build of the same sources without inlining; empty: none
+  std::string failure;             // "SIGSEGV in FormatName at greeter.cc:41"
+  std::string program;             // absolute path of the build that the tests are run against
+  std::string named_program = {};  // what the folder names, if that is not `program`: a later build has taken its place
+  std::string twin;                // absolute path of a build of the same sources without inlining; empty: none
   SymbolOptions symbols;
   bool is_own = false;        // the report was written on this machine by this user
   bool sandbox = true;        // of its replays

@@ -1,6 +1,8 @@
 #include "testgen/suite/load.h"
 
 #include "agent/base/own_reports.h"
+#include "agent/elf/elf_notes.h"
+#include "agent/elf/kept_programs.h"
 #include "agent/report/reader.h"
 #include "testgen/symbols/handled_fault.h"
 
@@ -10,6 +12,18 @@ namespace fs = std::filesystem;
 bool IsReport(const fs::path& path) { return path.extension() == ".rcr" || path.extension() == ".rcraw"; }
 
 std::string ReportName(const fs::path& path) { return IsReport(path) ? path.stem() : path.filename(); }
+
+namespace {
+
+// The program that crashed, kept when it did, if another build has taken its place. Empty: it has not, or none is kept.
+std::string InPlaceOf(const std::string& program, const Report& report) {
+  const Module* recorded = report.program();
+  if (!recorded || recorded->build_id.empty()) return "";
+  const Result<std::string> now = ReadBuildId(program.empty() ? recorded->path : program);
+  return now && *now == recorded->build_id ? "" : FindKeptProgram(recorded->build_id);
+}
+
+}  // namespace
 
 Result<Crash> LoadReport(const fs::path& path, const SymbolOptions& symbols) {
   Result<Report> report = ReadReport(path);
@@ -24,6 +38,12 @@ Result<Crash> LoadReport(const fs::path& path, const SymbolOptions& symbols) {
   crash.symbols = symbols;
   crash.report = *std::move(report);
   Result<Symbols> opened = Symbols::Open(crash.report, symbols);
+  if (!opened) {
+    crash.kept_program = InPlaceOf(symbols.program, crash.report);
+    SymbolOptions of_kept = symbols;
+    of_kept.program = crash.kept_program;
+    if (!crash.kept_program.empty()) opened = Symbols::Open(crash.report, of_kept);
+  }
   if (!opened) {
     crash.no_backtrace = opened.error();
     return crash;

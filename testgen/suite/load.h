@@ -22,6 +22,7 @@ struct Crash {
   std::optional<Symbols> opened;  // by `symbols`, for all who read symbols of this crash
   Report report;
   Backtrace backtrace;
+  std::string kept_program = {};      // the build that crashed (kept_programs.h), where another one is in its place
   std::optional<Error> no_backtrace;  // why `backtrace` is empty
 };
 

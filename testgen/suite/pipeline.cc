@@ -82,6 +82,9 @@ Status Pipeline::Load() {
   Result<Crash> crash = recrash::Load(request_.report, symbols);
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
+  if (!crash_->kept_program.empty())
+    observer_->Note(fmt::format("the build that crashed is not there any more: using the one that recrash run kept, {}",
+                                crash_->kept_program));
   if (!crash_->is_own && request_.goal != Goal::kCandidates)
     observer_->Note(
         "the report was not written on this machine by you: replays run code of the program, in a sandbox, on "

@@ -11,6 +11,7 @@
 #include "agent/base/printable_text.h"
 #include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/profile_line.h"
+#include "agent/elf/kept_programs.h"
 #include "agent/process/subprocess.h"
 #include "agent/report/profile.h"
 #include "shadowstack/modes.h"
@@ -147,6 +148,7 @@ Result<Run> Runner::RunOnce(const ProcessOptions& options) const {
 }
 
 void Runner::TellReports(const Run& run) const {
+  if (!run.reports.empty()) KeepProgram(program_.string());
   for (const fs::path& path : run.reports)
     observer_->Note(fmt::format("report: {}\nnext: recrash reproduce {} --program {}", path.string(),
                                 request_.is_store ? ReportName(path) : path.string(), request_.command[0]));

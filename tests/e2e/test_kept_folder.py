@@ -89,5 +89,33 @@ class KeptReport(harness.Workspace):
             self.run_tests("--program", other, expect=0 if "-DFIXED" in flags else 1)
 
 
+class KeptPrograms(harness.Workspace):
+    """The next build takes the place of the program, and the crash of the one before is reproduced all the same."""
+
+    FIXED = PROGRAM.replace("return *target + 1", "return target ? *target + 1 : 0")
+
+    def crash_and_build_anew(self):
+        program = self.compile_text(PROGRAM)
+        self.run_command("recrash", "run", "--", program, expect=128 + signal.SIGSEGV)
+        self.compile_text(self.FIXED)
+        return program, next(self.reports.glob("*.rcr"))
+
+    def test_reproduce_after_the_next_build(self):
+        program, report = self.crash_and_build_anew()
+        result = self.reproduce(program, report=report, build=True)
+        self.assert_reproduced(result, "Read", "main")
+        self.assertIn("using the one that recrash run kept", self.output.stderr)
+        self.assertNotIn(".cache", (self.path / "tests/CMakeLists.txt").read_text())
+        self.run_tests()  # against what is there now, which is fixed
+        self.assertIn("2 of 2 tests turned green", self.run_command("recrash", "verify", "tests", "--fixed", program).stdout)
+
+    def test_it_can_be_turned_off(self):
+        self.environment["RECRASH_KEEP_PROGRAMS"] = "0"
+        program, report = self.crash_and_build_anew()
+        refused = self.run_command("recrash", "reproduce", report, "--program", program, expect=4).stderr
+        self.assertIn("the report needs program, build-id", refused)
+        self.assertFalse((self.path / ".cache").exists())
+
+
 if __name__ == "__main__":
     harness.main()
