@@ -70,7 +70,8 @@ class Watchdog {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
   const int null = open("/dev/null", O_RDWR);
-  for (int descriptor = 0; descriptor < 3; ++descriptor) dup2(null, descriptor);
+  for (int descriptor = 0; descriptor < 3; ++descriptor)
+    dup2(descriptor > 0 && start.output >= 0 ? start.output : null, descriptor);
   if (null > 2) close(null);
   if (chdir(start.directory.c_str()) == 0) execve(start.program.c_str(), arguments, environment);
   _exit(127);

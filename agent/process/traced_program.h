@@ -26,6 +26,7 @@ struct TracedStart {
   std::vector<std::string> arguments;    // argv, the program's name included
   std::vector<std::string> environment;  // NAME=value
   std::string directory;                 // to run in
+  int output = -1;                       // where it prints, errors too; -1: nowhere
   double seconds = 60;                   // then it is killed
 };
 

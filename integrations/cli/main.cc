@@ -231,7 +231,7 @@ struct Invocation {
   RedactArguments redact;
   TestsArguments generate, verify, reproduce;
   bool rerun = false;
-  double rerun_seconds = 60;
+  RerunRequest rerun_request;
   ProfileArguments profile;
   DebugArguments debug;
 };
@@ -317,14 +317,23 @@ void AddReproduce(CLI::App* app, Invocation* to) {
   command->add_flag("--rerun", to->rerun,
                     "run the program again, on its recorded arguments, environment and files, and start tests from the "
                     "memory that each function had at its entry");
-  command->add_flag("--yes", request.may_rerun, "run it without asking, also if the report came from elsewhere");
-  command->add_option("--rerun-timeout", to->rerun_seconds, "seconds that one of these two or three runs may take (60)")
+  command
+      ->add_option("--rerun-in", to->rerun_request.folder,
+                   "--rerun in this folder, with the files that are there; they may change (default: a temporary "
+                   "folder, with copies of what the command line names)")
+      ->type_name("DIR")
+      ->check(CLI::ExistingDirectory.description(""));
+  command->add_flag("--yes", to->rerun_request.without_asking,
+                    "run it without asking, also if the report came from elsewhere");
+  command
+      ->add_option("--rerun-timeout", to->rerun_request.seconds,
+                   "seconds that one of these two or three runs may take (60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1.0, 86400.0));
   AddJson(command, &to->reproduce.json);
   AddReplay(command, &request);
   command->callback([=] {
-    if (to->rerun) to->reproduce.request.rerun_seconds = to->rerun_seconds;
+    if (to->rerun || !to->rerun_request.folder.empty()) to->reproduce.request.rerun = to->rerun_request;
     to->code = ReproduceCommand(to->reproduce);
   });
 }

@@ -53,7 +53,10 @@ std::string DescribeRun(const Report& report, const RerunOptions& options) {
   line("arguments    ", report.process.arguments);
   line("environment  ", environment.kept);
   if (!environment.dropped.empty()) line("  without    ", environment.dropped);
-  line("files        ", FilesOfRun(report));
+  if (options.folder.empty())
+    line("files        ", FilesOfRun(report));
+  else
+    line("folder       ", {options.folder});
   return text;
 }
 

@@ -1,10 +1,13 @@
 #include "testgen/rerun/rerun.h"
 
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 
 #include "agent/base/text.h"
 #include "agent/process/proc_files.h"
@@ -13,6 +16,7 @@
 #include "agent/report/reader.h"
 #include "testgen/rerun/conditions.h"
 #include "testgen/rerun/hit_counts.h"
+#include "testgen/rerun/output_tail.h"
 #include "testgen/rerun/rounds.h"
 #include "testgen/rerun/stopped_state.h"
 #include "testgen/rerun/symbols_of_rounds.h"
@@ -33,6 +37,12 @@ constexpr uint64_t kMostBytes = 2ull << 30;
 
 Error Different(const std::string& how) {
   return {Errc::kRefused, "the program was run again and did not fail in the same way: " + how};
+}
+
+// "exit status 3" or "signal 6".
+std::string HowItEnded(int status) {
+  return WIFSIGNALED(status) ? "signal " + std::to_string(WTERMSIG(status))
+                             : "exit status " + std::to_string(WEXITSTATUS(status));
 }
 
 struct LoadedReport {
@@ -78,6 +88,8 @@ class Runner {
         symbols_(symbols) {}
 
   Result<Rerun> Run();
+  // What the last run printed at its end.
+  const std::string& output() const { return output_; }
 
  private:
   Result<LoadedReport> RunOnce(const Round& round);
@@ -94,6 +106,7 @@ class Runner {
   std::vector<EntryState> states_;  // of the last round
   size_t with_memory_ = 0;          // how many of them, from the first on
   int round_ = 0;
+  std::string output_;
 };
 
 // What was left out, for the user; empty: nothing.
@@ -138,10 +151,14 @@ Result<LoadedReport> Runner::RunOnce(const Round& round) {
   start.environment = environment_.kept;
   start.directory = workspace_.current();
   start.seconds = options_.seconds;
+  OutputTail output;
+  start.output = output.descriptor();
   TracedProgram program(round.on_loaded, round.on_entry);
-  if (const Result<int> status = program.Run(start); !status) return Different(status.error().message);
+  const Result<int> status = program.Run(start);
+  output_ = output.Take();
+  if (!status) return Different(status.error().message);
   const Result<std::filesystem::path> path = workspace_.OnlyReport();
-  if (!path) return Different(path.error().message);
+  if (!path) return Different("it ended with " + HowItEnded(*status) + " and " + path.error().message);
   Result<Report> report = ReadReport(path->string());
   if (!report) return report.error();
   LoadedReport loaded{{*std::move(report), {}}, {}};
@@ -217,6 +234,15 @@ Result<Rerun> Runner::Run() {
   return rerun;
 }
 
+// Lines for a message that says why the program did not fail as before.
+std::string Printed(const std::string& output) {
+  if (output.find_first_not_of(" \n\t\r") == std::string::npos) return "\nit printed nothing";
+  std::string text = "\nit printed at its end:";
+  std::istringstream lines(output);
+  for (std::string line; std::getline(lines, line);) text += "\n| " + line;
+  return text;
+}
+
 }  // namespace
 
 Result<Rerun> RunAgain(const TestReport& first, const Backtrace& backtrace, const RerunOptions& options) {
@@ -227,11 +253,14 @@ Result<Rerun> RunAgain(const TestReport& first, const Backtrace& backtrace, cons
   const auto start = std::chrono::steady_clock::now();
   SymbolsOfRounds symbols(options.symbols);
   for (int attempt = 1;; ++attempt) {
-    Result<Workspace> workspace = Workspace::Make();
+    Result<Workspace> workspace = Workspace::Make(options.folder);
     if (!workspace) return workspace.error();
-    Result<Rerun> rerun = Runner(first, options, *std::move(workspace), &symbols).Run();
+    Runner runner(first, options, *std::move(workspace), &symbols);
+    Result<Rerun> rerun = runner.Run();
+    if (rerun) return rerun;
     const bool is_short = std::chrono::steady_clock::now() - start < kShort;
-    if (rerun || attempt == kAttempts || !is_short) return rerun;
+    if (attempt == kAttempts || !is_short)
+      return Error{rerun.error().code, rerun.error().message + Printed(runner.output())};
   }
 }
 

@@ -19,7 +19,8 @@ struct RerunOptions {
   SymbolOptions symbols;
   bool trust_report = false;  // its environment is taken whole (recorded_environment.h)
   std::vector<std::pair<std::string, std::string>> environment;  // in place of what is recorded under these names
-  double seconds = 60;                                           // a run may take
+  std::string folder;   // to run in, as it is; empty: a temporary one, with copies of what the command line names
+  double seconds = 60;  // a run may take
   std::function<void(int round)> progress = [](int) {};
 };
 

@@ -133,10 +133,13 @@ class Filler {
 
 }  // namespace
 
-Result<Workspace> Workspace::Make() {
+Result<Workspace> Workspace::Make(const std::string& folder) {
+  std::error_code error;
+  if (!folder.empty() && !fs::is_directory(folder, error))
+    return Error{Errc::kMissing, folder + ": needed a folder to run the program in, found none"};
   std::string pattern = (fs::temp_directory_path() / "recrash-rerun-XXXXXX").string();
   if (!mkdtemp(pattern.data())) return Error{Errc::kRefused, pattern + ": cannot be made: " + strerror(errno)};
-  return Workspace(pattern);
+  return Workspace(pattern, folder);
 }
 
 Workspace::~Workspace() {
@@ -146,11 +149,12 @@ Workspace::~Workspace() {
 
 Status Workspace::Refresh(const Report& report) {
   std::error_code error;
-  for (const fs::path& folder : {current(), reports()}) {
+  for (const fs::path& folder : {root_ / "run", reports()}) {
     fs::remove_all(folder, error);
     if (!fs::create_directories(folder, error))
       return Error{Errc::kRefused, folder.string() + ": cannot be made: " + error.message()};
   }
+  if (!folder_.empty()) return Ok{};
   Filler filler;
   if (const Status status = filler.Write(report, current()); !status) return status;
   for (const fs::path& name : RelativeNames(report)) {
@@ -185,7 +189,7 @@ Result<fs::path> Workspace::OnlyReport() const {
     ++count;
   }
   if (count == 1) return found;
-  return Error{Errc::kMissing, "it left " + std::to_string(count) + " reports"};
+  return Error{Errc::kMissing, "left " + (count == 0 ? "no report" : std::to_string(count) + " reports")};
 }
 
 }  // namespace recrash

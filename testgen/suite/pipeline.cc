@@ -125,8 +125,8 @@ Status Pipeline::Describe() {
     if (const Status status = CheckBuildFolder(suite_.directory); !status) return status;
   if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
-  if (request_.rerun_seconds) {
-    const Status status = RunProgramAgain(*request_.rerun_seconds, request_.may_rerun, &suite_, observer_);
+  if (request_.rerun) {
+    const Status status = RunProgramAgain(*request_.rerun, &suite_, observer_);
     if (!status) return status;
   }
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);

@@ -18,6 +18,7 @@
 #include "agent/base/result.h"
 #include "testgen/suite/folder.h"
 #include "testgen/suite/observer.h"
+#include "testgen/suite/steps.h"
 #include "testgen/verify/verify.h"
 
 namespace recrash {
@@ -40,11 +41,10 @@ struct Request {
   Goal goal = Goal::kTests;
   bool trust_report = false;  // as if it had been written here by this user (code_files.h)
   bool sandbox = true;
-  bool format = true;                   // the source by the project's clang-format
-  bool force = false;                   // use a folder that holds other files
-  std::optional<double> rerun_seconds;  // run the program again, for at most so long, and use that crash
-  bool may_rerun = false;               // without asking, whoever wrote the report
-  uint32_t max_frames = 200;            // of the stack, half from each end
+  bool format = true;                 // the source by the project's clang-format
+  bool force = false;                 // use a folder that holds other files
+  std::optional<RerunRequest> rerun;  // run the program again, and use that crash
+  uint32_t max_frames = 200;          // of the stack, half from each end
   double seconds_per_frame = 10;
   uint32_t runs = 3;       // in which a frame has to reproduce
   uint32_t jobs = 0;       // replays at a time; 0: as many as there are processors

@@ -9,12 +9,13 @@
 namespace recrash {
 namespace {
 
-Result<RerunOptions> OptionsFor(const Suite& suite, double seconds) {
+Result<RerunOptions> OptionsFor(const Suite& suite, const RerunRequest& request) {
   RerunOptions options;
   options.program = suite.program;
   options.symbols = suite.symbols;
   options.trust_report = suite.code().trust_report;
-  options.seconds = seconds;
+  options.seconds = request.seconds;
+  if (!request.folder.empty()) options.folder = std::filesystem::absolute(request.folder).lexically_normal();
   auto environment = AgentEnvironment(suite.program, kInHouseOptions);
   if (!environment) return environment.error();
   options.environment = *std::move(environment);
@@ -28,7 +29,12 @@ void TakeSecondRun(RerunOptions options, Suite* suite, Observer* observer) {
     observer->Progress("running the program again, round", static_cast<size_t>(round), 3);
   };
   Result<Rerun> again = RunAgain(suite->report, suite->backtrace, options);
-  if (!again) return observer->Note(again.error().message + "\nthe tests are made from the report alone");
+  if (!again) {
+    // Files that no word of its command line names are not copied.
+    const std::string hint =
+        options.folder.empty() ? "; --rerun-in DIR runs the program in a folder that has its files" : "";
+    return observer->Note(again.error().message + "\nthe tests are made from the report alone" + hint);
+  }
   for (const std::string& note : again->notes) observer->Note(note);
   const std::vector<EntryState>& states = again->report.replay.entry_states;
   uint64_t bytes = 0;
@@ -42,13 +48,13 @@ void TakeSecondRun(RerunOptions options, Suite* suite, Observer* observer) {
 
 }  // namespace
 
-Status RunProgramAgain(double seconds, bool may_run, Suite* suite, Observer* observer) {
-  Result<RerunOptions> options = OptionsFor(*suite, seconds);
+Status RunProgramAgain(const RerunRequest& request, Suite* suite, Observer* observer) {
+  Result<RerunOptions> options = OptionsFor(*suite, request);
   if (!options) {
     observer->Note("the program was not run again: " + options.error().message);
     return Ok{};
   }
-  if (!may_run && !options->trust_report && !observer->Ask(DescribeRun(suite->report, *options)))
+  if (!request.without_asking && !options->trust_report && !observer->Ask(DescribeRun(suite->report, *options)))
     return Error{Errc::kRefused,
                  "--rerun needs your consent, since the report was not written on this machine by you\n"
                  "answer y at a terminal, give --yes, or leave out --rerun"};

@@ -24,10 +24,16 @@ Result<Suite> Describe(Crash crash, const std::string& twin = "");
 // Adds the frames that the twin alone can call.
 void AddFramesOfTwin(const Backtrace& backtrace, ReplayData* replay);
 
+struct RerunRequest {
+  double seconds = 60;          // that a run may take
+  std::string folder;           // to run in; empty: a temporary one
+  bool without_asking = false;  // whoever wrote the report
+};
+
 // Puts the crash of another run, with the entry states of its frames, in the place of the suite's. When the program
 // does not fail in the same way, the suite stays as it is and the observer is told why. kRefused: the report is from
-// elsewhere, and neither `may_run` nor the observer, who was asked, consents.
-Status RunProgramAgain(double seconds, bool may_run, Suite* suite, Observer* observer);
+// elsewhere, and neither the request nor the observer, who was asked, consents.
+Status RunProgramAgain(const RerunRequest& request, Suite* suite, Observer* observer);
 
 // ---- Replay and Derive ---------------------------------------------------------------------------------------------
 

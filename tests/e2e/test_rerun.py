@@ -153,6 +153,33 @@ class Rerun(harness.Workspace):
         self.assertLessEqual({"Use", "Load", "main"}, self.moved_on(self.reproduce(program, report=report)))
         self.assert_reproduced(self.reproduce(program, "--rerun", report=report), "Weigh", "Use", "Load", "main")
 
+    def test_it_says_why_it_got_nothing_and_runs_in_another_folder(self):
+        """A file that the command line does not name: the temporary folder has no copy of it."""
+        program = self.compile_text("""
+#include <cstdio>
+#include <cstring>
+__attribute__((noinline)) size_t Read(const char*& name) { const char* read = name; name = "x"; return strlen(read) + 1; }
+int main(int argc, char** argv) {
+  std::FILE* file = std::fopen("settings", "r");
+  if (!file) { std::fprintf(stderr, "\\33[31msettings: no such file\\n"); return 3; }
+  std::fclose(file);
+  const char* name = argv[argc];
+  return Read(name) + 1;
+}
+""")
+        (self.path / "settings").write_text("")
+        report = self.crash(program, died_of=signal.SIGSEGV)
+        self.reproduce(program, "--rerun", report=report)
+        self.assertIn("it ended with exit status 3 and left no report\n  it printed at its end:\n"
+                      "  | \\x1b[31msettings: no such file\n", self.output.stderr)
+        self.assertIn("--rerun-in DIR", self.output.stderr)
+        (self.path / "there").mkdir()
+        (self.path / "settings").rename(self.path / "there/settings")
+        result = self.reproduce(program, "--rerun-in", "there", report=report)
+        self.assertIn("run again, it failed in the same way", self.output.stderr)
+        self.assert_reproduced(result, "Read")
+        self.assertEqual([each.name for each in (self.path / "there").iterdir()], ["settings"])
+
     def test_a_stack_overflow_is_not_run_again(self):
         program = self.compile_text("__attribute__((noinline)) int Dive(int* n) { int here = *n + 1; return Dive(&here) + here; }\n"
                                     "int main() { int n = 0; return Dive(&n); }\n", flags=("-O1", "-g"))
