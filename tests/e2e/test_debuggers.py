@@ -79,7 +79,7 @@ class Debuggers(harness.Workspace):
 
     def test_gdb_stops_at_the_first_line_and_what_follows_changes_no_file(self):
         out = self.debug("--", "-batch", "-ex", "info args", "-ex", "continue")
-        self.assertRegex(out, r"Read \(item=0x0, times=21\) at \w+\.cc:\d+")
+        self.assertRegex(out, r"Temporary breakpoint \d+, Read \(item=0x0, times=21\) at \w+\.cc:\d+")
         self.assertIn("received signal SIGSEGV", out)
         self.assertNotIn("not defined", out)
         self.assert_nothing_changed()
