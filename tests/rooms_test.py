@@ -44,7 +44,8 @@ ROOMS = {
     "testgen/replay/heap": SAFE,
     "testgen/replay/guest": SAFE + "include/recrash testgen/replay/heap testgen/replay/plan testgen/replay/sandbox",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf "
-                                 "testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox testgen/carry",
+                                 "testgen/symbols/stack testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox "
+                                 "testgen/carry",
     "testgen/verify": BASE + "include/recrash agent/elf agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",

@@ -159,8 +159,9 @@ void Fields(Is<Variable> auto& record, auto&& visit) {
   visit(name, offset, type);
 }
 void Fields(Is<ModuleImage> auto& record, auto&& visit) {
-  auto& [base, read_only, symbols, types, variables, thread_locals] = record;
-  visit(base, Elsewhere{read_only}, symbols, Since{4, types}, Since{4, variables}, Since{4, thread_locals});
+  auto& [base, read_only, symbols, types, variables, thread_locals, inlined] = record;
+  visit(base, Elsewhere{read_only}, symbols, Since{4, types}, Since{4, variables}, Since{4, thread_locals},
+        Since{4, inlined});
 }
 void Fields(Is<SourceFrame> auto& record, auto&& visit) {
   auto& [function, file] = record;

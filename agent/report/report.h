@@ -325,6 +325,7 @@ struct ModuleImage {
   std::vector<TypeLayout> types = {};
   std::vector<Variable> variables = {};
   std::vector<Symbol> thread_locals = {};  // offsets in the module's block; sorted by offset
+  std::vector<std::string> inlined = {};   // linkage names of own functions that were inlined somewhere
 };
 
 // A function of the program's own on the failing stack, as the source has it: inlined calls count.

@@ -70,6 +70,7 @@ void TakeFourthAway(TestReport* report) {
     image.types.clear();
     image.variables.clear();
     image.thread_locals.clear();
+    image.inlined.clear();
   }
   report->replay.place.chain.clear();
   report->replay.place.copies.clear();

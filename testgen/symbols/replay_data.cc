@@ -74,6 +74,7 @@ class TypeCollector {
     LayoutReader& reader = ReaderOf(*module);
     image->variables = ReadVariables(*debug, *module->image, image->base.value - module->bias(), &reader);
     image->types = reader.Take();
+    image->inlined = ReadInlined(*debug);
   }
 
  private:

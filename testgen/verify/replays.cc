@@ -228,8 +228,7 @@ Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& 
   plan_options.trust_report = subject->trust_report;
   plan_options.workers = workers;
   plan_options.watched = watched;
-  plan_options.problems = std::move(types.problems);
-  plan_options.variables = std::move(types.variables);
+  types.MoveTo(&plan_options);
   Result<Fd> plan = BuildPlan(types.report(report), subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   return Replays(report, *std::move(subject), std::move(queue), std::move(inquiries), *std::move(plan));

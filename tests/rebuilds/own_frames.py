@@ -22,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/real"))
 
 import builds
+import page
 import rebuilds
 import small_programs
 
@@ -73,7 +74,7 @@ def measure(program, work):
             shutil.rmtree(folder / "crash", ignore_errors=True)
             crashes[way.level] = rebuilds.crash(program, executable, folder / "crash")
         result = result_of(program, way, executable, twin, crashes[way.level], folder)
-        if "stack overflow" not in result["failure"]:
+        if "stack overflow" not in result["failure"] and len(result["frames"]) <= page.MOST_FRAMES:
             found[way] = rebuilds.own_source(result)
     return found
 
@@ -100,7 +101,7 @@ def sums(found):
     return rows
 
 
-def page(found, lines):
+def page_text(found, lines):
     text = ["# Own source frames with a test", "",
             "Written by `tests/rebuilds/own_frames.py --write`; do not edit it. It says what counts.", "",
             f"{len(found)} small programs, each with a crash. *A twin*: `recrash reproduce --twin` with the same sources at -O0. *Run again*: `--rerun`.",
@@ -129,7 +130,7 @@ def main():
             for way, frames in ways.items():
                 lines += [missing(program, way, frame) for frame in frames if not frame["test"]]
     if options.write:
-        PAGE.write_text(page(found, lines))
+        PAGE.write_text(page_text(found, lines))
     print("\n".join(lines))
     for name, all_, tested, share in sums(found):
         print(f"{name:24} {tested} of {all_} own source frames have a test ({share:.1f} %)")

@@ -312,6 +312,37 @@ Verdict JudgeCaught(const Observed& observed, char* text, size_t size) {
   return Verdict::kMissing;
 }
 
+Verdict JudgeEnd(const Observed& observed, const Answer& answer, const plan::Frame& frame, char* text, size_t size) {
+  switch (observed.ending) {
+    case Ending::kReturned:
+      return JudgeReturn(observed, frame, text, size);
+    case Ending::kExited:
+      return MissingAtExit(observed) ? Verdict::kMissing : Verdict::kExited;
+    case Ending::kTimedOut:
+      return Verdict::kTimedOut;
+    case Ending::kWaited:
+      return Verdict::kWaited;
+    default:
+      return IsCaught(observed, answer, frame) ? JudgeCaught(observed, text, size) : Verdict::kDifferentFailure;
+  }
+}
+
+// Says which function was called, if it is not the recorded one. With a parameter that nobody knows only the recorded
+// failure proves something.
+Verdict JudgeSuccessor(Verdict verdict, const plan::Frame& frame, char* text, size_t size) {
+  if (!*TextOf(frame.in_place)) return verdict;
+  char how[1000];
+  snprintf(how, sizeof how, "%s", text);
+  const bool proves = !*TextOf(frame.added) || verdict == Verdict::kReproduced;
+  if (proves) {
+    snprintf(text, size, "%s (calls %s)", how, TextOf(frame.in_place));
+    return verdict;
+  }
+  snprintf(text, size, "%s, but this replay calls %s, and does not have a value of %s", how, TextOf(frame.in_place),
+           TextOf(frame.added));
+  return Verdict::kMissing;
+}
+
 }  // namespace
 
 Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
@@ -326,19 +357,9 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
     return Verdict::kCannotReplay;
   }
   if (IsOfRecordedBlock(observed)) return Verdict::kCannotReplay;
-  if (SameFailure(observed, answer)) return Verdict::kReproduced;
-  switch (observed.ending) {
-    case Ending::kReturned:
-      return JudgeReturn(observed, frame, text, size);
-    case Ending::kExited:
-      return MissingAtExit(observed) ? Verdict::kMissing : Verdict::kExited;
-    case Ending::kTimedOut:
-      return Verdict::kTimedOut;
-    case Ending::kWaited:
-      return Verdict::kWaited;
-    default:
-      return IsCaught(observed, answer, frame) ? JudgeCaught(observed, text, size) : Verdict::kDifferentFailure;
-  }
+  const Verdict verdict =
+      SameFailure(observed, answer) ? Verdict::kReproduced : JudgeEnd(observed, answer, frame, text, size);
+  return JudgeSuccessor(verdict, frame, text, size);
 }
 
 }  // namespace recrash::replay

@@ -246,6 +246,20 @@ TEST_F(Recorded, ReturnDoesNotCountInAnotherBuildIfAnArgumentIsDangling) {
   EXPECT_EQ(On(observed), Verdict::kReturned);
 }
 
+// What callers pass for a parameter that was added is not known: only the recorded failure says something.
+TEST_F(Recorded, NothingElseCountsIfAParameterHasNoValue) {
+  Observed returned{};
+  returned.ending = Ending::kReturned;
+  plan_.flags = plan::kRebuilt;
+  frame_.in_place = Text("shop::Parse in place of Parse(char const*)");
+  EXPECT_EQ(On(returned), Verdict::kReturned);
+  EXPECT_EQ(text(), "returned (calls shop::Parse in place of Parse(char const*))");
+  frame_.added = Text("`strict`");
+  EXPECT_EQ(On(returned), Verdict::kMissing);
+  EXPECT_EQ(On(Died(SIGFPE, kPlace)), Verdict::kMissing);
+  EXPECT_THAT(text(), testing::HasSubstr("does not have a value of `strict`"));
+}
+
 TEST_F(Recorded, ReturnDoesNotCountIfItCouldNotGetToTheBug) {
   Observed observed{};
   observed.ending = Ending::kReturned;

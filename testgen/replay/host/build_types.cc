@@ -6,60 +6,13 @@
 
 #include "agent/base/text.h"
 #include "testgen/carry/type_pairs.h"
+#include "testgen/replay/host/built_file.h"
 #include "testgen/replay/host/carried_report.h"
+#include "testgen/replay/host/successors.h"
 #include "testgen/replay/plan/translation.h"
-#include "testgen/symbols/layout/layout_reader.h"
-#include "testgen/symbols/symbols.h"
 
 namespace recrash {
 namespace {
-
-// The debug information of one file, as that of a process in which nothing else is loaded.
-class BuiltFile {
- public:
-  BuiltFile(const ProgramFile& file, const std::vector<std::string>& search_paths) {
-    Report report;
-    report.process.program = file.path;
-    Module& module = report.modules.emplace_back();
-    module.path = file.path;
-    module.build_id = file.build_id;
-    module.base = {file.base_vaddr};
-    module.size = UINT64_MAX - file.base_vaddr;
-    module.is_program = true;
-    Result<Symbols> symbols = Symbols::Open(report, {file.path, search_paths});
-    if (!symbols) return;
-    symbols_.emplace(*std::move(symbols));
-    const LoadedModule* loaded = symbols_->modules().program();
-    debug_ = loaded ? symbols_->code().DebugOf(loaded) : nullptr;
-    if (!debug_) return;
-    base_ = file.base_vaddr;
-    reader_.emplace(*debug_);
-    variables_ = ReadVariables(*debug_, *loaded->image, base_, &*reader_);
-  }
-
-  bool has_types() const { return debug_ != nullptr; }
-
-  // Types of the parameters of the function at an offset from the file's base; nothing if nothing is known of it.
-  std::optional<std::vector<ReplayParameter>> ParametersAt(uint64_t offset) {
-    const CodeInfo& code = symbols_->code().At({base_ + offset});
-    if (!code.scopes || code.live.empty()) return std::nullopt;
-    std::vector<ReplayParameter> parameters;
-    if (const uint32_t result = reader_->AddResult(code.live.back().die)) parameters.push_back({0, "", result, false});
-    for (const ParameterInfo& info : code.live.back().parameters)
-      parameters.push_back({info.described.number, info.described.name, reader_->Add(info.type), false});
-    return parameters;
-  }
-
-  const std::vector<Variable>& variables() const { return variables_; }
-  std::vector<TypeLayout> TakeTypes() { return reader_->Take(); }
-
- private:
-  std::optional<Symbols> symbols_;
-  DebugInfo* debug_ = nullptr;
-  uint64_t base_ = 0;
-  std::optional<LayoutReader> reader_;
-  std::vector<Variable> variables_;
-};
 
 bool LeadsToClass(const std::vector<TypeLayout>& types, uint32_t type) {
   for (int i = 0; i < 8 && type < types.size(); ++i) {
@@ -89,11 +42,15 @@ class ModuleTypes {
     ChangedModule changed;
     changed.module = &module_;
     changed.image = &image_;
+    Successors successors(report_, image_, file_, &built);
     for (const ReplayFrame& frame : report_.replay.frames) {
       if (!IsOfModule(frame)) continue;
       const auto range = translation.FindFunction(frame.entry - module_.base, frame.linkage_name);
-      if (!range) continue;  // the plan says so
-      if (auto now = built.ParametersAt(range->first))
+      const auto entry = range ? std::optional(range->first) : SeekSuccessor(&successors, frame, types);
+      if (!entry) continue;  // the plan says so
+      auto now = built.ParametersAt(*entry);
+      if (now && !range) now->resize(frame.parameters.size());
+      if (now)
         changed.parameters[frame.index] = *std::move(now);
       else if (NeedsTypes(frame))
         types->problems[frame.index] = NotComparable();
@@ -111,6 +68,19 @@ class ModuleTypes {
 
   bool IsOfModule(const ReplayFrame& frame) const {
     return frame.entry >= module_.base && frame.entry - module_.base < module_.size;
+  }
+
+  // Where the function begins that is called in place of the frame's own, which is gone; nothing if none is.
+  std::optional<uint64_t> SeekSuccessor(Successors* successors, const ReplayFrame& frame, BuildTypes* types) const {
+    const Sought sought = successors->Find(frame);
+    if (!sought.found) {
+      types->candidates[frame.index] = sought.candidates;
+      return std::nullopt;
+    }
+    types->successors[frame.index] = *sought.found;
+    types->notes.insert("frame " + std::to_string(frame.index) + ": " + frame.function + " is not in this build; " +
+                        sought.found->name + " is called");
+    return sought.found->offset;
   }
 
   bool NeedsTypes(const ReplayFrame& frame) const {
@@ -182,6 +152,13 @@ class ModuleTypes {
 };
 
 }  // namespace
+
+void BuildTypes::MoveTo(PlanOptions* options) {
+  options->problems = std::move(problems);
+  options->variables = std::move(variables);
+  options->successors = std::move(successors);
+  options->candidates = std::move(candidates);
+}
 
 BuildTypes FitToBuild(const TestReport& report, const Subject& subject, const std::vector<std::string>& search_paths) {
   BuildTypes types;

@@ -19,15 +19,20 @@
 
 #include "agent/report/report.h"
 #include "testgen/replay/host/subject.h"
+#include "testgen/replay/plan/plan_builder.h"
 
 namespace recrash {
 
 struct BuildTypes {
   std::map<uint32_t, std::string> problems;  // by ReplayFrame::index: why its memory does not fit this build
   std::set<std::string> notes;               // one sentence each
-  std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;  // as in PlanOptions
-  std::shared_ptr<const TestReport> carried;                                             // null: the report as it is
+  std::map<uint32_t, Successor> successors;  // as in PlanOptions, as all maps that follow
+  std::map<uint32_t, std::vector<std::string>> candidates;
+  std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;
+  std::shared_ptr<const TestReport> carried;  // null: the report as it is
   const TestReport& report(const TestReport& original) const { return carried ? *carried : original; }
+  // Puts what it has into the options, by which it is empty.
+  void MoveTo(PlanOptions* options);
 };
 
 // Reads debug information only of modules that are other builds now.

@@ -73,8 +73,7 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   plan_options.trust_report = subject->trust_report;
   BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);
   for (const std::string& note : types.notes) std::fprintf(stderr, "recrash: note: %s\n", PrintableText(note).c_str());
-  plan_options.problems = std::move(types.problems);
-  plan_options.variables = std::move(types.variables);
+  types.MoveTo(&plan_options);
   Result<Fd> plan = BuildPlan(types.report(report), subject->program, subject->rebuilt_libraries, plan_options);
   if (!plan) return plan.error();
   if (in_process) {

@@ -182,6 +182,8 @@ struct Frame {
   Array caught;             // of Text: mangled types that callers on the recorded stack catch; "": any
   Array variables;          // of Patch: those whose layout is another one in this build
   Text dangling;            // the parameter that leads to a dead local; empty: none
+  Text in_place;            // "g in place of f" where f is gone and g is called; empty: the function itself is
+  Text added;               // parameters of that which nothing was recorded for, and are 0; empty: none
   Array entry_state;        // of EntryState: one, or none
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2

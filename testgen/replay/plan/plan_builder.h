@@ -18,6 +18,13 @@
 
 namespace recrash {
 
+// What is called in place of a function that is gone.
+struct Successor {
+  uint64_t offset = 0;  // in the file, from the module's base
+  std::string name;     // in the source
+  std::string added;    // its parameters that nothing was recorded for, which are 0: "`a`, `b`"
+};
+
 struct PlanOptions {
   std::string test_library;
   std::string report_path;  // for messages
@@ -33,7 +40,9 @@ struct PlanOptions {
   // By ReplayFrame::index: contents of variables that lie otherwise in this build, by their recorded addresses.
   std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;
   std::map<uint32_t, std::string> problems;  // by ReplayFrame::index: why a frame is not called
-  bool trust_report = false;                 // what could be executed in the recorded memory can be executed again
+  std::map<uint32_t, Successor> successors;
+  std::map<uint32_t, std::vector<std::string>> candidates;  // what may have become of a function that is gone
+  bool trust_report = false;  // what could be executed in the recorded memory can be executed again
 };
 
 // Returns the plan for a subject of `program`, with those of its libraries that were rebuilt since the crash. The file

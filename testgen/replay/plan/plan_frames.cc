@@ -43,11 +43,21 @@ void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   planned->entry = function ? function->first : 0;
   planned->rebuilt_module = module;
   if (function) return;
+  const std::string name = frame.function.empty() ? frame.linkage_name : frame.function;
+  if (const auto successor = options_.successors.find(frame.index); successor != options_.successors.end()) {
+    planned->entry = successor->second.offset;
+    planned->in_place = AddText(PrintableText(successor->second.name + " in place of " + name));
+    planned->added = AddText(PrintableText(successor->second.added));
+    return;
+  }
   const Module& rebuilt = report_.modules[module];
-  planned->problem =
-      AddText((frame.function.empty() ? frame.linkage_name : frame.function) + " is not in this build of " +
-              (rebuilt.is_program ? "the program" : BaseName(rebuilt.path)) +
-              ": removed, renamed, inlined, or its signature has changed");
+  std::string problem = name + " is not in this build of " +
+                        (rebuilt.is_program ? "the program" : BaseName(rebuilt.path)) +
+                        ": removed, renamed, inlined, or its signature has changed";
+  if (const auto found = options_.candidates.find(frame.index); found != options_.candidates.end())
+    for (const std::string& candidate : found->second)
+      problem += (&candidate == found->second.data() ? "; it may be " : ", or ") + candidate;
+  planned->problem = AddText(problem);
 }
 
 plan::Array PlanBuilder::AddWords(const std::vector<ReplayWord>& words) {

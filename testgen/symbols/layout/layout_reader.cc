@@ -3,6 +3,8 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 #include "agent/base/tool_function.h"
 #include "testgen/symbols/dwarf/members.h"
@@ -328,6 +330,22 @@ std::vector<Variable> ReadVariables(DebugInfo& debug, const ElfFile& file, uint6
   VariableVisitor visitor(debug, file, base_vaddr, reader);
   debug.ForEachUnit([&](Dwarf_Die& unit) { visitor.Visit(unit, 0); });
   return visitor.Take();
+}
+
+std::vector<std::string> ReadInlined(DebugInfo& debug) {
+  std::set<std::string> names;
+  const std::function<void(Dwarf_Die&, int)> visit = [&](Dwarf_Die& parent, int depth) {
+    Dwarf_Die child;
+    if (depth > kMaxNesting || dwarf_child(&parent, &child) != 0) return;
+    do {
+      const int tag = dwarf_tag(&child);
+      if (tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type) visit(child, depth + 1);
+      if (tag != DW_TAG_subprogram || !AttributeNumber(child, DW_AT_inline)) continue;
+      if (!DebugInfo::DeclaredAt(child).file.starts_with("/usr/")) names.insert(LinkageName(child));
+    } while (dwarf_siblingof(&child, &child) == 0);
+  };
+  debug.ForEachUnit([&](Dwarf_Die& unit) { visit(unit, 0); });
+  return {names.begin(), names.end()};
 }
 
 }  // namespace recrash

@@ -34,6 +34,8 @@ class LayoutReader {
   // The same of what a function returns, if that is a class: the caller may have to make room for it. 0: it is none.
   uint32_t AddResult(Dwarf_Die function);
 
+  const std::vector<TypeLayout>& types() const { return types_; }
+
   // Place 0 is the type of which nothing is known.
   std::vector<TypeLayout> Take() { return std::move(types_); }
 
@@ -62,6 +64,9 @@ class LayoutReader {
 
 // The variables of the program's own that can be written. Offsets are from `base_vaddr`; types go to `reader`.
 std::vector<Variable> ReadVariables(DebugInfo& debug, const ElfFile& file, uint64_t base_vaddr, LayoutReader* reader);
+
+// Linkage names of the program's own functions that were inlined somewhere; sorted.
+std::vector<std::string> ReadInlined(DebugInfo& debug);
 
 }  // namespace recrash
 
