@@ -8,20 +8,26 @@ namespace {
 std::vector<Start> AllStarts(const Choices& choices, bool sealed) {
   if (choices.only_from_entry) return {{.from_entry = true, .sealed = sealed}};
   std::vector<Start> starts;
+  if (choices.has_entry_state && choices.is_exact) starts.push_back({.from_entry = true, .sealed = sealed});
   for (uint8_t depth = 0; depth <= choices.deepest; ++depth) starts.push_back({.depth = depth, .sealed = sealed});
-  if (choices.has_entry_state) starts.push_back({.from_entry = true, .sealed = sealed});
+  if (choices.has_entry_state && !choices.is_exact) starts.push_back({.from_entry = true, .sealed = sealed});
   if (choices.streams != 0) starts.push_back({.sealed = sealed, .rewind = choices.streams});
   return starts;
 }
 
-bool Settles(const Try& one) { return one.verdict == Verdict::kReproduced || one.verdict == Verdict::kCannotReplay; }
+// That an entry state cannot be replayed says nothing of the memory of the crash.
+bool Settles(const Try& one) {
+  return one.verdict == Verdict::kReproduced || (one.verdict == Verdict::kCannotReplay && !one.start.from_entry);
+}
 
 }  // namespace
 
 Choices ChoicesOf(const ReplayData& replay, const ReplayFrame& frame) {
   Choices choices;
   for (const ReplayField& field : frame.fields) choices.deepest = std::max(choices.deepest, field.depth);
-  choices.has_entry_state = replay.FindEntryState(frame.index) != nullptr;
+  const EntryState* state = replay.FindEntryState(frame.index);
+  choices.has_entry_state = state != nullptr;
+  choices.is_exact = state && state->copied_depth == 0 && !state->others_ran;
   choices.streams = frame.StreamBits();
   return choices;
 }

@@ -6,12 +6,16 @@
 //   const Try& outcome = Standing(tries);
 //
 // A frame is tried, until it reproduces:
-//   1. from memory as at the crash;
-//   2. the same, with the record's fields put back as on entry, at depth 1 and then 2, where the frame has such fields;
-//   3. from its entry state, where there is one;
-//   4. as in 1, with its streams rewound, where it is handed streams.
+//   1. from its entry state, where there is an exact one;
+//   2. from memory as at the crash;
+//   3. the same, with the record's fields put back as on entry, at depth 1 and then 2, where the frame has such fields;
+//   4. from its entry state, where that is approximate;
+//   5. as in 2, with its streams rewound, where it is handed streams.
 // All of that sealed. Where nothing reproduced and one of the tries looked for a file that may be there, all of it
 // again unsealed; a frame that has not missed anything would do the same again.
+//
+// The memory of the crash holds the damage that the call itself had done. A fix that keeps it from being done does not
+// take it away there: such a test stays red. So exact entry states come first.
 //
 // Fields come late because they mix two moments: over cppcheck's crashes they lost 42 frames and gained 2. Rewinding
 // comes last because it assumes that nothing had been read on entry.
@@ -34,6 +38,7 @@ namespace recrash {
 struct Choices {
   uint8_t deepest = 0;           // depth of its deepest field
   bool has_entry_state = false;  // recorded or derived
+  bool is_exact = false;         // that entry state
   bool only_from_entry = false;  // try its entry state alone
   uint64_t streams = 0;          // as in Start::rewind
 };

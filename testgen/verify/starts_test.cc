@@ -52,6 +52,18 @@ TEST(NextStart, TriesWhatTheFrameHasUntilItReproduces) {
   EXPECT_EQ(Text(Standing(search.tries).start), "sealed, from entry");
 }
 
+// The memory of the crash has the damage that the call had done: a fix cannot show there.
+TEST(NextStart, PrefersAnExactEntryState) {
+  constexpr Choices kExact{.deepest = 1, .has_entry_state = true, .is_exact = true};
+  EXPECT_THAT(Search(kExact, Always(Verdict::kReproduced)).order, ElementsAre("sealed, from entry"));
+  EXPECT_THAT(Search(kExact, Always(Verdict::kReturned)).order,
+              ElementsAre("sealed, from entry", "sealed", "sealed, depth 1"));
+  const Search cannot(kExact, [](const Start& start) {
+    return Try{.verdict = start.from_entry ? Verdict::kCannotReplay : Verdict::kReproduced};
+  });
+  EXPECT_THAT(cannot.order, ElementsAre("sealed, from entry", "sealed"));
+}
+
 // What a frame missed may be why it does not reproduce: the same again with the files that are there now.
 TEST(NextStart, TriesAllOfItUnsealedWhereSomethingWasMissed) {
   const Choices choices{.has_entry_state = true, .streams = 1 << 3};
@@ -100,6 +112,12 @@ TEST(ChoicesOf, AreWhatTheReportHasOfTheFrame) {
   replay.entry_states.emplace_back().frame = 4;
   EXPECT_EQ(ChoicesOf(replay, frame).deepest, 2u);
   EXPECT_TRUE(ChoicesOf(replay, frame).has_entry_state);
+  EXPECT_TRUE(ChoicesOf(replay, frame).is_exact);
+  replay.entry_states[0].others_ran = true;
+  EXPECT_FALSE(ChoicesOf(replay, frame).is_exact);
+  replay.entry_states[0].others_ran = false;
+  replay.entry_states[0].copied_depth = 2;
+  EXPECT_FALSE(ChoicesOf(replay, frame).is_exact);
   EXPECT_EQ(ChoicesOf(replay, frame).streams, uint64_t{1} << 3);
 }
 
