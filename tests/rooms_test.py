@@ -52,10 +52,12 @@ ROOMS = {
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
+    "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
-                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/emit",
+                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/discern "
+                            "testgen/emit",
     "integrations/cli": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite",
     "integrations/compiler": BASE,
 }

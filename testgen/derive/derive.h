@@ -40,7 +40,7 @@ struct DeriveOptions {
   // where it is met. Nothing if one of them is not known.
   std::function<std::optional<std::vector<ReplayWord>>(uint32_t frame, std::span<const Registers>, const EntryState&)>
       call_where_met = {};
-  // The replays of these lead to the frames inside as well, after those from entry states; the nearest first.
+  // The replays of these lead to the frames inside as well, after those from entry states, in this order.
   std::vector<ReproducedFrame> reproduced = {};
 };
 

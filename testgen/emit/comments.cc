@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <csignal>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -78,51 +77,24 @@ std::string HandedOn(const Frame& frame, const Frame& called) {
     for (const Parameter& outer : frame.parameters) {
       if (!outer.complete || outer.is_receiver || outer.bytes != inner.bytes || !outer.type.is_address()) continue;
       const std::string as = outer.name == inner.name ? "" : fmt::format(" as {}", Named(inner.name, inner.number));
-      return fmt::format("Hands {} on to frame {}{}: a fix here or there shows in this test.",
-                         Named(outer.name, outer.number), called.index, as);
+      return fmt::format("Hands {} on to frame {}{}.", Named(outer.name, outer.number), called.index, as);
     }
   }
   return "";
 }
 
-// After a stack overflow: what was left of the stack when the frame was entered, where that is next to nothing. What a
-// function does in place of going deeper needs stack as well: of swig, which prints an error then, frames that had 1
-// KiB left overflow again after the fix, and those of the recursion's other end do not. printf alone may take 10 KiB.
-std::optional<uint64_t> StackLeft(const Report& report, const Frame& frame) {
-  constexpr uint64_t kGuard = 1ull << 20, kLittle = 32ull << 10;
-  const Mapping* stack = report.FindMapping(frame.entry_sp);
-  if (!stack || report.failure.signal != SIGSEGV) return std::nullopt;
-  const bool overflowed =
-      stack->start.value - report.failure.address.value <= kGuard && report.failure.address < stack->start;
-  const uint64_t left = frame.entry_sp - stack->start;
-  return overflowed && left < kLittle ? std::optional(left) : std::nullopt;
-}
-
-// Why the test of a frame may be the useful one.
-std::vector<std::string> WhyUseful(const Report& report, const Backtrace& backtrace, const Frame& frame) {
+// What the frame has to do with the failure.
+std::vector<std::string> WhyUseful(const Backtrace& backtrace, const Frame& frame) {
   std::vector<std::string> why;
-  if (const auto left = StackLeft(report, frame)) {
-    why.push_back(fmt::format(
-        "Is called with the {} bytes of stack that were left: this test can only pass if the function needs "
-        "no more; a fix that ends the recursion sooner shows in tests further out.",
-        *left));
-  }
   const Frame* called = CalledFrame(backtrace, frame);
   const std::string handed_on = called ? HandedOn(frame, *called) : "";
-  if (frame.holds_bad_value) {
-    why.push_back(
-        "An argument is the bad address itself: this test can only pass if the function itself tolerates it; a fix of "
-        "its callers shows in their tests.");
-    if (!handed_on.empty()) why.push_back(handed_on);
-  } else if (!called) {
-    why.push_back("The function that failed: what it was given and what it made of it are both here.");
-  } else if (called->holds_bad_value) {
-    why.push_back(
-        fmt::format("The bad address of frame {} is made or picked up here: a fix that keeps it away shows "
-                    "in this test first.",
-                    called->index));
+  if (frame.holds_bad_value) why.emplace_back("An argument is the bad address itself.");
+  if (!called) {
+    why.emplace_back("The function that failed: what it was given and what it made of it are both here.");
   } else if (!handed_on.empty()) {
     why.push_back(handed_on);
+  } else if (called->holds_bad_value) {
+    why.push_back(fmt::format("Hands frame {} the bad address.", called->index));
   } else if (called->inlined) {
     why.push_back(fmt::format("Frame {} is inlined here: what failed is in this function's own code.", called->index));
   } else if (!frame.function.empty() && frame.linkage_name == called->linkage_name) {
@@ -242,7 +214,8 @@ std::string AroundText(const Surroundings& around) {
 
 }  // namespace
 
-std::string HeadComment(const Report& report, const Backtrace& backtrace, const std::string& report_name) {
+std::string HeadComment(const Report& report, const Backtrace& backtrace, const std::string& report_name,
+                        bool all_enabled) {
   std::string out = fmt::format("// {}\n//\n", CommentText(FailureText(report, backtrace), 300));
   const Process& process = report.process;
   std::string program = CommentText(BaseName(process.program));
@@ -267,6 +240,10 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
 // Each test calls one of these functions again, with its arguments and the memory of the crash (from the report beside
 // this file), and fails as long as the call fails, in whatever way. Made by recrash; yours to edit and keep.
 )";
+  if (!all_enabled)
+    out +=
+        R"(// Disabled tests are for the debugger: a fix may well leave them red. `recrash verify --fixed` enables what turns green.
+)";
   return out;
 }
 
@@ -275,8 +252,9 @@ std::string StreamName(const Frame& frame, const ReplayStream& stream) {
   return CommentText(Named(found == frame.parameters.end() ? "" : found->name, stream.parameter));
 }
 
-std::string TestComment(const TestReport& report, const Backtrace& backtrace, const Frame& frame, const Start& start,
-                        bool verified) {
+std::string TestComment(const TestReport& report, const Backtrace& backtrace, const Frame& frame,
+                        const EmittedTest& test, bool verified) {
+  const Start& start = test.start;
   std::string what = fmt::format("Frame {}: {}", frame.index, PlainFunction(frame.function));
   const std::string file = frame.declared_file.empty() ? frame.file : frame.declared_file;
   if (!file.empty()) {
@@ -284,7 +262,7 @@ std::string TestComment(const TestReport& report, const Backtrace& backtrace, co
     what += fmt::format(", {}:{}", BaseName(file), line);
     if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
   }
-  std::vector<std::string> why = WhyUseful(report, backtrace, frame);
+  std::vector<std::string> why = WhyUseful(backtrace, frame);
   if (frame.inlined)
     why.emplace_back(frame.entry.value != 0
                          ? "Is inlined in the program: this test calls the copy that the program has out of line."
@@ -295,8 +273,12 @@ std::string TestComment(const TestReport& report, const Backtrace& backtrace, co
         fmt::format("Reproduces with {} rewound: that nothing had been read before the call is an assumption.",
                     StreamNames(frame)));
   if (verified && !start.sealed) why.push_back(fmt::format("Needs files as they were: {}.", NeededFiles(report)));
-  const std::string head = Wrapped(CommentText(what + ".", 400));
-  return why.empty() ? head : head + Wrapped(CommentText(fmt::format("{}", fmt::join(why, " ")), 800));
+  if (test.enabled && !test.doubt.empty())
+    why.push_back(fmt::format("The outermost test of this crash; a fix may leave it red: {}.", test.doubt));
+  std::string out = Wrapped(CommentText(what + ".", 400));
+  if (!why.empty()) out += Wrapped(CommentText(fmt::format("{}", fmt::join(why, " ")), 800));
+  if (!test.enabled) out += fmt::format("{}{}\n", kDisabledReason, CommentText(test.doubt, 300));
+  return out;
 }
 
 }  // namespace recrash

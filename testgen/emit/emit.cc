@@ -48,7 +48,7 @@ class TestWriter {
              const TypeSpeller& speller)
       : report_(report), backtrace_(backtrace), options_(options), speller_(speller) {}
 
-  std::string Write(const Frame& frame, const Start& start);
+  std::string Write(const Frame& frame, const EmittedTest& test);
 
  private:
   std::string StartText(const Frame& frame, const Start& start) const;
@@ -223,7 +223,8 @@ std::string TestWriter::Call(const std::vector<std::string>& arguments) const {
   return out + line + (arguments.empty() ? "));\n" : "\n");
 }
 
-std::string TestWriter::Write(const Frame& frame, const Start& start) {
+std::string TestWriter::Write(const Frame& frame, const EmittedTest& test) {
+  const Start& start = test.start;
   frame_ = &frame;
   from_entry_ = start.from_entry;
   names_ = LocalNames(speller_.DeclaredNames());
@@ -242,9 +243,10 @@ std::string TestWriter::Write(const Frame& frame, const Start& start) {
     while (arguments.size() + 1 < parameter->number) arguments.emplace_back("recrash::AsRecorded");
     arguments.push_back(Argument(*parameter));
   }
-  std::string out = TestComment(report_, backtrace_, frame, start, options_.verified);
+  std::string out = TestComment(report_, backtrace_, frame, test, options_.verified);
   const char* suite = frame.inlined && frame.entry.value == 0 ? kTwinSuite : kSuite;
-  out += fmt::format("TEST({}, {}) {{\n  recrash::Frame frame({});\n", suite, TestName(frame), frame.index);
+  const std::string_view prefix = test.enabled ? "" : kDisabledPrefix;
+  out += fmt::format("TEST({}, {}{}) {{\n  recrash::Frame frame({});\n", suite, prefix, TestName(frame), frame.index);
   return out + StartText(frame, start) + body_ + Call(arguments) + "}\n";
 }
 
@@ -280,13 +282,14 @@ std::string EmitTests(const TestReport& report, const Backtrace& backtrace, cons
       for (const Parameter& parameter : frame->parameters)
         if (parameter.complete) speller.Note(parameter.type);
 
-  std::string out = HeadComment(report, backtrace, options.report_name);
+  const bool all_enabled = std::ranges::all_of(options.tests, &EmittedTest::enabled);
+  std::string out = HeadComment(report, backtrace, options.report_name, all_enabled);
   out += "#include <recrash/test.h>\n";
   if (const std::string declarations = speller.Declarations(); !declarations.empty()) out += "\n" + declarations;
 
   TestWriter writer(report, backtrace, options, speller);
   for (const EmittedTest& test : options.tests)
-    if (const Frame* frame = FindFrame(backtrace, test.frame)) out += "\n" + writer.Write(*frame, test.start);
+    if (const Frame* frame = FindFrame(backtrace, test.frame)) out += "\n" + writer.Write(*frame, test);
   return out;
 }
 

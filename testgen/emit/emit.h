@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "agent/report/report.h"
@@ -19,11 +20,14 @@ namespace recrash {
 struct EmittedTest {
   uint32_t frame = 0;  // Frame::index
   Start start = {};
+  bool enabled = true;
+  std::string doubt =
+      {};  // why a fix may not turn it green, one clause; empty: nothing is known that speaks against it
 };
 
 struct EmitOptions {
   std::string report_name = {};         // named in the comment at the top
-  std::vector<EmittedTest> tests = {};  // innermost first
+  std::vector<EmittedTest> tests = {};  // in the order of the file
   bool verified = false;                // the frames reproduced from their Starts; else they are candidates
   std::vector<uint32_t> load_only =
       {};                     // frames whose tests have no string literals: every pointer comes from the report
@@ -33,7 +37,12 @@ struct EmitOptions {
 // Returns the whole text of crash_test.cc. Text from the report is always escaped in it.
 std::string EmitTests(const TestReport& report, const Backtrace& backtrace, const EmitOptions& options);
 
-// Returns the name of a frame's TEST: "Frame0_Tree_insert". Its suite is CrashTest, or CrashTestInTwin.
+// How a disabled test begins; the comment above it says why.
+constexpr std::string_view kDisabledReason = "// Disabled: ";
+constexpr std::string_view kDisabledPrefix = "DISABLED_";
+
+// Returns the name of a frame's TEST, without the prefix: "Frame0_Tree_insert". Its suite is CrashTest, or
+// CrashTestInTwin.
 std::string TestName(const Frame& frame);
 
 }  // namespace recrash

@@ -42,8 +42,8 @@ TEST(EmitTests, OfTheGreeter) {
 struct Greeter;
 
 // Frame 0: Greeter::FormatName, greeter.cc:38, stood at line 41.
-// An argument is the bad address itself: this test can only pass if the function itself tolerates it; a fix of its
-// callers shows in their tests.
+// An argument is the bad address itself. The function that failed: what it was given and what it made of it are both
+// here.
 TEST(CrashTest, Frame0_Greeter_FormatName) {
   recrash::Frame frame(0);
   frame.Sealed();  // finds no files but those in the report
@@ -53,7 +53,7 @@ TEST(CrashTest, Frame0_Greeter_FormatName) {
 }
 
 // Frame 1: Greeter::Greet, greeter.cc:52, stood at line 57.
-// The bad address of frame 0 is made or picked up here: a fix that keeps it away shows in this test first.
+// Hands frame 0 the bad address.
 TEST(CrashTest, Frame1_Greeter_Greet) {
   recrash::Frame frame(1);
   frame.Depth(1);  // what its arguments point to is put back as it was on entry
@@ -288,8 +288,25 @@ TEST(EmitTests, SaysWhatIsHandedOn) {
   options.tests = {{0}, {1}, {2}};
   const std::string text = EmitTests(testing_frames::GreeterReport(), backtrace, options);
   EXPECT_THAT(text, HasSubstr("// The function that failed: what it was given and what it made of it are both here."));
-  EXPECT_THAT(text, HasSubstr("// Hands `root` on to frame 0 as `n`: a fix here or there shows in this test."));
+  EXPECT_THAT(text, HasSubstr("// Hands `root` on to frame 0 as `n`."));
   EXPECT_THAT(text, HasSubstr("// The same function as frame 1, one recursion further out."));
+}
+
+// What a fix may leave red is for the debugger; of the best test the same is said where nothing better is there.
+TEST(EmitTests, SaysWhyATestIsDisabled) {
+  EmitOptions options;
+  options.tests = {{.frame = 1, .enabled = true, .doubt = "an argument is bad"},
+                   {.frame = 0, .enabled = false, .doubt = "it never\nreturns"}};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), testing_frames::GreeterBacktrace(), options);
+  EXPECT_THAT(text, HasSubstr("// Disabled tests are for the debugger"));
+  EXPECT_THAT(text, HasSubstr("The outermost test of this crash; a fix may leave it red: an argument is bad.\n"
+                              "TEST(CrashTest, Frame1_Greeter_Greet) {\n"));
+  EXPECT_THAT(text,
+              HasSubstr("// Disabled: it never\\nreturns\nTEST(CrashTest, DISABLED_Frame0_Greeter_FormatName) {\n"));
+  EXPECT_LT(text.find("Frame1_"), text.find("Frame0_"));
+  options.tests = {{.frame = 0}};
+  EXPECT_THAT(EmitTests(testing_frames::GreeterReport(), testing_frames::GreeterBacktrace(), options),
+              Not(HasSubstr("Disabled")));
 }
 
 // Two pointers that are null are not the same one for that.
@@ -325,28 +342,6 @@ TEST(EmitTests, OverSeveralLines) {
                               "//      11 | }\n//\n"));
   EXPECT_THAT(text, HasSubstr("//\n// Thread 42 (worker), in pthread_mutex_lock\n//   Work  w.cc:3\n"
                               "// Lock: Queue::mutex_ is held by thread 42\n//\n"));
-}
-
-// Where the recursion hit the stack's end no fix helps that ends it after so many levels; a thousand levels out one
-// does.
-TEST(EmitTests, SaysThatHardlyAnyStackWasLeft) {
-  TestReport report = testing_frames::GreeterReport();
-  report.mappings.push_back({{0x7fff00100000}, {0x7fff00900000}, kMapRead | kMapWrite, 0, "[stack]"});
-  report.failure.signal = SIGSEGV;
-  report.failure.address = {0x7fff000ffff8};
-  Backtrace backtrace = testing_frames::GreeterBacktrace();
-  backtrace.frames[0].entry_sp = {0x7fff00100400};
-  backtrace.frames[1].entry_sp = {0x7fff00800000};
-  EmitOptions options;
-  options.tests = {{0}};
-  constexpr char kLabel[] = "// Is called with the 1024 bytes of stack that were left: this test can only pass if";
-  EXPECT_THAT(EmitTests(report, backtrace, options), HasSubstr(kLabel));
-  options.tests = {{1}};
-  EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("of stack that were left")));
-  // As deep in the stack, but what failed was something else.
-  report.failure.address = {0};
-  options.tests = {{0}};
-  EXPECT_THAT(EmitTests(report, backtrace, options), Not(HasSubstr("of stack that were left")));
 }
 
 TEST(TestName, IsAnIdentifierOfAnyFunction) {

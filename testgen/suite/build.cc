@@ -9,6 +9,7 @@
 
 #include "agent/base/installation.h"
 #include "agent/process/subprocess.h"
+#include "testgen/emit/emit.h"
 #include "testgen/suite/folder.h"
 
 namespace recrash {
@@ -96,17 +97,20 @@ Status BuildTests(const fs::path& directory) {
 
 namespace {
 
+constexpr char kAll[] = "--gtest_also_run_disabled_tests";
+
 // What the tests say for themselves, as GoogleTest's JSON.
 Result<nlohmann::json> RunExecutable(const fs::path& directory, const std::string& program, bool sandbox,
-                                     const std::string& option) {
+                                     const std::vector<std::string>& options) {
   const fs::path executable = fs::absolute(directory / "build" / "crash_test");
   const fs::path results = fs::absolute(directory / "build" / "results.json");
   std::error_code error;
   fs::remove(results, error);
   ProcessOptions quiet;
   quiet.capture = true;
-  std::vector<std::string> words = {executable.string(), "--program", program, option,
+  std::vector<std::string> words = {executable.string(), "--program", program,
                                     "--gtest_output=json:" + results.string()};
+  words.insert(words.end(), options.begin(), options.end());
   if (!sandbox) words.emplace_back("--no-sandbox");
   const Result<ProcessResult> run = RunProcess(words, quiet);
   if (!run) return run.error();
@@ -124,6 +128,11 @@ void ForEachTest(const nlohmann::json& results, Visit visit) {
     for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array())) visit(test);
 }
 
+std::string NameOf(const nlohmann::json& test) {
+  const std::string name = test.value("name", "");
+  return name.starts_with(kDisabledPrefix) ? name.substr(kDisabledPrefix.size()) : name;
+}
+
 // GoogleTest puts the place of the test in front.
 std::string FirstLine(const std::string& message) {
   const size_t start = message.find('\n') + 1;
@@ -133,14 +142,12 @@ std::string FirstLine(const std::string& message) {
 }  // namespace
 
 Result<std::vector<TestResult>> RunTests(const fs::path& directory, const std::string& program, bool sandbox) {
-  const Result<nlohmann::json> json = RunExecutable(directory, program, sandbox, "--gtest_also_run_disabled_tests");
+  const Result<nlohmann::json> json = RunExecutable(directory, program, sandbox, {kAll});
   if (!json) return json.error();
   std::vector<TestResult> results;
   ForEachTest(*json, [&](const nlohmann::json& test) {
-    constexpr std::string_view kDisabled = "DISABLED_";
     TestResult& result = results.emplace_back();
-    result.name = test.value("name", "");
-    if (result.name.starts_with(kDisabled)) result.name.erase(0, kDisabled.size());
+    result.name = NameOf(test);
     const nlohmann::json failures = test.value("failures", nlohmann::json::array());
     if (!failures.empty()) {
       result.end = TestEnd::kFailed;
@@ -155,11 +162,11 @@ Result<std::vector<TestResult>> RunTests(const fs::path& directory, const std::s
 }
 
 Result<std::set<std::string>> RunBuiltTests(const fs::path& directory, const std::string& program, bool sandbox) {
-  const Result<nlohmann::json> json = RunExecutable(directory, program, sandbox, "--expect=fail");
+  const Result<nlohmann::json> json = RunExecutable(directory, program, sandbox, {"--expect=fail", kAll});
   if (!json) return json.error();
   std::set<std::string> red;
   ForEachTest(*json, [&](const nlohmann::json& test) {
-    if (!test.contains("failures")) red.insert(test.value("name", ""));
+    if (!test.contains("failures")) red.insert(NameOf(test));
   });
   return red;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "testgen/emit/emit.h"
 #include "testgen/emit/text.h"
 #include "testgen/suite/folder.h"
 
@@ -12,9 +13,7 @@ namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr std::string_view kReason = "// Disabled: ";
 constexpr std::string_view kTest = "TEST(CrashTest, ";
-constexpr std::string_view kDisabled = "DISABLED_";
 
 // The names of the tests that are red on the build that the folder was made for; nothing where that is not there.
 Result<std::optional<std::set<std::string>>> RedBefore(const Suite& suite, const std::string& fixed, bool sandbox) {
@@ -39,7 +38,7 @@ std::string WhyRed(const std::string& message) {
 const AfterFix* TestOf(std::string_view line, const std::vector<AfterFix>& tests) {
   if (!line.starts_with(kTest)) return nullptr;
   line.remove_prefix(kTest.size());
-  if (line.starts_with(kDisabled)) line.remove_prefix(kDisabled.size());
+  if (line.starts_with(kDisabledPrefix)) line.remove_prefix(kDisabledPrefix.size());
   const auto found = std::ranges::find(tests, line.substr(0, line.find(')')), &AfterFix::name);
   return found == tests.end() ? nullptr : &*found;
 }
@@ -69,15 +68,18 @@ Result<std::vector<AfterFix>> CompareWithFix(const fs::path& directory, const st
 
 std::string WithDisabled(const std::string& source, const std::vector<AfterFix>& tests) {
   std::string out;
+  bool is_reason = false;
   for (size_t at = 0; at < source.size();) {
     const size_t end = std::min(source.find('\n', at), source.size() - 1) + 1;
     std::string line = source.substr(at, end - at);
     at = end;
-    if (line.starts_with(kReason)) continue;  // of an earlier fix
+    // The reason is the last sentence above a test. A formatter may have made several lines of it.
+    is_reason = line.starts_with(kDisabledReason) || (is_reason && line.starts_with("//"));
+    if (is_reason) continue;
     if (const AfterFix* test = TestOf(line, tests)) {
       const std::string rest = line.substr(line.find(')'));
-      if (!test->turned_green) out += fmt::format("{}{}\n", kReason, CommentText(test->why_not, 300));
-      line = fmt::format("{}{}{}{}", kTest, test->turned_green ? "" : kDisabled, test->name, rest);
+      if (!test->turned_green) out += fmt::format("{}{}\n", kDisabledReason, CommentText(test->why_not, 300));
+      line = fmt::format("{}{}{}{}", kTest, test->turned_green ? "" : kDisabledPrefix, test->name, rest);
     }
     out += line;
   }

@@ -17,6 +17,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
+#include "testgen/discern/already_there.h"
 #include "testgen/emit/emit.h"
 #include "testgen/replay/host/code_files.h"
 #include "testgen/suite/observer.h"
@@ -40,6 +41,7 @@ struct Suite {
   bool trust_report = false;  // the developer says that it may be taken for such a one
   TestReport report;
   Backtrace backtrace;
+  std::vector<AlreadyThere> already_there = {};  // of the frames that have tests
 
   // Where code of replays may come from, beside the program.
   CodeSources code() const { return {symbols.search_paths, is_own || trust_report}; }

@@ -46,6 +46,19 @@ void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
   });
 }
 
+void Discern(const VerifyOptions& options, Suite* suite, Observer* observer) {
+  Pointers pointers;
+  for (const Frame& frame : suite->backtrace.frames)
+    for (const Parameter& parameter : frame.parameters)
+      if (parameter.type.is_address() || parameter.indirect) pointers[frame.index].insert(parameter.number);
+  Result<std::vector<AlreadyThere>> found = FindAlreadyThere(suite->report, pointers, options);
+  if (found) {
+    suite->already_there = *std::move(found);
+  } else {
+    observer->Note("not known which frames began with what makes them fail: " + found.error().message);
+  }
+}
+
 std::vector<std::string> NotesOnKept(const TestReport& report, const std::vector<FrameVerdict>& verdicts) {
   std::vector<std::string> notes;
   const size_t kept = report.replay.frames.size();

@@ -25,6 +25,11 @@ bool MayReproduce(const FrameVerdict& verdict) {
   }
 }
 
+// It reproduced in memory of the crash, where a fix cannot undo what the call had done.
+bool HoldsDamage(const FrameVerdict& verdict) {
+  return verdict.verdict == Verdict::kReproduced && !verdict.start.from_entry;
+}
+
 std::vector<uint32_t> IndicesOf(const std::vector<EntryState>& states) {
   std::vector<uint32_t> indices;
   for (const EntryState& state : states) indices.push_back(state.frame);
@@ -41,10 +46,10 @@ void AddStates(const std::vector<EntryState>& states, ReplayData* replay) {
   std::ranges::sort(replay->entry_states, {}, &EntryState::frame);
 }
 
-std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, bool all) {
+std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, bool all, uint32_t runs) {
   std::vector<uint32_t> frames;
   for (const FrameVerdict& verdict : verdicts)
-    if (all || MayReproduce(verdict)) frames.push_back(verdict.index);
+    if (all || MayReproduce(verdict) || (HoldsDamage(verdict) && verdict.runs >= runs)) frames.push_back(verdict.index);
   return frames;
 }
 
@@ -125,6 +130,9 @@ Status MetFrames::Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptio
     if (reproduced && !options->met.contains(verdict.index))
       options->reproduced.push_back({verdict.index, verdict.start});
   }
+  // The outermost one comes to all the others by itself: its states have no damage in them that their frames did.
+  if (!options->reproduced.empty())
+    std::rotate(options->reproduced.begin(), options->reproduced.end() - 1, options->reproduced.end());
   if (options->met.empty()) return Ok{};
   Result<Symbols> symbols = Symbols::Open(suite_->report, suite_->symbols);
   if (!symbols) return symbols.error();
@@ -172,7 +180,7 @@ void TakeVerdict(const FrameVerdict& from_entry, FrameVerdict* verdict) {
     const double before = verdict->seconds;
     *verdict = from_entry;
     verdict->seconds += before;
-  } else {
+  } else if (verdict->verdict != Verdict::kReproduced) {
     AddClause(fmt::format("from the entry state derived from frame {}: {}", from_entry.derived_from.value_or(0),
                           from_entry.note),
               verdict);
@@ -208,7 +216,7 @@ Result<std::vector<FrameVerdict>> ReplayFrames(const TestReport& report, const V
 Status ReplayDerived(bool all, const VerifyOptions& options, Suite* suite, std::vector<FrameVerdict>* verdicts,
                      Observer* observer) {
   MetFrames met(suite);
-  std::vector<uint32_t> frames = FramesToDerive(*verdicts, all);
+  std::vector<uint32_t> frames = FramesToDerive(*verdicts, all, options.runs);
   for (const uint32_t lost : met.AddLost(verdicts)) frames.push_back(lost);
   DeriveOptions derive;
   derive.replay = options;
@@ -217,7 +225,8 @@ Status ReplayDerived(bool all, const VerifyOptions& options, Suite* suite, std::
   Derivation derivation = DeriveStates(frames, derive, suite->report, observer);
   for (FrameVerdict& verdict : *verdicts) {
     const auto reason = derivation.reasons.find(verdict.index);
-    if (reason != derivation.reasons.end()) AddClause("no entry state: " + reason->second, &verdict);
+    if (reason != derivation.reasons.end() && verdict.verdict != Verdict::kReproduced)
+      AddClause("no entry state: " + reason->second, &verdict);
   }
   const Status replayed = ReplayFromEntries(std::move(derivation), options, suite, &met, verdicts, observer);
   met.DropLost(verdicts);

@@ -56,6 +56,10 @@ std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const
 // Leaves `frames` in `replay`, and what these need.
 void Keep(std::vector<ReplayFrame> frames, ReplayData* replay);
 
+// Finds out which of the frames that are left began with what makes them fail. Where that cannot be asked, the observer
+// is told.
+void Discern(const VerifyOptions& options, Suite* suite, Observer* observer);
+
 // What the user should know of the frames that were kept, one sentence each.
 std::vector<std::string> NotesOnKept(const TestReport& report, const std::vector<FrameVerdict>& verdicts);
 

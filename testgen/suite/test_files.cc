@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "testgen/discern/choose_enabled.h"
+#include "testgen/emit/failure_text.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/steps.h"
 #include "testgen/verify/choose.h"
@@ -11,23 +13,39 @@
 namespace recrash {
 namespace {
 
+FrameFacts FactsOf(const TestReport& report, const Frame& frame) {
+  FrameFacts facts;
+  facts.index = frame.index;
+  facts.has_test =
+      std::ranges::find(report.replay.frames, frame.index, &ReplayFrame::index) != report.replay.frames.end();
+  facts.is_users = IsUsersCode(frame);
+  facts.returns = frame.returns;
+  facts.holds_bad_value = frame.holds_bad_value;
+  facts.stack_left = StackLeft(report, frame.entry_sp);
+  return facts;
+}
+
 constexpr char kTask[] = "building and running the tests";
 
 }  // namespace
 
-void TestFiles::Choose(const std::vector<ReplayFrame>& frames) {
+Status TestFiles::EmitCandidates() {
   options_.report_name = suite_->report_name;
   options_.tests.clear();
-  for (const ReplayFrame& frame : frames) options_.tests.push_back({frame.index, frame.start});
-}
-
-Status TestFiles::EmitCandidates() {
-  Choose(ChooseTests(suite_->report.replay.frames));
+  for (const ReplayFrame& frame : ChooseTests(suite_->report.replay.frames))
+    options_.tests.push_back({frame.index, frame.start});
   return WriteSuite(*suite_, options_, observer_);
 }
 
 Status TestFiles::Emit() {
-  Choose(suite_->report.replay.frames);
+  std::vector<FrameFacts> facts;
+  for (const Frame& frame : suite_->backtrace.frames) facts.push_back(FactsOf(suite_->report, frame));
+  options_.report_name = suite_->report_name;
+  options_.tests.clear();
+  for (ChosenTest& test : ChooseEnabled(facts, suite_->already_there)) {
+    const Start& start = std::ranges::find(suite_->report.replay.frames, test.frame, &ReplayFrame::index)->start;
+    options_.tests.push_back({test.frame, start, test.enabled, std::move(test.doubt)});
+  }
   options_.verified = true;
   return WriteSuite(*suite_, options_, observer_);
 }

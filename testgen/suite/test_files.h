@@ -18,7 +18,7 @@ class TestFiles {
 
   // Of frames that were not replayed, or did not reproduce: for people to read.
   Status EmitCandidates();
-  // A test for each frame of suite->report.replay.
+  // A test for each frame of suite->report.replay: first those that a fix can turn green.
   Status Emit();
   // When names of the user's types do not compile outside of the program: once more without them.
   Status Build();
@@ -27,7 +27,6 @@ class TestFiles {
   Result<std::vector<uint32_t>> Check();
 
  private:
-  void Choose(const std::vector<ReplayFrame>& frames);
   Status EmitAndBuild();
   Result<std::vector<uint32_t>> NotRed() const;
 

@@ -52,6 +52,7 @@ Frame Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunc
     frame.declared_file = live->declared.file;
     frame.declared_line = live->declared.line;
     frame.inlined = live->inlined;
+    frame.returns = live->returns;
   }
   frame.own = code.module != nullptr && code.module->own && !IsToolFunction(frame.linkage_name);
   if (frame.inlined) return frame;

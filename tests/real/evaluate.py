@@ -204,8 +204,8 @@ def run_tests(folder):
     if not binary.exists():
         return None
     out = folder / "gtest.json"
-    subprocess.run([binary, f"--gtest_output=json:{out}"], cwd=folder / "empty", stdin=subprocess.DEVNULL,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=1800)
+    subprocess.run([binary, "--gtest_also_run_disabled_tests", f"--gtest_output=json:{out}"], cwd=folder / "empty",
+                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=1800)
     if not out.exists():
         return None
     tests = [test for suite in json.loads(out.read_text())["testsuites"] for test in suite["testsuite"]]

@@ -145,6 +145,7 @@ void CodeReader::ReadDebug(CodeInfo& info, uint64_t offset) {
     function.function = FunctionName(debug, die, function.linkage_name);
     function.declared = DebugInfo::DeclaredAt(die);
     function.at = at;
+    function.returns = !AttributeFlag(die, DW_AT_noreturn);
     function.parameters = ParametersOf(debug, die);
     info.live.push_back(std::move(function));
   };

@@ -38,7 +38,8 @@ struct LiveFunction {
   std::string linkage_name;
   std::string function;
   SourceLine declared;
-  SourceLine at;  // the line in this function
+  SourceLine at;        // the line in this function
+  bool returns = true;  // false: it is declared never to return
   std::vector<ParameterInfo> parameters;
 };
 
