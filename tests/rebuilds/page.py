@@ -69,6 +69,7 @@ def summary(rows):
             "programs": len({row["program"] for row in of_group}), "suites": len(of_group),
             "own": sum(row["own"] for row in framed), "own_tested": sum(row["own_tested"] for row in framed),
             "tests": sum(row["tests"] for row in of_group), "disabled": sum(row["disabled"] for row in of_group),
+            "none_enabled": sum(row["disabled"] > 0 and row["tests"] == 0 for row in of_group),
             "median_bytes": int(statistics.median(sizes)) if sizes else None,
             "median_seconds": statistics.median(seconds) if seconds else None,
             "bug": totals(of_group, builds.REBUILDS), "fixed": totals(of_group, builds.FIXES)}
@@ -110,16 +111,18 @@ def compared(now, before):
     """One table of the reach: before and now."""
     def figures(groups, group):
         if group not in groups:
-            return ["-"] * 8
+            return ["-"] * 9
         one = groups[group]
         bug = added(one["bug"])
         changed, fixed = (one["fixed"][name] for name in ("fixed, a member added", "fixed"))
         return [f"{one['programs']}, {one['suites']}", share(one["own_tested"], one["own"]),
-                f"{one['tests']}, {one['disabled']} disabled", share(count(bug, verdicts.GREEN), asked(bug)),
+                f"{one['tests']}, {one['disabled']} disabled",
+                str(one.get("none_enabled", 0)), share(count(bug, verdicts.GREEN), asked(bug)),
                 share(count(bug, verdicts.RED), asked(bug)), share(count(fixed, verdicts.GREEN), asked(fixed)),
                 share(count(changed, verdicts.GREEN), asked(changed)), f"{(one['median_bytes'] or 0) / 1024:.0f} KiB"]
 
-    names = ("programs, suites of tests", "own source frames with a test, stack overflows aside", "tests", "green though the bug is there",
+    names = ("programs, suites of tests", "own source frames with a test, stack overflows aside", "tests",
+             "suites with disabled tests alone", "green though the bug is there",
              "red for the recorded reason", "green when fixed", "green when fixed, with another layout", "kept report, median")
     lines = []
     for group in GROUPS:
