@@ -2,7 +2,6 @@
 """How many frames of the programs' own source have a test, as the programs are built and with what helps; each that has none, and why.
 
   tests/rebuilds/own_frames.py [--work DIR] [PROGRAM…]    prints a line for each frame without a test, and the sums
-  tests/rebuilds/own_frames.py --write [PROGRAM…]         the same, as docs/measurements/own-frames.md
 
 Frames of the C++ library's headers do not count, nor do stack overflows: their frames are all alike. A program that no test can be
 made of counts with all the frames that `recrash show` lists.
@@ -26,7 +25,6 @@ import page
 import rebuilds
 import small_programs
 
-PAGE = ROOT / "docs/measurements/own-frames.md"
 TWIN = builds.Rebuild("twin", ("-O0", "-fno-inline"))
 
 
@@ -101,21 +99,10 @@ def sums(found):
     return rows
 
 
-def page_text(found, lines):
-    text = ["# Own source frames with a test", "",
-            "Written by `tests/rebuilds/own_frames.py --write`; do not edit it. It says what counts.", "",
-            f"{len(found)} small programs, each with a crash. *A twin*: `recrash reproduce --twin` with the same sources at -O0. *Run again*: `--rerun`.",
-            "", "| crashed build | own source frames | with a test |", "| --- | --- | --- |"]
-    text += [f"| {name} | {all_} | {tested} ({share:.1f} %) |" for name, all_, tested, share in sums(found)]
-    text += ["", "Without a test:", "", *(f"- {line}" for line in lines), ""]
-    return "\n".join(text)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs or groups: cpp, far, samples (default: cpp)")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/rebuilds")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
     options = parser.parse_args()
     wanted = set(options.names or ("cpp",))
     chosen = [program for program in small_programs.all_programs().values() if {program.name, program.group} & wanted]
@@ -129,8 +116,6 @@ def main():
             found[program] = ways
             for way, frames in ways.items():
                 lines += [missing(program, way, frame) for frame in frames if not frame["test"]]
-    if options.write:
-        PAGE.write_text(page_text(found, lines))
     print("\n".join(lines))
     for name, all_, tested, share in sums(found):
         print(f"{name:24} {tested} of {all_} own source frames have a test ({share:.1f} %)")
