@@ -35,6 +35,9 @@ Choices ChoicesOf(const ReplayData& replay, const ReplayFrame& frame) {
 const Try& Standing(std::span<const Try> tries) {
   size_t last = tries.size() - 1;
   if (last > 0 && tries[last].start.rewind && tries[last].verdict != Verdict::kReproduced) --last;
+  if (!tries[0].start.from_entry || Settles(tries[last])) return tries[last];
+  for (size_t i = last + 1; i-- > 0;)
+    if (tries[i].start.from_entry && tries[i].verdict != Verdict::kCannotReplay) return tries[i];
   return tries[last];
 }
 

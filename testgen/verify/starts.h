@@ -56,7 +56,8 @@ struct Try {
 // The Start to try next, given all tries of the frame so far, oldest first; none when its verdict stands.
 std::optional<Start> NextStart(const Choices& choices, std::span<const Try> tries);
 
-// The try whose verdict is the frame's: the last one. A rewound try counts only if it reproduced.
+// The try whose verdict is the frame's: the last one. A rewound try counts only if it reproduced, and so does memory of
+// the crash where an exact entry state was tried first.
 // REQUIRES: there is a try.
 const Try& Standing(std::span<const Try> tries);
 

@@ -93,6 +93,19 @@ TEST(Standing, IsTheTryBeforeRewindingThatDidNotReproduce) {
   EXPECT_EQ(Standing(reproduced).verdict, Verdict::kReproduced);
 }
 
+// What came out of a memory with damage is no news of a frame whose entry is known.
+TEST(Standing, IsThatOfAnExactEntryStateWhereNothingReproduced) {
+  const Try from_entry{{.from_entry = true, .sealed = true}, Verdict::kReturned},
+      exited{{.sealed = true}, Verdict::kExited};
+  const Try unsealed{{.from_entry = true}, Verdict::kDifferentFailure};
+  const Try reproduced{{.sealed = true}, Verdict::kReproduced};
+  EXPECT_EQ(Standing(std::vector{from_entry, exited}).verdict, Verdict::kReturned);
+  EXPECT_EQ(Standing(std::vector{from_entry, exited, unsealed, exited}).verdict, Verdict::kDifferentFailure);
+  EXPECT_EQ(Standing(std::vector{from_entry, reproduced}).verdict, Verdict::kReproduced);
+  EXPECT_EQ(Standing(std::vector{exited, from_entry}).verdict, Verdict::kReturned);
+  EXPECT_EQ(Standing(std::vector{Try{.start = {.from_entry = true}}, exited}).verdict, Verdict::kExited);
+}
+
 // Streams that cannot be rewound do not keep a frame from being tried unsealed.
 TEST(NextStart, GoesOnAfterStreamsThatCannotBeRewound) {
   const Search search({.streams = 2}, [](const Start& start) {

@@ -105,8 +105,10 @@ class Workspace(unittest.TestCase):
         self.output = self.run_command(*words, expect=expect)
         return json.loads((self.path / "result.json").read_text())
 
-    def run_tests(self, *options, directory="tests", expect=0, env=None):
-        return self.run_command(self.path / directory / "build" / "crash_test", *options, expect=expect, env=env)
+    def run_tests(self, *options, directory="tests", expect=0, env=None, disabled=True):
+        """The kept tests, with those that are disabled from the start: most of these cases are about replays."""
+        also = ("--gtest_also_run_disabled_tests",) if disabled else ()
+        return self.run_command(self.path / directory / "build" / "crash_test", *also, *options, expect=expect, env=env)
 
     def assert_reproduced(self, result, *functions):
         """Each of the named functions has a frame whose verdict is `reproduced`."""

@@ -323,7 +323,7 @@ class EntryStates(Workspace):
         verdicts = self.verdicts("references+second-chance", crashes=2)
         self.assertEqual(verdicts["Settle"], ("reproduced", True))
         self.assertEqual(verdicts["main"][0], "reproduced")  # it makes the batch anew
-        self.assertEqual(verdicts["Book"], ("reproduced", False))
+        self.assertEqual(verdicts["Book"], ("reproduced", True))
         self.assertRegex(self.shown, r"Settle\(.*entry state\]")
         self.assertRegex(self.shown, r"entry states of 3 frames; \d+ snapshots taken")
 
@@ -442,13 +442,13 @@ class Derivation(Workspace):
         self.assertEqual(derived["Load"], ("reproduced", "recorded", None))
         self.assertEqual(derived["Fill"], ("reproduced", "derived", 3))
         self.assertEqual(derived["Sum"], ("reproduced", "derived", 3))
-        self.assertEqual(derived["Use"], ("reproduced", None, None))
+        self.assertEqual(derived["Use"], ("reproduced", "derived", 3))
         self.assertIn("reproduced (entry state, derived from frame 3)", self.output.stdout)
         self.assertRegex((self.path / "tests" / "crash_test.cc").read_text(), r"a\s(// )?replay of frame 3 came to\.")
         # The states are in the report beside the tests: these are red, verified again the same, and green after the fix.
         self.run_command("recrash", "verify", "tests", "--json", "again.json")
         again = json.loads((self.path / "again.json").read_text())
-        self.assertEqual([frame["derived_from"] for frame in again["frames"][:4]], [None, 3, 3, None])
+        self.assertEqual([frame["derived_from"] for frame in again["frames"][:4]], [3, 3, 3, None])
         self.compile_text(CHAIN.replace("return *limit + sum", "return limit ? *limit + sum : 0"), flags=FLAGS)
         green = self.run_tests().stdout
         for function in ("Load", "Fill", "Sum"):
