@@ -69,8 +69,9 @@ class Marked(Workspace):
         coded = "".join(chr(ord(letter) - 1) for letter in KEY)
         for _ in range(crashes):
             report = self.crash(program, coded, *arguments, died_of=SIGSEGV)
-        self.assert_reproduced(self.reproduce(program, report=report), "Book", "Settle")
-        files = [*self.reports.iterdir(), *(self.path / "tests").glob("*.*")]
+        # What a replay comes to is computed anew, here from the program's own text.
+        self.assert_reproduced(self.reproduce(program, "--derive", "none", report=report), "Book", "Settle")
+        files = [*self.reports.iterdir(), *(file for file in (self.path / "tests").glob("*.*") if file.is_file())]
         self.assertIn(b"*" * len(KEY), b"".join(file.read_bytes() for file in files if file.suffix == ".dmp"))
         for file in files:
             for at in range(len(KEY) - 7):

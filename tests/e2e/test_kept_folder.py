@@ -78,14 +78,14 @@ class KeptFolder(harness.Workspace):
 
 
 class KeptReport(harness.Workspace):
-    """What lies beside tests is committed, so it is small: 15 KB where 87 KB were before."""
+    """What lies beside tests is committed, so it is small: 22 KB where 87 KB were before, 7 of them entry states."""
 
     def test_is_small_and_enough(self):
         program = self.compile(harness.SOURCE / "tests/e2e/cpp/null_receiver.cc", output="program", flags=("-O2", "-g", "-w", "-std=c++20"))
         report = self.crash(program, died_of=signal.SIGSEGV)
         self.reproduce(program, report=report, build=True)
         kept = self.path / "tests/crash_test.rcr"
-        self.assertLess(kept.stat().st_size, 16 << 10)
+        self.assertLess(kept.stat().st_size, 24 << 10)
         for flags in (("-O0",), ("-O2", "-DCHANGED"), ("-O2", "-DFIXED")):
             other = self.compile(harness.SOURCE / "tests/e2e/cpp/null_receiver.cc", output="other", flags=(*flags, "-g", "-w", "-std=c++20"))
             self.run_tests("--program", other, expect=0 if "-DFIXED" in flags else 1)

@@ -156,7 +156,7 @@ class SideEffect(harness.Workspace):
         self.assertEqual((frame["verdict"], frame["derived_from"]), ("reproduced", 2))
 
     def test_depth_1_reproduces(self):
-        frame = self.verdict_of_finish("full")
+        frame = self.verdict_of_finish("full", "--derive=none")
         self.assertEqual((frame["verdict"], frame["depth"]), ("reproduced", 1))
 
 
