@@ -31,8 +31,8 @@ struct Observed {
   bool terminated;              // by std::terminate, not by an abort of its own
   bool rewinding;               // a stream was being rewound: the function has not been called
   bool missed;                  // the replay is sealed, and looked for a file that may be there unsealed
-  uint64_t absent_memory;  // the first page that the replay touched and the report does not have; 0: none
-  char absent[256];        // the first thing that the dead process had and this replay does not: a file, a descriptor
+  uint64_t absent_memory;       // the first page that the replay touched and the report does not have; 0: none
+  char absent[256];     // the first thing that the dead process had and this replay does not: a file, a descriptor
   char not_found[256];  // the first path, recorded or not, at which the program found nothing
   char abort_message[1024];
   char exception_type[512];
