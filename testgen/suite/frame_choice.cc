@@ -38,11 +38,13 @@ std::optional<Numbers> ParseNumbers(std::string_view text) {
   return Numbers{*first, last};
 }
 
+// Of an inlined frame, entry_sp is that of a call which never was.
+bool HasPlace(const Frame& frame) { return !frame.inlined && frame.entry_sp.value != 0; }
+
 // The frame that has a place on the stack: itself, or the one that it was inlined into.
 const Frame* FindPlaced(const Backtrace& backtrace, uint32_t index) {
   const auto found = std::ranges::find(backtrace.frames, index, &Frame::index);
-  const auto placed =
-      std::find_if(found, backtrace.frames.end(), [](const Frame& frame) { return frame.entry_sp.value != 0; });
+  const auto placed = std::find_if(found, backtrace.frames.end(), HasPlace);
   return placed == backtrace.frames.end() ? nullptr : &*placed;
 }
 
@@ -50,7 +52,7 @@ const Frame* FindPlaced(const Backtrace& backtrace, uint32_t index) {
 const Frame* FrameInside(const Backtrace& backtrace, const Frame& frame) {
   const Frame* inside = nullptr;
   for (const Frame& other : backtrace.frames)
-    if (other.entry_sp.value != 0 && other.index < frame.index) inside = &other;
+    if (HasPlace(other) && other.index < frame.index) inside = &other;
   return inside;
 }
 
@@ -73,7 +75,7 @@ std::optional<StackPart> PartOf(const Numbers& numbers, const Report& report, co
   part.has_innermost = inside == nullptr;
   part.low = inside ? inside->entry_sp + kWord : stack->start;
   for (const Frame& frame : backtrace.frames)
-    if (!numbers.last && frame.entry_sp.value != 0) last = &frame;
+    if (!numbers.last && HasPlace(frame)) last = &frame;
   part.high = EndOf(*last);
   part.has_outermost = !numbers.last;
   // The stack of another thread has the thread's control block above its frames.
