@@ -46,10 +46,15 @@ void AddStates(const std::vector<EntryState>& states, ReplayData* replay) {
   std::ranges::sort(replay->entry_states, {}, &EntryState::frame);
 }
 
+// Of a deep recursion each frame would get a state with a stack of its own: some 20 KB a frame of jsonnet's.
+constexpr auto kManyFrames = 64;
+
 std::vector<uint32_t> FramesToDerive(const std::vector<FrameVerdict>& verdicts, bool all, uint32_t runs) {
   std::vector<uint32_t> frames;
+  const bool is_deep = std::ranges::count_if(verdicts, HoldsDamage) > kManyFrames;
   for (const FrameVerdict& verdict : verdicts)
-    if (all || MayReproduce(verdict) || (HoldsDamage(verdict) && verdict.runs >= runs)) frames.push_back(verdict.index);
+    if (all || MayReproduce(verdict) || (HoldsDamage(verdict) && verdict.runs >= runs && !is_deep))
+      frames.push_back(verdict.index);
   return frames;
 }
 
