@@ -186,8 +186,8 @@ void Fields(Is<EntryState> auto& record, auto&& visit) {
         In{kRecorded, integer}, In{kRecorded, vector}, Elsewhere{arguments}, Elsewhere{memory});
 }
 void Fields(Is<ReplayData> auto& record, auto&& visit) {
-  auto& [frames, place, images, entry_states] = record;
-  visit(frames, place, images, entry_states);
+  auto& [frames, place, images, entry_states, load_order] = record;
+  visit(frames, place, images, entry_states, Since{4, load_order});
 }
 void Fields(Is<Report> auto& record, auto&& visit) {
   auto& [process, failure, threads, modules, mappings, files, inputs, thrown, memory, memory_complete, losses,

@@ -358,6 +358,8 @@ struct ReplayData {
   Place place;
   std::vector<ModuleImage> images;       // sorted by base
   std::vector<EntryState> entry_states;  // sorted by frame, at most one for each
+  // Places in Report::modules, in the order in which the loader had loaded them; none: not known.
+  std::vector<uint32_t> load_order = {};
 
   const EntryState* FindEntryState(uint32_t frame) const;
   const ModuleImage* FindImage(const Module& module) const;

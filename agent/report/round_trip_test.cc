@@ -72,6 +72,7 @@ void TakeFourthAway(TestReport* report) {
     image.thread_locals.clear();
     image.inlined.clear();
   }
+  report->replay.load_order.clear();
   report->replay.place.chain.clear();
   report->replay.place.copies.clear();
 }

@@ -109,6 +109,7 @@ ReplayData SomeReplay() {
   replay.images[0].thread_locals = {{8, 16, false, "depth@tree.cc"}};
   replay.entry_states = {StateOf(1, {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}),
                          StateOf(2, {}), StateOf(3, {{{0x1000000}, Pattern(4096, 10)}})};
+  replay.load_order = {1, 0};
   EntryState& outer = replay.entry_states[0];
   outer.brk_end = {0x1020000};
   outer.mappings = {{{0x7f1000000000}, {0x7f1000100000}, kMapRead | kMapWrite, 0, ""}};

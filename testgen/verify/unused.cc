@@ -10,6 +10,7 @@
 #include "agent/elf/symbol_key.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
+#include "testgen/replay/plan/load_order.h"
 
 namespace recrash {
 namespace {
@@ -85,7 +86,9 @@ void LeaveOutSymbols(TestReport* report) {
     });
 }
 
-void LeaveOutLoader(Report* report) {
+void LeaveOutLoader(TestReport* report) {
+  // What a replay asks it for.
+  if (report->replay.load_order.empty()) report->replay.load_order = LoadOrder(*report, FindDebuggersList(*report));
   const auto loader = std::ranges::find_if(report->modules, IsLoader);
   if (loader != report->modules.end())
     report->memory = Outside(std::move(report->memory), loader->base, loader->base + loader->size);

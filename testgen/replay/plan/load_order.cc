@@ -35,10 +35,10 @@ TargetAddress FindDebuggersList(const Report& report) {
   return list;
 }
 
-std::vector<size_t> LoadOrder(const Report& report, TargetAddress list) {
+std::vector<uint32_t> LoadOrder(const Report& report, TargetAddress list) {
   r_debug head{};
   if (list.value == 0 || !ReadStruct(report, list.value, &head)) return {};
-  std::vector<size_t> order;
+  std::vector<uint32_t> order;
   std::set<uint64_t> seen;  // the list may have been overwritten
   for (auto at = reinterpret_cast<uint64_t>(head.r_map); at != 0;) {
     link_map map{};
@@ -48,7 +48,7 @@ std::vector<size_t> LoadOrder(const Report& report, TargetAddress list) {
       return table >= module.base.value && table - module.base.value < module.size;
     };
     const auto module = std::ranges::find_if(report.modules, is_it);
-    if (module != report.modules.end()) order.push_back(static_cast<size_t>(module - report.modules.begin()));
+    if (module != report.modules.end()) order.push_back(static_cast<uint32_t>(module - report.modules.begin()));
     at = reinterpret_cast<uint64_t>(map.l_next);
   }
   return order;

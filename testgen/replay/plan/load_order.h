@@ -1,11 +1,11 @@
 // In which order the loader of the dead process had loaded its modules: it numbers their thread-local blocks so.
 //
-//   const std::vector<size_t> order = LoadOrder(report, FindDebuggersList(report));
+//   const std::vector<uint32_t> order = LoadOrder(report, FindDebuggersList(report));
 //   // report.modules[order[0]] is the program
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_LOAD_ORDER_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_LOAD_ORDER_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "agent/report/report.h"
@@ -17,7 +17,7 @@ namespace recrash {
 TargetAddress FindDebuggersList(const Report& report);
 
 // Returns the indexes of the modules in the list; none where recorded memory does not have all of it.
-std::vector<size_t> LoadOrder(const Report& report, TargetAddress list);
+std::vector<uint32_t> LoadOrder(const Report& report, TargetAddress list);
 
 }  // namespace recrash
 

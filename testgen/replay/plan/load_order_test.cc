@@ -33,7 +33,7 @@ class Loaded : public ::testing::Test {
     PutWord(offset + 16, base + 0x800);  // l_ld
     PutWord(offset + 24, next ? kLoader + next : 0);
   }
-  std::vector<size_t> Order() const { return LoadOrder(report_, {kLoader}); }
+  std::vector<uint32_t> Order() const { return LoadOrder(report_, {kLoader}); }
 
   Report report_;
 };

@@ -123,7 +123,10 @@ void PlanBuilder::AddModules() {
 void PlanBuilder::NumberThreadLocals() {
   if (!(header_.flags & plan::kRebuilt)) return;
   uint64_t id = 0;
-  for (const size_t i : LoadOrder(report_, FindDebuggersList(report_))) {
+  std::vector<uint32_t> order = report_.replay.load_order;
+  if (order.empty()) order = LoadOrder(report_, FindDebuggersList(report_));
+  for (const uint32_t i : order) {
+    if (i >= modules_.size()) return;
     const Module& module = report_.modules[i];
     if (IsVdso(module)) continue;  // has no file
     uint64_t size = modules_[i].tls_size;
