@@ -275,14 +275,14 @@ Verdict JudgeWithoutMemory(const Observed& observed, char* text, size_t size) {
 
 // A return is no proof of a fix where the call could not get to the bug, or did harm that shows later.
 Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* text, size_t size) {
+  if (observed.absent[0]) {
+    snprintf(text, size, "returned, but this replay does not have %s", observed.absent);
+    return Verdict::kMissing;
+  }
   if (observed.overrun) {
     snprintf(text, size, "returned, but it had written beyond the end of the heap block at 0x%llx",
              static_cast<unsigned long long>(observed.overrun));
     return Verdict::kDifferentFailure;
-  }
-  if (observed.absent[0]) {
-    snprintf(text, size, "returned, but this replay does not have %s", observed.absent);
-    return Verdict::kMissing;
   }
   if (!Has(plan::kRebuilt)) return Verdict::kReturned;
   if (*TextOf(frame.dangling)) {

@@ -371,10 +371,8 @@ HeapChain FollowLiveHeap(const PreparedCall& call) {
 }
 
 void NoteOverrun(const HeapChain& heap) {
-  const auto end_now = static_cast<uint64_t>(Raw(SYS_brk, 0));
   own.readable_page = 0;
-  world.run.observed->overrun =
-      FindOverrun(heap, end_now > world.plan->brk_end ? end_now : world.plan->brk_end, ReadLiveWord);
+  world.run.observed->overrun = FindOverrun(heap, static_cast<uint64_t>(Raw(SYS_brk, 0)), ReadLiveWord);
 }
 
 }  // namespace

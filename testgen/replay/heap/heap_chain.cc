@@ -21,6 +21,7 @@ uint64_t Next(uint64_t chunk, uint64_t heap_end, ReadHeapWord read) {
 HeapChain FollowHeap(uint64_t heap_start, uint64_t heap_end, ReadHeapWord read) {
   HeapChain chain;
   if (heap_start == 0) return chain;
+  chain.end = heap_end;
   chain.start = (heap_start + kAlignment - 1) / kAlignment * kAlignment;
   for (uint64_t chunk = chain.start, next; chunk < heap_end; chunk = next) {
     next = Next(chunk, heap_end, read);
@@ -32,6 +33,7 @@ HeapChain FollowHeap(uint64_t heap_start, uint64_t heap_end, ReadHeapWord read) 
 
 uint64_t FindOverrun(const HeapChain& chain, uint64_t heap_end, ReadHeapWord read) {
   uint64_t before = chain.start;
+  if (heap_end < chain.end) heap_end = chain.end;
   // The last chunk may have been joined to the one before it.
   for (uint64_t chunk = chain.start; chunk <= chain.last;) {
     const uint64_t next = Next(chunk, heap_end, read);

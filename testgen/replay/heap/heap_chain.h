@@ -20,6 +20,7 @@ using ReadHeapWord = bool (*)(uint64_t address, uint64_t* word);
 struct HeapChain {
   uint64_t start = 1;  // of the first chunk
   uint64_t last = 0;   // the last one that has a size; less than `start`: nothing is known
+  uint64_t end = 0;    // of the heap then; it may have grown since
 };
 
 HeapChain FollowHeap(uint64_t heap_start, uint64_t heap_end, ReadHeapWord read);
