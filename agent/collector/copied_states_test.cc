@@ -25,11 +25,6 @@ using testing::IsEmpty;
 constexpr uint64_t kGone = 0x2000000;  // unmapped before the crash
 constexpr uint64_t kSp = kStack + 2000;
 
-struct Copy {
-  uint64_t address;
-  std::vector<uint8_t> bytes;
-};
-
 class CrashedProgram : public LoggedProgram {
  public:
   CrashedProgram() : LoggedProgram(4, 2, 1) {
@@ -45,27 +40,6 @@ class CrashedProgram : public LoggedProgram {
       return LoggedProgram::Read(address, out);
     std::ranges::fill(out, 0xdd);
     return out.size();
-  }
-
-  // As the client writes them.
-  LogFrame& Add(uint64_t number, uint64_t sp, const std::vector<Copy>& copies) {
-    std::vector<uint8_t> stream;
-    for (const Copy& copy : copies) {
-      const uint64_t head[] = {copy.address, copy.bytes.size()};
-      const auto* bytes = reinterpret_cast<const uint8_t*>(head);
-      stream.insert(stream.end(), bytes, bytes + sizeof head);
-      stream.insert(stream.end(), copy.bytes.begin(), copy.bytes.end());
-    }
-    LogFrame frame = {};
-    frame.copy_bytes = static_cast<uint32_t>(stream.size());
-    uint32_t last = 0;
-    for (size_t at = 0; at < stream.size(); at += kPageSize) {
-      const uint32_t page = log().TakePage(number);
-      std::memcpy(log().Content(page), stream.data() + at, std::min<size_t>(kPageSize, stream.size() - at));
-      (last ? log().versions()[last].older : frame.copies) = page;
-      last = page;
-    }
-    return AddFrame(number, sp, frame);
   }
 };
 
@@ -85,8 +59,8 @@ std::vector<uint8_t> Of(uint8_t byte, size_t size = 64) { return std::vector<uin
 
 TEST(CopiedStates, AreTheCrashWithCopiesOverIt) {
   CrashedProgram program;
-  program.Add(1, kSp + 64, {{kHeap + 64, Of(1)}, {kHeap + kPageSize - 32, Of(2)}});
-  program.Add(2, kSp, {{kHeap + 64, Of(3)}}).copies_cut = 1;
+  program.AddCopies(1, kSp + 64, {{kHeap + 64, Of(1)}, {kHeap + kPageSize - 32, Of(2)}});
+  program.AddCopies(2, kSp, {{kHeap + 64, Of(3)}}).copies_cut = 1;
   const Report report = program.Collected();
   ASSERT_EQ(report.snapshots->states.size(), 2u);
   EXPECT_EQ(ByteAt(report, 1, kHeap + 63), 0xcc);
@@ -103,8 +77,8 @@ TEST(CopiedStates, AreTheCrashWithCopiesOverIt) {
 // The inner frame's copies are not the outer one's.
 TEST(CopiedStates, StandByThemselves) {
   CrashedProgram program;
-  program.Add(1, kSp + 64, {{kHeap, Of(1)}});
-  program.Add(2, kSp, {{kHeap + kPageSize, Of(2)}});
+  program.AddCopies(1, kSp + 64, {{kHeap, Of(1)}});
+  program.AddCopies(2, kSp, {{kHeap + kPageSize, Of(2)}});
   const Report report = program.Collected();
   EXPECT_EQ(ByteAt(report, 1, kHeap + kPageSize), 0xcc);
   EXPECT_EQ(ByteAt(report, 2, kHeap), -1);
@@ -112,7 +86,7 @@ TEST(CopiedStates, StandByThemselves) {
 
 TEST(CopiedStates, AreMadeOfMemoryThatTheReportLeftOut) {
   CrashedProgram program;
-  program.Add(1, kSp, {{kHeap + 2 * kPageSize + 8, Of(1)}, {kGone + 8, Of(2)}});
+  program.AddCopies(1, kSp, {{kHeap + 2 * kPageSize + 8, Of(1)}, {kGone + 8, Of(2)}});
   const Report report = program.Collected();
   EXPECT_EQ(ByteAt(report, 1, kHeap + 2 * kPageSize), 0xdd);
   EXPECT_EQ(ByteAt(report, 1, kHeap + 2 * kPageSize + 8), 1);
@@ -124,7 +98,7 @@ TEST(CopiedStates, AreMadeOfMemoryThatTheReportLeftOut) {
 
 TEST(CopiedStates, NeedNoMappingThatNothingWasCopiedFrom) {
   CrashedProgram program;
-  program.Add(1, kSp, {{kHeap, Of(1)}});
+  program.AddCopies(1, kSp, {{kHeap, Of(1)}});
   EXPECT_THAT(program.Collected().snapshots->states.at(0).mappings, IsEmpty());
 }
 
@@ -140,8 +114,8 @@ void ExpectRefused(const CrashedProgram& program, const std::string& why) {
 TEST(CopiedStates, AreRefusedWhenTheLogIsForged) {
   const auto forged = [](const auto& forge) {
     auto program = std::make_unique<CrashedProgram>();
-    program->Add(1, kSp + 64, {{kHeap, Of(1)}, {kHeap + 64, Of(1, 3 * kPageSize)}});
-    program->Add(2, kSp, {{kHeap, Of(2)}});
+    program->AddCopies(1, kSp + 64, {{kHeap, Of(1)}, {kHeap + 64, Of(1, 3 * kPageSize)}});
+    program->AddCopies(2, kSp, {{kHeap, Of(2)}});
     LogFrame& frame = program->log().frames()[0];
     forge(*program, frame, reinterpret_cast<uint64_t*>(program->log().Content(frame.copies)));
     return program;
@@ -170,7 +144,7 @@ TEST(CopiedStates, SurviveADamagedLog) {
   for (int round = 0; round < rounds; ++round) {
     CrashedProgram program;
     for (uint64_t number = 1; number <= 4; ++number)
-      program.Add(number, kSp + 64 - number * 8, {{kHeap + number * 8, Of(1)}, {kHeap + 512, Of(2, kPageSize)}});
+      program.AddCopies(number, kSp + 64 - number * 8, {{kHeap + number * 8, Of(1)}, {kHeap + 512, Of(2, kPageSize)}});
     const LogHeader header = program.header();
     DamageLog(random, {0, header.frames, header.versions, header.map_lists, header.contents + kPageSize}, 6,
               round % 2 == 0, &program.log_bytes());

@@ -11,6 +11,7 @@
 #include "agent/collector/testing_log.h"
 #include "agent/report/pages.h"
 #include "agent/report/recorded_states.h"
+#include "agent/report/testing_memory_limit.h"
 
 namespace recrash {
 namespace {
@@ -146,6 +147,17 @@ TEST(Snapshots, AreNotReadFromAnotherProcess) {
   EXPECT_FALSE(ReadLogHeader(program, {program.start()}, kPid + 1)) << "a child of fork";
   EXPECT_FALSE(ReadLogHeader(program, {0}, kPid));
   EXPECT_FALSE(ReadLogHeader(program, {program.start() + 8}, kPid));
+}
+
+// A size that was written over says that there is more than the process has.
+TEST(Snapshots, TakeNoMemoryForWhatIsNotThere) {
+  CrashedProgram program;
+  program.log().header().size = uint64_t{1} << 40;
+  program.log().header().page_slots = 1 << 24;
+  program.log().header().version_capacity = 1 << 22;
+  program.log().header().function_count = program.log().header().function_capacity = 1 << 22;
+  const MemoryLimit limit(64 << 20);
+  EXPECT_THAT(program.Collected().snapshots->states, IsEmpty());
 }
 
 // The program may have written over the log before it died: whatever is in it, the report is made, and soon.

@@ -22,6 +22,12 @@ constexpr int32_t kPid = 42;
 constexpr uint64_t kHeap = 0x1000000;
 constexpr uint64_t kStack = 0x7ffe00000000;
 
+// What an entry's arguments reached, as it was then.
+struct EntryCopy {
+  uint64_t address;
+  std::vector<uint8_t> bytes;
+};
+
 class LoggedProgram : public PageSource {
  public:
   // Of the heap the report has `kept_pages`, all 0xcc; the stack is 0x11.
@@ -68,10 +74,32 @@ class LoggedProgram : public PageSource {
     return log_.frames()[header().frame_count - 1];
   }
 
+  // A live frame with copies, as the client writes them.
+  record::LogFrame& AddCopies(uint64_t number, uint64_t sp, const std::vector<EntryCopy>& copies) {
+    std::vector<uint8_t> stream;
+    for (const EntryCopy& copy : copies) {
+      const uint64_t head[] = {copy.address, copy.bytes.size()};
+      const auto* bytes = reinterpret_cast<const uint8_t*>(head);
+      stream.insert(stream.end(), bytes, bytes + sizeof head);
+      stream.insert(stream.end(), copy.bytes.begin(), copy.bytes.end());
+    }
+    record::LogFrame frame = {};
+    frame.copy_bytes = static_cast<uint32_t>(stream.size());
+    uint32_t last = 0;
+    for (size_t at = 0; at < stream.size(); at += kPageSize) {
+      const uint32_t page = log().TakePage(number);
+      std::memcpy(log().Content(page), stream.data() + at, std::min<size_t>(kPageSize, stream.size() - at));
+      (last ? log().versions()[last].older : frame.copies) = page;
+      last = page;
+    }
+    return AddFrame(number, sp, frame);
+  }
+
   uint64_t start() const { return reinterpret_cast<uint64_t>(log_bytes_.data()); }
   std::vector<uint8_t>& log_bytes() { return log_bytes_; }
   record::VersionLog& log() { return log_; }
   record::LogHeader& header() { return log_.header(); }
+  Report& report() { return report_; }
 
   Report Collected() const {
     Report report = report_;

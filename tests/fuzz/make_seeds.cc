@@ -113,12 +113,17 @@ void AddRawReports(const Seeds& seeds) {
   seeds.Add("exception", text);
 }
 
-// One of the log's header, then many of its other parts: the header's are read first, and say whether the rest is.
+// Words of the log's header, which are read first and say whether the rest is; then words of all parts. For the log of
+// pages and for that of copies.
 void AddOverwrittenWords(const Seeds& seeds) {
-  seeds.Add("header", Raw(uint16_t{60}) + Raw(uint64_t{1}));
+  const auto word = [](int place, uint64_t value) { return Raw(static_cast<uint16_t>(place)) + Raw(value); };
   std::string words;
-  for (int i = 0; i < 32; ++i) words += Raw(static_cast<uint16_t>(i * 6 + 1 + i % 5)) + Raw(uint64_t{3} * i);
-  seeds.Add("parts", words);
+  for (int i = 0; i < 32; ++i) words += word(i * 10 + 1 + i % 9, uint64_t{3} * i);
+  for (const char* kind : {"pages", "copies"}) {
+    const std::string log(1, *kind == 'c');
+    seeds.Add(std::string(kind) + "-header", log + word(99, 1));
+    seeds.Add(std::string(kind) + "-parts", log + words);
+  }
 }
 
 }  // namespace
