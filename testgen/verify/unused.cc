@@ -86,6 +86,11 @@ void LeaveOutSymbols(TestReport* report) {
     });
 }
 
+void LeaveOutInlined(TestReport* report) {
+  for (ModuleImage& image : report->replay.images)
+    std::erase_if(image.inlined, [](const std::string& name) { return IsToolFunction(name); });
+}
+
 void LeaveOutLoader(TestReport* report) {
   // What a replay asks it for.
   if (report->replay.load_order.empty()) report->replay.load_order = LoadOrder(*report, FindDebuggersList(*report));
@@ -98,6 +103,7 @@ void LeaveOutLoader(TestReport* report) {
 
 void LeaveOutUnused(TestReport* report) {
   LeaveOutSymbols(report);
+  LeaveOutInlined(report);
   LeaveOutLoader(report);
 }
 
