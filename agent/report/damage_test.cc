@@ -55,11 +55,11 @@ TEST_F(Damage, IsAnotherKindOfFile) {
 
 TEST_F(Damage, IsToldFromANewerVersion) {
   Bytes bytes = SmallFile();
-  bytes[offsetof(format::Header, version)] = 5;
+  bytes[offsetof(format::Header, version)] = 6;
   Result<TestReport> report = Read(bytes);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Errc::kUnsupportedVersion);
-  EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 5, newest understood is 4\n"));
+  EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 6, newest understood is 5\n"));
 }
 
 TEST_F(Damage, IsNotAnOptionalSectionOfAnUnknownKind) {

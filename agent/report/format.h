@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "the structs below are
 
 // Like PNG's: a byte above 127, both line ends and ^Z, so that a transfer in text mode breaks it at once.
 constexpr char kMagic[8] = {'\x89', 'R', 'C', 'R', '\r', '\n', '\x1a', '\n'};
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
 struct Header {
   char magic[8];
@@ -43,7 +43,8 @@ enum SectionFlags : uint32_t {
 enum class Compression : uint32_t {
   kNone = 0,
   kZstdChunks = 1,
-  kZstdWords = 2,  // of page runs: chunks over packed words
+  kZstdWords = 2,      // of page runs: chunks over packed words
+  kZstdWordsOver = 3,  // of entry states: the same over the pages that were there before
 };
 
 struct Section {
@@ -77,7 +78,7 @@ static_assert(sizeof(Run) == 16);
 
 // Packed words: a class for each, then what the classes leave open.
 enum class WordClass : uint8_t {
-  kZero = 0,
+  kZero = 0,  // or, where there is a page below, the word of that
   kNear = 1,  // a pointer into its own run: distance from the word to its target, in words, 16 bits
   kFar = 2,   // the same in bytes, 32 bits
   kByte = 3,
@@ -99,9 +100,11 @@ constexpr size_t kPiece = 1 << 20;  // of a run, packed together
 constexpr uint64_t kFreeLength = 256u << 20;
 constexpr uint64_t kMaxRatio = 256;
 
+constexpr bool IsPackedWords(Compression compression) { return compression >= Compression::kZstdWords; }
+
 // A byte of packed words may stand for eight. A chunk that is not compressed never breaks the rule.
 constexpr bool PlausibleLength(Compression compression, uint64_t stored_length, uint64_t length) {
-  const uint64_t each = compression == Compression::kZstdWords ? 8 : 1;
+  const uint64_t each = IsPackedWords(compression) ? 8 : 1;
   const uint64_t free = kFreeLength / each;
   return length <= free || (length - free) / (kMaxRatio / each) <= stored_length;
 }

@@ -9,6 +9,7 @@
 #include "agent/base/file_io.h"
 #include "agent/report/archive.h"
 #include "agent/report/format.h"
+#include "agent/report/pages.h"
 #include "agent/report/raw_reader.h"
 #include "agent/report/section_io.h"
 #include "agent/report/word_packing.h"
@@ -77,12 +78,16 @@ Result<Table> ReadTable(const InputFile& file) {
   return Table{header.version, std::move(sections)};
 }
 
+Compression NewestOf(const Section& section) {
+  if (section.kind == static_cast<uint32_t>(SectionKind::kMemory)) return Compression::kZstdWords;
+  if (section.kind == static_cast<uint32_t>(SectionKind::kEntryStates)) return Compression::kZstdWordsOver;
+  return Compression::kZstdChunks;
+}
+
 Status CheckSection(const InputFile& file, const Section& section, const KindOfSection& kind,
                     const ReadLimits& limits) {
   const std::string name = kind.name;
-  const bool memory = section.kind == static_cast<uint32_t>(SectionKind::kMemory);
-  const auto newest = memory ? Compression::kZstdWords : Compression::kZstdChunks;
-  if (section.compression > static_cast<uint32_t>(newest))
+  if (section.compression > static_cast<uint32_t>(NewestOf(section)))
     return file.Damaged(name + ": compression " + std::to_string(section.compression) + " is not known");
   if (section.compression == static_cast<uint32_t>(Compression::kNone) && section.length != section.stored_length)
     return file.Damaged(name + ": " + std::to_string(section.stored_length) + " bytes stored of " +
@@ -232,19 +237,27 @@ Status ReadImages(const InputFile& file, const Section& section, Budget* budget,
   return Ok{};
 }
 
-// The section holds the runs of each of `count` entry states, one state after the other.
+// The section holds the runs of each of `count` entry states, one state after the other. Packed ones lie over `memory`
+// and the states before.
 Result<std::vector<EntryMemory::Layer>> ReadLayers(const InputFile& file, const Section& section, size_t count,
-                                                   Budget* budget) {
+                                                   const std::vector<Region>& memory, Budget* budget) {
   SectionReader reader(&file, section, Describe(section));
   std::vector<EntryMemory::Layer> layers(count);
-  for (EntryMemory::Layer& layer : layers)
-    if (Status status = ReadRuns(reader, budget, nullptr, &layer); !status) return status.error();
+  const bool words = format::IsPackedWords(static_cast<Compression>(section.compression));
+  const bool over = section.compression == static_cast<uint32_t>(Compression::kZstdWordsOver);
+  Pages below;
+  if (over) LayPages(memory, &below);
+  WordUnpacker unpacker(&below);
+  for (EntryMemory::Layer& layer : layers) {
+    if (Status status = ReadRuns(reader, budget, words ? &unpacker : nullptr, &layer); !status) return status.error();
+    if (over) LayPages(layer, &below);
+  }
   if (Status status = reader.ExpectEnd(); !status) return status.error();
   return layers;
 }
 
-Status ReadReplay(const InputFile& file, const Table& table, const Section& section, Budget* budget,
-                  ReplayData* replay) {
+Status ReadReplay(const InputFile& file, const Table& table, const Section& section, const std::vector<Region>& memory,
+                  Budget* budget, ReplayData* replay) {
   const std::vector<Section>& sections = table.sections;
   const auto decode = [&](const auto& bytes) { return DecodeReplay(bytes, table.version, replay); };
   if (Status status = ReadRecords(file, section, decode); !status) return status;
@@ -253,7 +266,7 @@ Status ReadReplay(const InputFile& file, const Table& table, const Section& sect
   std::vector<EntryState>& states = replay->entry_states;
   const Section* pages = Find(sections, SectionKind::kEntryStates);
   if (!pages) return states.empty() ? Status(Ok{}) : file.Damaged("has entry states, and not their memory");
-  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size(), budget);
+  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size(), memory, budget);
   if (!layers) return layers.error();
   for (size_t i = 0; i < states.size(); ++i) states[i].memory = std::move((*layers)[i]);
   return Ok{};
@@ -266,7 +279,7 @@ Status ReadSnapshots(const InputFile& file, const Table& table, const Section& s
   std::vector<EntryState>& states = snapshots->states;
   const Section* pages = Find(table.sections, SectionKind::kSnapshotPages);
   if (!pages) return states.empty() ? Status(Ok{}) : file.Damaged("has snapshots, and not their pages");
-  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size(), budget);
+  Result<std::vector<EntryMemory::Layer>> layers = ReadLayers(file, *pages, states.size(), {}, budget);
   if (!layers) return layers.error();
   std::vector<EntryMemory> memories = EntryMemory::Of(*std::move(layers));
   for (size_t i = 0; i < states.size(); ++i) states[i].memory = std::move(memories[i]);
@@ -332,7 +345,8 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, Ex
   if (extent == Extent::kReport) return report;
   const Section* section = Find(*sections, SectionKind::kReplay);
   if (!section) return NoTests(file.path());
-  if (Status status = ReadReplay(file, *table, *section, &budget, tests); !status) return status.error();
+  if (Status status = ReadReplay(file, *table, *section, report->memory, &budget, tests); !status)
+    return status.error();
   return report;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/base/signal_safe/pages.h"
+
 namespace recrash {
 namespace {
 
@@ -41,11 +43,12 @@ uint64_t Seen(size_t place, WordHistory* history) {
   return history->recent[place];
 }
 
-// `value` is the argument, `at` the word's own address.
-uint64_t UnpackWord(uint8_t code, uint64_t value, uint64_t at, WordHistory* history) {
+// `value` is the argument, `at` the word's own address, `below` the word under it.
+uint64_t UnpackWord(uint8_t code, uint64_t value, uint64_t at, uint64_t below, WordHistory* history) {
   if (IsRecent(code)) return Seen(code - format::kFirstRecent, history);
   switch (static_cast<WordClass>(StreamOf(code))) {
     case WordClass::kZero:
+      return below;
     case WordClass::kByte:
       return value;
     case WordClass::kNear:
@@ -68,13 +71,28 @@ uint64_t UnpackWord(uint8_t code, uint64_t value, uint64_t at, WordHistory* hist
 
 }  // namespace
 
-void WordPacker::PackWord(uint64_t word, uint64_t distance, bool in_run, std::vector<uint8_t>* classes) {
+uint64_t WordsBelow::At(uint64_t address) {
+  using signal_safe::kPage;
+  if (pages_ == nullptr || address % kPage > kPage - kWord) return 0;
+  const uint64_t page = address / kPage * kPage;
+  if (page != page_) {
+    const auto found = pages_->find(page);
+    bytes_ = found == pages_->end() ? nullptr : found->second;
+    page_ = page;
+  }
+  uint64_t word = 0;
+  if (bytes_ != nullptr) std::memcpy(&word, bytes_ + address % kPage, kWord);
+  return word;
+}
+
+void WordPacker::PackWord(uint64_t word, uint64_t distance, bool in_run, uint64_t below,
+                          std::vector<uint8_t>* classes) {
   const auto add = [&](WordClass word_class, uint64_t argument, uint8_t slot = 0) {
     classes->push_back(static_cast<uint8_t>(word_class) + slot);
     Append(argument, word_class, &arguments_[static_cast<size_t>(word_class)]);
   };
   const auto away = static_cast<int64_t>(distance);
-  if (word == 0) return add(WordClass::kZero, 0);
+  if (word == below) return add(WordClass::kZero, 0);
   if (in_run && away % 8 == 0 && away / 8 == static_cast<int16_t>(away / 8))
     return add(WordClass::kNear, static_cast<uint64_t>(away / 8));
   if (word <= UINT8_MAX) return add(WordClass::kByte, word);
@@ -105,10 +123,12 @@ void WordPacker::Pack(const format::Run& run, uint64_t offset, std::span<const u
                       std::vector<uint8_t>* out) {
   for (std::vector<uint8_t>& stream : arguments_) stream.clear();
   const size_t whole = bytes.size() / kWord * kWord;
+  WordsBelow below(below_);
   for (size_t i = 0; i < whole; i += kWord) {
     uint64_t word;
     std::memcpy(&word, bytes.data() + i, kWord);
-    PackWord(word, word - (run.address + offset + i), word - run.address < run.length, out);
+    const uint64_t at = run.address + offset + i;
+    PackWord(word, word - at, word - run.address < run.length, below.At(at), out);
   }
   for (const std::vector<uint8_t>& stream : arguments_) out->insert(out->end(), stream.begin(), stream.end());
   out->insert(out->end(), bytes.begin() + static_cast<ptrdiff_t>(whole), bytes.end());
@@ -124,13 +144,15 @@ Status WordUnpacker::Unpack(SectionReader* reader, const format::Run& run, uint6
   size_t end = 0;  // each stream's length becomes its beginning
   for (size_t& position : stream) end += std::exchange(position, end);
   if (Status status = reader->Append(end, &arguments_); !status) return status;
+  WordsBelow below(below_);
   for (size_t i = 0; i < classes_.size(); ++i) {
     const size_t number = StreamOf(classes_[i]);
     uint64_t value = 0;
     // Not memcpy: where no class of the piece has an argument, there may be no array.
     std::copy_n(arguments_.data() + stream[number], kArgumentSize[number], reinterpret_cast<uint8_t*>(&value));
     stream[number] += kArgumentSize[number];
-    const uint64_t word = UnpackWord(classes_[i], value, run.address + offset + i * kWord, &history_);
+    const uint64_t at = run.address + offset + i * kWord;
+    const uint64_t word = UnpackWord(classes_[i], value, at, below.At(at), &history_);
     const auto* bytes = reinterpret_cast<const uint8_t*>(&word);
     out->insert(out->end(), bytes, bytes + kWord);
   }

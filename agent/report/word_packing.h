@@ -19,6 +19,7 @@
 
 #include "agent/base/result.h"
 #include "agent/report/format.h"
+#include "agent/report/pages.h"
 #include "agent/report/section_io.h"
 
 namespace recrash {
@@ -35,26 +36,49 @@ struct WordHistory {
   uint16_t half = 0;
 };
 
+// The words of pages that lie below those that are packed: of the memory of the crash, and of the states before.
+class WordsBelow {
+ public:
+  WordsBelow() = default;
+  // The pages outlive it, and may become more.
+  explicit WordsBelow(const Pages* pages) : pages_(pages) {}
+
+  // 0 where no page has all of the word.
+  uint64_t At(uint64_t address);
+
+ private:
+  const Pages* pages_ = nullptr;
+  uint64_t page_ = 1;  // the last one that was asked for; none to begin with
+  const uint8_t* bytes_ = nullptr;
+};
+
 class WordPacker {
  public:
+  // Of a page that lies over another one, words that are the same take as little as zeros do.
+  explicit WordPacker(const Pages* below = nullptr) : below_(below) {}
+
   // Appends the packed form of `bytes`, which lie at `offset` of `run`: one piece. A piece has format::kPiece bytes;
   // the last piece of a run may have fewer.
   void Pack(const format::Run& run, uint64_t offset, std::span<const uint8_t> bytes, std::vector<uint8_t>* out);
 
  private:
-  void PackWord(uint64_t word, uint64_t distance, bool in_run, std::vector<uint8_t>* classes);
+  void PackWord(uint64_t word, uint64_t distance, bool in_run, uint64_t below, std::vector<uint8_t>* classes);
 
+  const Pages* below_;
   WordHistory history_;
   std::array<std::vector<uint8_t>, format::kArgumentStreams> arguments_;
 };
 
 class WordUnpacker {
  public:
+  explicit WordUnpacker(const Pages* below = nullptr) : below_(below) {}
+
   // Appends `size` bytes, which lie at `offset` of `run`, to `out`. Nothing is allocated before the classes of the
   // piece are there, so that a lie costs no more than a piece.
   Status Unpack(SectionReader* reader, const format::Run& run, uint64_t offset, size_t size, std::vector<uint8_t>* out);
 
  private:
+  const Pages* below_;
   WordHistory history_;
   std::vector<uint8_t> classes_;
   std::vector<uint8_t> arguments_;

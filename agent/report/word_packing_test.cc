@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "agent/report/reader.h"
@@ -49,9 +51,29 @@ class WordPacking : public testing::Test {
     EXPECT_EQ(Dump(*read), Dump(WithMemory(regions)));
   }
 
+  void ExpectBack(const TestReport& report) {
+    const Status written = WriteReport(report, path_);
+    ASSERT_TRUE(written) << written.error().message;
+    const Result<TestReport> read = ReadTestReport(path_);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(Dump(*read), Dump(report));
+  }
+
   TemporaryDirectory directory_;
   std::string path_ = directory_ / "a.rcr";
 };
+
+// Of tests whose frames start from these pages over that memory.
+TestReport WithStates(std::vector<Region> memory, std::vector<EntryMemory::Layer> states) {
+  TestReport report;
+  report.memory = std::move(memory);
+  for (EntryMemory::Layer& pages : states) {
+    EntryState& state = report.replay.entry_states.emplace_back();
+    state.frame = static_cast<uint32_t>(report.replay.entry_states.size());
+    state.memory = std::move(pages);
+  }
+  return report;
+}
 
 // The format, word for word: FORMAT.md. 0x9e3779b97f4a7c15 * word >> 40 chooses the pair of places for what was seen
 // lately.
@@ -82,6 +104,49 @@ TEST_F(WordPacking, LooksLikeThis) {
                           0x10, 0x32, 0x54, 0x76, 0x98, 0xba, 0xdc, 0xfe,                  //
                           0xf0, 0xff, 0xff, 0xff,                                          // difference
                       }));
+}
+
+TEST_F(WordPacking, OverAPageOnlyWhatDiffersHasAnArgument) {
+  Bytes page(4096);
+  const Bytes below = OfWords({0x7f1122334455, 200, 1000});
+  std::ranges::copy(below, page.begin());
+  const Pages pages = {{kHeap, page.data()}};
+  Bytes packed;
+  WordPacker(&pages).Pack({kHeap, 32}, 0, OfWords({0x7f1122334455, 0, 1001, 0}), &packed);
+  EXPECT_THAT(packed, ElementsAreArray(Bytes{0, 3, 4, 0, 0, 0xe9, 0x03}));
+}
+
+// The same page, one that differs, one of zeros over one that has words, one with nothing below it; over the memory of
+// the crash and over the state before. Runs that begin nowhere near a page or a word have nothing below them.
+TEST_F(WordPacking, ComesBackFromStatesOverPages) {
+  std::mt19937_64 random(3);
+  std::vector<uint64_t> words(1024);
+  for (uint64_t& word : words) word = random() >> (random() % 64);
+  std::vector<uint64_t> other = words;
+  for (size_t i = 0; i < other.size(); i += 9) other[i] ^= random();
+  const Bytes zeros(8192);
+  ExpectBack(WithStates({{{kHeap}, OfWords(words)}, {{kHeap + 0x8000}, OfWords(words)}},
+                        {{{{kHeap}, OfWords(words)}, {{kHeap + 0x7000}, OfWords(other)}},
+                         {{{kHeap}, OfWords(other)}, {{kHeap + 0x7000}, zeros}},
+                         {{{kHeap}, zeros}, {{kHeap + 0x7000}, OfWords(words)}, {{kHeap + 0x20000}, OfWords(words)}},
+                         {{{kHeap + 3}, Bytes(9000, 5)}, {{UINT64_MAX - 9}, Bytes(9, 1)}}}));
+}
+
+TEST_F(WordPacking, TakesNextToNothingOfAStateThatDiffersInAWord) {
+  std::mt19937_64 random(4);
+  std::vector<uint64_t> words(8 * 512);
+  for (uint64_t& word : words) word = random();
+  std::vector<EntryMemory::Layer> states;
+  for (uint64_t i = 0; i < 5; ++i) {
+    words[i * 700] = i;
+    states.push_back({{{kHeap}, OfWords(words)}});
+  }
+  TestReport report = WithStates({{{kHeap}, OfWords(words)}}, {});
+  ASSERT_TRUE(WriteReport(report, path_));
+  const uint64_t without = std::filesystem::file_size(path_);
+  report = WithStates(report.memory, std::move(states));
+  ExpectBack(report);
+  EXPECT_LT(std::filesystem::file_size(path_) - without, 400u);
 }
 
 TEST_F(WordPacking, LeavesOddBytesAtTheEnd) {

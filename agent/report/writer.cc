@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -139,16 +140,25 @@ class Container {
   }
 
   // Frames share addresses, so the runs of each entry state stand by themselves, in the order of the records. A state
-  // that tests start from has all of its pages; those of a recording have a layer each.
+  // that tests start from has all of its pages, most of which differ little from those of the state before it and of
+  // the crash; those of a recording have a layer each.
   void AddEntryStates(const Report& report, const std::vector<EntryState>& states) {
-    SectionWriter writer(file_, SectionKind::kEntryStates, format::kOptional, offset_, effort_);
+    SectionWriter writer(file_, SectionKind::kEntryStates, format::kOptional, offset_, effort_,
+                         Compression::kZstdWordsOver);
+    Pages below;
+    LayPages(report.memory, &below);
+    WordPacker packer(&below);
+    std::deque<EntryMemory::Layer> joined;  // `below` has pages of them
     for (const EntryState& state : states) {
       const bool alone = state.memory.layers().size() <= 1;
-      const EntryMemory::Layer joined = alone ? EntryMemory::Layer() : JoinPages(PagesOf(report, state));
-      AppendRuns(&writer, nullptr, PointersTo(alone ? state.memory.own() : joined));
+      const EntryMemory::Layer& pages =
+          alone ? state.memory.own() : joined.emplace_back(JoinPages(PagesOf(report, state)));
+      AppendRuns(&writer, &packer, PointersTo(pages));
+      LayPages(pages, &below);
     }
     Add(&writer);
   }
+
   void AddSnapshotPages(const std::vector<EntryState>& states) {
     SectionWriter writer(file_, SectionKind::kSnapshotPages, format::kOptional, offset_, effort_);
     for (const EntryState& state : states) AppendRuns(&writer, nullptr, PointersTo(state.memory.own()));
