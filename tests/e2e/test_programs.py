@@ -396,30 +396,6 @@ int main() {
         self.check("-static")
 
 
-class Sanitized(harness.Workspace):
-    FLAGS = ("-O1", "-g", "-fsanitize=address")
-    TEXT = """
-__attribute__((noinline)) int Read(const int* target) { return *target + 1; }
-int main() { return Read(nullptr) + 1; }
-"""
-
-    def test_a_report_of_a_build_with_address_sanitizer_is_refused_in_one_sentence(self):
-        program = self.compile_text(self.TEXT, output="sanitized", flags=self.FLAGS)
-        report = self.crash(program, died_of=signal.SIGSEGV, env={"ASAN_OPTIONS": "handle_segv=0"})
-        refused = self.run_command("recrash", "reproduce", report, "--program", program, "--no-build", "-o", "tests", expect=4)
-        self.assertIn("sanitized: needed a build without AddressSanitizer, found one with it", refused.stderr)
-        self.assertIn("build without -fsanitize=address", refused.stderr)
-
-    def test_tests_run_on_a_build_with_address_sanitizer(self):
-        program = self.compile_text(self.TEXT)
-        report = self.crash(program, died_of=signal.SIGSEGV)
-        self.reproduce(program, report=report, build=True)
-        sanitized = self.compile_text(self.TEXT, output="sanitized", flags=self.FLAGS)
-        # GoogleTest in the tests and the program's operator delete are not of one library.
-        run = self.run_tests("--program", sanitized, expect=1, env={"ASAN_OPTIONS": "alloc_dealloc_mismatch=0"})
-        self.assertEqual(run.stdout.count("happens again"), 2, run.stdout)
-
-
 class Tests(harness.Workspace):
     """What the generated tests are to those who run them."""
 
