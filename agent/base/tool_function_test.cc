@@ -15,6 +15,15 @@ TEST(ToolFunction, IsToldByItsNamespace) {
     EXPECT_TRUE(IsToolFunction(name)) << name;
 }
 
+TEST(ToolFunction, IsOfASanitizersRuntime) {
+  for (const char* name :
+       {"_ZN11__sanitizer5AbortEv", "_ZN6__asan18ReportGenericErrorEmmmmbmjb", "_ZN7__ubsanL12handleImplEv",
+        "_ZNK14__interception3OneEv", "__asan_report_load8", "__ubsan_handle_type_mismatch_v1_abort",
+        "_ZL22handleTypeMismatchImplPN7__ubsan16TypeMismatchDataEmNS_13ReportOptionsE", "__sanitizer_print_stack_trace",
+        "___interceptor_free", "__interceptor_strlen"})
+    EXPECT_TRUE(IsToolFunction(name)) << name;
+}
+
 // The recorder's namespace in programs that were built before it was called `record`.
 TEST(ToolFunction, IsToldInOldBuilds) {
   EXPECT_TRUE(IsToolFunction("_ZN7recrash8snapshot10VersionLog3AddERKNS0_8LogFrameE"));
@@ -23,7 +32,8 @@ TEST(ToolFunction, IsToldInOldBuilds) {
 
 TEST(ToolFunction, IsNothingOfTheProgram) {
   for (const char* name : {"main", "", "_Z", "_ZN", "_ZZ", "_ZN4Tree6InsertEi", "_ZN6client4SendEv", "_Z8snapshotv",
-                           "_ZN7recrash6ReportC2Ev", "_Z4SendRN7recrash6client4TextE", "recrash_anything"})
+                           "_ZN7recrash6ReportC2Ev", "_Z4SendRN7recrash6client4TextE", "recrash_anything",
+                           "_ZN4asan4SendEv", "_Z11__sanitizerv"})
     EXPECT_FALSE(IsToolFunction(name)) << name;
 }
 

@@ -17,6 +17,18 @@ bool IsLibraryFunction(const std::string& function) {
   return function.starts_with("std::") || function.starts_with("__gnu_cxx::") || function.starts_with("__cxxabiv1::");
 }
 
+namespace {
+
+// A sanitizer's runtime in the program itself, with its allocation functions, has no debug information.
+bool IsOfRuntime(const CodeInfo& code) {
+  if (code.debug || code.live.empty()) return false;
+  const std::string& name = code.live.front().linkage_name;
+  return IsToolFunction(name) || name.starts_with("_Zdl") || name.starts_with("_Zda") || name.starts_with("_Znw") ||
+         name.starts_with("_Zna");
+}
+
+}  // namespace
+
 bool SourceChainReader::is_full() const { return functions_.size() >= kLongestChain; }
 
 void SourceChainReader::AddLive(const CodeInfo& code) {
@@ -35,7 +47,7 @@ void SourceChainReader::Add(TargetAddress pc, bool exact) {
   const CodeInfo& code = code_.At(exact ? pc : pc - 1);
   const TargetAddress inner = inner_entry_;
   inner_entry_ = code.entry;
-  if (!code.module || !code.module->own) {
+  if (!code.module || !code.module->own || IsOfRuntime(code)) {
     inner_entry_ = {};
     return;
   }

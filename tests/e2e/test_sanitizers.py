@@ -47,6 +47,96 @@ int main() { return Read(nullptr) + 1; }
                 said = self.said(self.build(compiler, *self.ADDRESS))
                 self.assertEqual(said.count("happens again"), 2, said)
 
+    FREED = """
+#include <cstdlib>
+#include <cstring>
+struct Font { const char* const* glyphs; };
+__attribute__((noinline)) size_t Width(Font* font) { return std::strlen(font->glyphs[0]); }
+int main() {
+  static const char* const glyphs[] = {"a"};
+  auto* font = static_cast<Font*>(std::malloc(sizeof(Font)));
+  font->glyphs = glyphs;
+#ifndef FIXED
+  std::free(font);
+  std::memset(std::malloc(sizeof(Font)), 1, sizeof(Font));
+#endif
+  return Width(font) != 1;
+}
+"""
+
+    def test_what_it_finds_at_the_recorded_place_is_the_recorded_failure(self):
+        self.make_tests(self.FREED, options=("--rerun",), flags=("-O0", "-g"))
+        for compiler in (self.CLANG, self.GCC):
+            with self.subTest(compiler=compiler):
+                said = self.said(self.build(compiler, *self.ADDRESS), disabled=False)
+                self.assertRegex(said, r"happens again when frame \d+ \(main\)")
+                self.assertIn("now: AddressSanitizer: heap-use-after-free in Width at program.cc:5\n", said)
+                self.said(self.build(compiler, *self.ADDRESS, "-DFIXED"), expect=0, disabled=False)
+
+
+class Undefined(Sanitizers):
+    TEXT = """
+#include <cstdio>
+struct Item { int price; int Price() const { return price; } };
+__attribute__((noinline)) int Total(const Item* item, int count) { return item->Price() * count; }
+int main(int argc, char** argv) {
+  Item book{7};
+#ifdef FIXED
+  const Item* found = &book;
+#else
+  const Item* found = argc > 5 ? &book : nullptr;
+#endif
+  std::printf("%d\\n", Total(found, argc));
+}
+"""
+
+    def test_what_it_reports_at_the_recorded_place_is_the_recorded_failure(self):
+        self.make_tests(self.TEXT, options=("--rerun",))
+        for compiler in (self.CLANG, self.GCC):
+            for recovery in ("-fsanitize-recover=all", "-fno-sanitize-recover=all"):
+                with self.subTest(compiler=compiler, recovery=recovery):
+                    said = self.said(self.build(compiler, *self.UNDEFINED, recovery), disabled=False)
+                    self.assertRegex(said, r"happens again when frame \d+ \(main\)")
+                    self.assertRegex(said, r"now: UndefinedBehaviorSanitizer: member call on null pointer of type "
+                                           r"'(const struct )?Item' in Total at program.cc:4\n")
+                    self.said(self.build(compiler, *self.UNDEFINED, recovery, "-DFIXED"), expect=0, disabled=False)
+
+    def test_what_it_reports_elsewhere_is_another_failure(self):
+        self.make_tests(self.TEXT)
+        text = self.TEXT.replace("int main(", "__attribute__((noinline)) int Sum(int a, int b) { return a + b; }\nint main(") \
+            .replace("Item book{7};", "Item book{Sum(argc, 2147483647)};")
+        (self.path / "program.cc").write_text(text)
+        said = self.said(self.build(self.CLANG, *self.UNDEFINED, "-DFIXED"), disabled=False)
+        self.assertRegex(said, "UndefinedBehaviorSanitizer: signed integer overflow: .* in Sum at program.cc:5: fails otherwise")
+
+
+class Assertions(Sanitizers):
+    TEXT = """
+#include <cstdio>
+#include <vector>
+__attribute__((noinline)) long Take(const std::vector<long>& numbers, size_t at) { return *reinterpret_cast<int*>(numbers[at]); }
+int main(int argc, char**) {
+  int here = 0;
+  std::vector<long> numbers(4, reinterpret_cast<long>(&here));
+#ifdef FIXED
+  size_t at = argc;
+#else
+  size_t at = argc << 20;
+#endif
+  std::printf("%ld\\n", Take(numbers, at));
+}
+"""
+
+    def test_an_assertion_of_the_library_tells_what_it_says(self):
+        self.make_tests(self.TEXT)
+        for compiler in (self.CLANG, self.GCC):
+            with self.subTest(compiler=compiler):
+                flags = ("-O1", "-g", "-D_GLIBCXX_ASSERTIONS")
+                said = self.said(self.build(compiler, *flags), disabled=False)
+                self.assertRegex(said, r"happens again when frame \d+ \(main\)")
+                self.assertIn("now: libstdc++: Assertion '__n < this->size()' failed in Take at program.cc:", said)
+                self.said(self.build(compiler, *flags, "-DFIXED"), expect=0, disabled=False)
+
 
 if __name__ == "__main__":
     harness.main()

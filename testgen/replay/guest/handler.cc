@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "testgen/replay/checks/checkers.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/observed.h"
@@ -38,7 +39,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   if (signal == SIGABRT) {
     ReadAbortMessage();
     ReadException(observed);
-    ReadFinding(observed);
+    ReadAddressFinding(world.checkers, &observed->finding, &observed->address);
   }
   FindOwnCode(observed->pc, static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]), observed);
   world.leave_call();

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/left_out.h"
+#include "testgen/replay/checks/checkers.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/observed.h"
@@ -36,6 +37,8 @@ template <typename T>
 void Find(T** function, const char* name) {
   *function = reinterpret_cast<T*>(dlsym(RTLD_NEXT, name));
 }
+
+constexpr char kAssertionFailed[] = "_ZSt21__glibcxx_assert_failPKciS0_S0_";
 
 // Initialisers of the subject's libraries come here before ReplayMain.
 const RealFunctions& Real() {
@@ -182,6 +185,7 @@ void FindInterposed() {
   Find(&world.real.rwlock_rdlock, "pthread_rwlock_rdlock");
   Find(&world.real.rwlock_wrlock, "pthread_rwlock_wrlock");
   Find(&world.real.exit, "exit");
+  Find(&world.real.assertion_failed, kAssertionFailed);
   Find(&world.real.openat, "openat");
   Find(&world.real.fopen, "fopen");
   Find(&world.real.freopen, "freopen");
@@ -254,6 +258,32 @@ RECRASH_EXPORT __attribute__((noreturn)) void exit(int status) {
 RECRASH_EXPORT __attribute__((noreturn)) void _exit(int status) {
   if (world.restored && Has(recrash::plan::kInProcess)) NoteExit(status);
   ExitNow(status);
+}
+
+namespace {
+
+void NoteAssertion(const char* condition) {
+  char text[200];
+  snprintf(text, sizeof text, "Assertion '%s' failed", condition ? condition : "");
+  SetFinding(&world.run.observed->finding, kLibraryAssertion, text);
+}
+
+}  // namespace
+
+// g++'s UBSan calls it. Where the runtime is in the program, it calls its own instead, and its report is read. The
+// library's first report opens its file anew, so nothing else tells what it was.
+RECRASH_EXPORT void __ubsan_on_report() {
+  if (world.restored) ReadUndefined(world.checkers, &world.run.observed->finding);
+}
+
+// std::__glibcxx_assert_fail(file, line, function, condition) of libstdc++ 12 and later writes to stderr alone.
+RECRASH_EXPORT __attribute__((noreturn)) void recrash_assertion_failed(
+    const char*, int, const char*, const char*) __asm__("_ZSt21__glibcxx_assert_failPKciS0_S0_");
+RECRASH_EXPORT __attribute__((noreturn)) void recrash_assertion_failed(const char* file, int line, const char* function,
+                                                                       const char* condition) {
+  if (world.restored) NoteAssertion(condition);
+  if (Real().assertion_failed) Real().assertion_failed(file, line, function, condition);
+  abort();
 }
 
 // ---- open --------------------------------------------------------------------------------------------------------

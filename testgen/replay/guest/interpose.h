@@ -23,6 +23,7 @@ struct RealFunctions {
   int (*rwlock_rdlock)(pthread_rwlock_t*);
   int (*rwlock_wrlock)(pthread_rwlock_t*);
   void (*exit)(int);
+  void (*assertion_failed)(const char*, int, const char*, const char*);
   int (*openat)(int, const char*, int, ...);
   FILE* (*fopen)(const char*, const char*);
   FILE* (*freopen)(const char*, const char*, FILE*);

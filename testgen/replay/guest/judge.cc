@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "testgen/replay/checks/finding.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/run.h"
@@ -115,7 +116,11 @@ bool SameFailure(const Observed& observed, const Answer& answer) {
     return observed.ending == Ending::kReported && strcmp(observed.reason, TextOf(world.plan->reason)) == 0 &&
            SamePlace(observed, answer);
   }
-  if (observed.ending != Ending::kSignal || observed.signal != world.plan->signal) return false;
+  if (observed.ending != Ending::kSignal) return false;
+  if (IsAny(observed.finding) && observed.signal == SIGABRT)
+    return world.plan->failure_kind == abi::FailureKind::kSignal &&
+           StandsFor(observed.finding, world.plan->signal, abort_message) && SamePlace(observed, answer);
+  if (observed.signal != world.plan->signal) return false;
   if (world.plan->failure_kind == abi::FailureKind::kException) {
     return strcmp(observed.exception_type, type) == 0 &&
            SameMessage(TextOf(world.plan->exception_what), observed.exception_what);
@@ -156,8 +161,8 @@ void DescribeSignal(const Observed& observed, const Answer& answer, char* text, 
   // A return address may already belong to the next function; one byte back is inside the call.
   if (!answer.where[0]) NameCode(pc == observed.pc ? pc : pc - 1, name, sizeof name);
   const char* place = answer.where[0] ? answer.where : name;
-  if (observed.finding[0]) {
-    snprintf(text, size, "AddressSanitizer: %s in %s", observed.finding, place);
+  if (IsAny(observed.finding)) {
+    snprintf(text, size, "%s: %s in %s", observed.finding.checker, observed.finding.text, place);
   } else if (observed.exception_type[0]) {
     char type[512];
     DemangleType(observed.exception_type, type, sizeof type);
@@ -256,7 +261,7 @@ void Describe(const Observed& observed, const Answer& answer, char* text, size_t
 bool IsOfRecordedBlock(const Observed& observed) {
   constexpr const char* kFindings[] = {"bad-free", "bad-malloc_usable_size", "alloc-dealloc-mismatch"};
   for (const char* finding : kFindings) {
-    if (strcmp(observed.finding, finding) == 0) return true;
+    if (strcmp(observed.finding.text, finding) == 0) return true;
   }
   return false;
 }
@@ -278,6 +283,10 @@ Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* te
   if (observed.absent[0]) {
     snprintf(text, size, "returned, but this replay does not have %s", observed.absent);
     return Verdict::kMissing;
+  }
+  if (IsAny(observed.finding)) {
+    snprintf(text, size, "returned, but %s had found: %s", observed.finding.checker, observed.finding.text);
+    return Verdict::kDifferentFailure;
   }
   if (observed.overrun) {
     snprintf(text, size, "returned, but it had written beyond the end of the heap block at 0x%llx",
@@ -312,12 +321,19 @@ Verdict JudgeCaught(const Observed& observed, char* text, size_t size) {
   return Verdict::kMissing;
 }
 
+Verdict JudgeExit(const Observed& observed, char* text, size_t size) {
+  if (!IsAny(observed.finding)) return Verdict::kExited;
+  snprintf(text, size, "exit(%d), but %s had found: %s", observed.status, observed.finding.checker,
+           observed.finding.text);
+  return Verdict::kDifferentFailure;
+}
+
 Verdict JudgeEnd(const Observed& observed, const Answer& answer, const plan::Frame& frame, char* text, size_t size) {
   switch (observed.ending) {
     case Ending::kReturned:
       return JudgeReturn(observed, frame, text, size);
     case Ending::kExited:
-      return MissingAtExit(observed) ? Verdict::kMissing : Verdict::kExited;
+      return MissingAtExit(observed) ? Verdict::kMissing : JudgeExit(observed, text, size);
     case Ending::kTimedOut:
       return Verdict::kTimedOut;
     case Ending::kWaited:

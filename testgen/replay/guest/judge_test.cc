@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "testgen/replay/checks/finding.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/runtime.h"
@@ -35,6 +36,7 @@ constexpr uint64_t kStack = 0x7ffe00000000;
 class Recorded : public ::testing::Test {
  protected:
   Recorded() {
+    plan_.failure_kind = abi::FailureKind::kSignal;
     plan_.signal = SIGSEGV;
     plan_.place_pc = kPlace;
     plan_.stack_start = kStack;
@@ -139,15 +141,59 @@ TEST_F(Recorded, MessageIsTheSameButForNumbersAddressesAndFolders) {
   EXPECT_EQ(On(Aborted("cannot open /tmp/x/in.txt at 0x55d0a0, code")), Verdict::kDifferentFailure);
 }
 
-// Its heap is the dead process's: what AddressSanitizer says of blocks that it does not know is no finding.
-TEST_F(Recorded, FindingOfASanitizerIsAFailureUnlessItIsOfARecordedBlock) {
+Observed Found(const char* checker, const char* finding, uint64_t own_pc = kPlace) {
+  Observed observed = Died(SIGABRT, own_pc);
+  SetFinding(&observed.finding, checker, finding);
+  return observed;
+}
+
+// A sanitizer stops a program before the bad access. It would have failed there.
+TEST_F(Recorded, IsReproducedByAFindingAtItsPlace) {
   plan_.flags = plan::kRebuilt;
-  Observed observed = Aborted("");
-  snprintf(observed.finding, sizeof observed.finding, "heap-use-after-free");
-  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Found(kAddressSanitizer, "heap-use-after-free")), Verdict::kReproduced);
   EXPECT_EQ(text(), "AddressSanitizer: heap-use-after-free in Parse(char const*)");
-  snprintf(observed.finding, sizeof observed.finding, "bad-free");
-  EXPECT_EQ(On(observed), Verdict::kCannotReplay);
+  EXPECT_EQ(On(Found(kAddressSanitizer, "heap-use-after-free", kPlace + 8)), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Found(kUndefinedSanitizer, "load of null pointer of type 'int'")), Verdict::kReproduced);
+  EXPECT_EQ(text(), "UndefinedBehaviorSanitizer: load of null pointer of type 'int' in Parse(char const*)");
+  EXPECT_EQ(On(Found(kLibraryAssertion, "Assertion '__n < this->size()' failed")), Verdict::kReproduced);
+  // What is no access is another failure, though it may have led to the recorded one.
+  EXPECT_EQ(On(Found(kUndefinedSanitizer, "signed integer overflow: 2147483647 + 1 cannot be represented")),
+            Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Found(kAddressSanitizer, "double-free")), Verdict::kDifferentFailure);
+  EXPECT_EQ(On(Found(kAddressSanitizer, "calloc-overflow")), Verdict::kDifferentFailure);
+}
+
+TEST_F(Recorded, FindingHasToFitItsSignal) {
+  plan_.flags = plan::kRebuilt;
+  plan_.signal = SIGFPE;
+  EXPECT_EQ(On(Found(kUndefinedSanitizer, "division by zero")), Verdict::kReproduced);
+  EXPECT_EQ(On(Found(kAddressSanitizer, "heap-use-after-free")), Verdict::kDifferentFailure);
+  plan_.signal = SIGABRT;
+  EXPECT_EQ(On(Found(kAddressSanitizer, "double-free")), Verdict::kDifferentFailure) << "an abort of its own";
+  plan_.abort_message = Text("free(): double free detected in tcache 2");
+  EXPECT_EQ(On(Found(kAddressSanitizer, "double-free")), Verdict::kReproduced);
+  EXPECT_EQ(On(Found(kAddressSanitizer, "heap-buffer-overflow")), Verdict::kReproduced);
+  EXPECT_EQ(On(Found(kUndefinedSanitizer, "division by zero")), Verdict::kDifferentFailure);
+  plan_.failure_kind = abi::FailureKind::kException;
+  EXPECT_EQ(On(Found(kAddressSanitizer, "double-free")), Verdict::kDifferentFailure);
+}
+
+// A sanitizer that was told to go on.
+TEST_F(Recorded, FindingIsAFailureThoughTheCallReturned) {
+  plan_.flags = plan::kRebuilt;
+  Observed observed = Found(kUndefinedSanitizer, "load of null pointer of type 'int'");
+  observed.ending = Ending::kReturned;
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  EXPECT_EQ(text(), "returned, but UndefinedBehaviorSanitizer had found: load of null pointer of type 'int'");
+  observed.ending = Ending::kExited;
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  EXPECT_EQ(text(), "exit(0), but UndefinedBehaviorSanitizer had found: load of null pointer of type 'int'");
+}
+
+// Its heap is the dead process's: what AddressSanitizer says of blocks that it does not know is no finding.
+TEST_F(Recorded, FindingOfARecordedBlockSaysNothing) {
+  plan_.flags = plan::kRebuilt;
+  EXPECT_EQ(On(Found(kAddressSanitizer, "bad-free")), Verdict::kCannotReplay);
 }
 
 // Where the old build aborts, the fixed one may throw, and in a replay nobody need catch that.

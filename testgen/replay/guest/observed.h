@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "recrash/replay.h"
+#include "testgen/replay/checks/finding.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
@@ -39,7 +40,7 @@ struct Observed {
   char exception_bases[1024];  // mangled names of the type's bases, a blank behind each
   char exception_what[1024];
   char reason[512];
-  char finding[128];  // of AddressSanitizer
+  Finding finding;  // by a sanitizer or an assertion of the C++ library
 };
 
 // Returns kReproduced for the recorded failure in the recorded place, else what happened instead, in a replay of

@@ -17,6 +17,7 @@
 
 #include "agent/base/signal_safe/clock.h"
 #include "shadowstack/abi.h"
+#include "testgen/replay/checks/checkers.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
@@ -113,6 +114,7 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   InstallHandlers(EndChild);
   SealMappings();
   ReopenFiles(FilesOf(world.run.call));
+  RedirectReports(world.checkers);
   EnterSandbox();
   RestoreAndCall(world.run.call);
   world.run.observed->ending = Ending::kReturned;
@@ -240,6 +242,7 @@ void RunInPlace() {
   EnterFolder();
   InstallHandlers(LeaveCall);
   ReopenFiles(FilesOf(world.run.call));
+  RedirectReports(world.checkers);
   EnterSandbox();
   SaveLive();
   RestoreAndCall(world.run.call);
@@ -354,16 +357,19 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   }
   PrepareFolder(start.sealed);
   MakeAbsent();
+  PrepareReport(&world.checkers);
   if (Has(plan::kInProcess)) {
     RunInPlace();
   } else {
     RunInChild();
   }
+  ReadReport(world.checkers, Has(plan::kShowOutput), &world.run.observed->finding);
   // What the replay wrote may have no end.
   Observed observed = *world.run.observed;
-  for (char* end : {std::end(observed.abort_message), std::end(observed.exception_type),
-                    std::end(observed.exception_bases), std::end(observed.exception_what), std::end(observed.reason),
-                    std::end(observed.absent), std::end(observed.not_found), std::end(observed.finding)})
+  for (char* end :
+       {std::end(observed.abort_message), std::end(observed.exception_type), std::end(observed.exception_bases),
+        std::end(observed.exception_what), std::end(observed.reason), std::end(observed.absent),
+        std::end(observed.not_found), std::end(observed.finding.checker), std::end(observed.finding.text)})
     end[-1] = 0;
   observed.absent_memory = FindTouchedAbsent(observed.signal == SIGSEGV ? observed.address : 0);
   return Judge(observed, frame, text, size);

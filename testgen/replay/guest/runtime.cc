@@ -51,6 +51,18 @@ struct Walk {
   int frames;
 };
 
+constexpr uint64_t kFunctionAlignment = 16;
+
+// A sanitizer's functions are thousands, and follow each other.
+void AddToolRange(const Range& range) {
+  Range* last = runtime.tool_range_count ? &runtime.tool_ranges[runtime.tool_range_count - 1] : nullptr;
+  if (last && range.start >= last->start && range.start < last->end + kFunctionAlignment) {
+    last->end = range.end > last->end ? range.end : last->end;
+  } else if (runtime.tool_range_count < kMostToolRanges) {
+    runtime.tool_ranges[runtime.tool_range_count++] = range;
+  }
+}
+
 // The agent's code in the program is no place of a failure.
 void FindToolRanges() {
   for (const LiveModule& module : AllModules()) {
@@ -58,9 +70,8 @@ void FindToolRanges() {
     const bool rebuilt = module.rebuilt();
     for (const plan::Symbol& symbol : TableOf<plan::Symbol>(module.recorded->symbols)) {
       if (!(symbol.flags & plan::kTool) || (rebuilt && !(symbol.flags & plan::kTranslated))) continue;
-      if (runtime.tool_range_count == kMostToolRanges) break;
       const uint64_t start = module.live.start + (rebuilt ? symbol.new_offset : symbol.offset);
-      runtime.tool_ranges[runtime.tool_range_count++] = {start, start + (rebuilt ? symbol.new_size : symbol.size)};
+      AddToolRange({start, start + (rebuilt ? symbol.new_size : symbol.size)});
     }
   }
 }
@@ -138,8 +149,6 @@ void FindRuntime() {
   };
   runtime.one_base = vtable("_ZTVN10__cxxabiv120__si_class_type_infoE");
   runtime.many_bases = vtable("_ZTVN10__cxxabiv121__vmi_class_type_infoE");
-  Set(&runtime.has_finding, FindInRuntime("__asan_report_present"));
-  Set(&runtime.finding, FindInRuntime("__asan_get_report_description"));
   Set(&runtime.demangle, dlsym(RTLD_DEFAULT, "__cxa_demangle"));
   Set(&runtime.abort_message_slot, dlsym(RTLD_DEFAULT, "__abort_msg"));
   if (void* unwinder = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -203,11 +212,6 @@ void AddBases(const TypeInfo* type, char* out, char* end, int depth) {
 }
 
 }  // namespace
-
-void ReadFinding(Observed* observed) {
-  if (!runtime.has_finding || !runtime.finding || !runtime.has_finding()) return;
-  CopyText(observed->finding, sizeof observed->finding, runtime.finding());
-}
 
 void ReadException(Observed* observed) {
   if (!runtime.get_globals || !runtime.current_type) return;

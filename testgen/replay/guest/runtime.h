@@ -33,8 +33,6 @@ struct Runtime {
   const void* one_base;                      // what the vtable pointer of a __si_class_type_info is
   const void* many_bases;                    // and of a __vmi_class_type_info
   const char* volatile* abort_message_slot;  // glibc's __abort_msg; points at { unsigned size; char text[] }
-  int (*has_finding)();                      // of AddressSanitizer
-  const char* (*finding)();                  // "heap-use-after-free"
   const LiveModule* program;
   const LiveModule* place_module;      // in which the failing place lies
   Range tool_ranges[kMostToolRanges];  // the agent's code in the program: no place of a failure
@@ -50,9 +48,6 @@ void* FindInRuntime(const char* name);
 
 // Takes the exception that is the failure off the stack of caught exceptions. REQUIRES: recorded memory is back.
 void RestoreExceptionState();
-
-// Notes what AddressSanitizer found, if that is why the program aborts.
-void ReadFinding(Observed* observed);
 
 // Notes type, base classes and what() of the exception for which std::terminate was called. REQUIRES: it runs in the
 // handler of a SIGABRT.

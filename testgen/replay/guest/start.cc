@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/printable.h"
+#include "testgen/replay/checks/checkers.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
@@ -100,6 +101,8 @@ int ReplayMain(int argc, char** argv, char**) {
   if (PlaceMemory() == Placement::kCollision) StartAnew(argv);
   PlaceGhosts();
   FindRuntime();
+  FindCheckers(&world.checkers, FindInRuntime);
+  for (const LiveModule& module : AllModules()) AddCheckersLibrary(&world.checkers, module.path);
   FindStreamFunctions();
   FindInterposed();
   PrepareRestore();

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "testgen/replay/checks/checkers.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
@@ -37,6 +38,7 @@ struct World {
   Modules modules;
   LateModules late;
   Runtime runtime;
+  Checkers checkers;
   RealFunctions real;
   Inputs inputs;
   Keeper keeper;
