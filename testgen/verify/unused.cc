@@ -8,9 +8,8 @@
 
 #include "agent/base/tool_function.h"
 #include "agent/elf/symbol_key.h"
-#include "agent/report/maps.h"
-#include "agent/report/modules.h"
 #include "testgen/replay/plan/load_order.h"
+#include "testgen/verify/unused_memory.h"
 
 namespace recrash {
 namespace {
@@ -91,20 +90,14 @@ void LeaveOutInlined(TestReport* report) {
     std::erase_if(image.inlined, [](const std::string& name) { return IsToolFunction(name); });
 }
 
-void LeaveOutLoader(TestReport* report) {
-  // What a replay asks it for.
-  if (report->replay.load_order.empty()) report->replay.load_order = LoadOrder(*report, FindDebuggersList(*report));
-  const auto loader = std::ranges::find_if(report->modules, IsLoader);
-  if (loader != report->modules.end())
-    report->memory = Outside(std::move(report->memory), loader->base, loader->base + loader->size);
-}
-
 }  // namespace
 
 void LeaveOutUnused(TestReport* report) {
+  // What a replay asks the loader's memory for.
+  if (report->replay.load_order.empty()) report->replay.load_order = LoadOrder(*report, FindDebuggersList(*report));
+  LeaveOutUnusedMemory(report);
   LeaveOutSymbols(report);
   LeaveOutInlined(report);
-  LeaveOutLoader(report);
 }
 
 }  // namespace recrash

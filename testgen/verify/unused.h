@@ -8,7 +8,7 @@
 //   handlers. In a small program 4.5 of 6 KB go, at -O0 7 of 9.
 // - Names of our own functions that were inlined: no function of another build is taken for one of them anyhow
 //   (successors.h). 5.1 of 5.5 KB.
-// - Data of the loader, which stays the process's own in a replay.
+// - Memory of the client and of the loader (unused_memory.h).
 #ifndef RECRASH_TESTGEN_VERIFY_UNUSED_H_
 #define RECRASH_TESTGEN_VERIFY_UNUSED_H_
 

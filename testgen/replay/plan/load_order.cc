@@ -35,21 +35,31 @@ TargetAddress FindDebuggersList(const Report& report) {
   return list;
 }
 
-std::vector<uint32_t> LoadOrder(const Report& report, TargetAddress list) {
+std::vector<TargetAddress> LinkMaps(const Report& report, TargetAddress list) {
   r_debug head{};
   if (list.value == 0 || !ReadStruct(report, list.value, &head)) return {};
-  std::vector<uint32_t> order;
+  std::vector<TargetAddress> maps;
   std::set<uint64_t> seen;  // the list may have been overwritten
   for (auto at = reinterpret_cast<uint64_t>(head.r_map); at != 0;) {
     link_map map{};
     if (!seen.insert(at).second || !ReadStruct(report, at, &map)) return {};
+    maps.push_back({at});
+    at = reinterpret_cast<uint64_t>(map.l_next);
+  }
+  return maps;
+}
+
+std::vector<uint32_t> LoadOrder(const Report& report, TargetAddress list) {
+  std::vector<uint32_t> order;
+  for (const TargetAddress at : LinkMaps(report, list)) {
+    link_map map{};
+    if (!ReadStruct(report, at.value, &map)) return {};
     const auto is_it = [&](const Module& module) {
       const auto table = reinterpret_cast<uint64_t>(map.l_ld);  // lies in the module, wherever that was linked for
       return table >= module.base.value && table - module.base.value < module.size;
     };
     const auto module = std::ranges::find_if(report.modules, is_it);
     if (module != report.modules.end()) order.push_back(static_cast<uint32_t>(module - report.modules.begin()));
-    at = reinterpret_cast<uint64_t>(map.l_next);
   }
   return order;
 }

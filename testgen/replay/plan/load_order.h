@@ -16,6 +16,9 @@ namespace recrash {
 // found.
 TargetAddress FindDebuggersList(const Report& report);
 
+// Returns the addresses of the list's entries; none where recorded memory does not have all of it.
+std::vector<TargetAddress> LinkMaps(const Report& report, TargetAddress list);
+
 // Returns the indexes of the modules in the list; none where recorded memory does not have all of it.
 std::vector<uint32_t> LoadOrder(const Report& report, TargetAddress list);
 
