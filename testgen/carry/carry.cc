@@ -88,7 +88,7 @@ void Carrier::PlaceObjects() {
 // Words that may be pointers to anything must not lead to what has changed, or may have.
 void Carrier::FindUntyped() {
   const std::vector<TypePair> changed = types_->ChangedClasses();
-  const auto may_hold = [&](const HeapBlock& block) -> const TypeLayout* {
+  const auto may_hold = [&](const RecordedBlock& block) -> const TypeLayout* {
     for (const TypePair& pair : changed)
       if (UsableSize(types_->before(pair).size) == block.size) return &types_->before(pair);
     return nullptr;
@@ -99,12 +99,12 @@ void Carrier::FindUntyped() {
       const Place* found = Find(word);
       if (found && found->changed && object.problem.empty())
         object.problem = "an untyped pointer in it leads to an object of " + types_->before(found->object.type).name;
-      const HeapBlock* block = found ? nullptr : heap_.Find(word);
+      const RecordedBlock* block = found ? nullptr : heap_.Find(word);
       const TypeLayout* type = block && block->in_use && block->address == word ? may_hold(*block) : nullptr;
       if (type && object.problem.empty())
         object.problem = "an untyped pointer in it leads to what may be an object of " + type->name;
     }
-    const HeapBlock* block = object.home == Home::kPartOfBlock ? heap_.Find(object.address) : nullptr;
+    const RecordedBlock* block = object.home == Home::kPartOfBlock ? heap_.Find(object.address) : nullptr;
     const TypeLayout* type = block && !place.changed ? may_hold(*block) : nullptr;
     if (type && object.problem.empty()) object.problem = "it is a part of what may be an object of " + type->name;
   }

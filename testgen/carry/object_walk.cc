@@ -135,7 +135,7 @@ bool ObjectWalk::ResolveDynamic(TypePair* type, uint64_t* address) const {
 }
 
 // How many of its kind a block holds. False: the object does not fit into it.
-bool ObjectWalk::Measure(const HeapBlock& block, FoundObject* object) const {
+bool ObjectWalk::Measure(const RecordedBlock& block, FoundObject* object) const {
   const uint64_t size = types_->before(object->type).size;
   const bool is_pointer = types_->before(object->type).form == TypeForm::kPointer;
   object->freed = !block.in_use;
@@ -179,7 +179,7 @@ void ObjectWalk::Visit(TypePair type, uint64_t address, bool is_one, const Conta
     return;
   }
   object.is_one = is_one;
-  const HeapBlock* block = heap_.Find(address);
+  const RecordedBlock* block = heap_.Find(address);
   if (block ? !Measure(*block, &object) : heap_.Covers(address)) return;  // it does not fit: just behind an array, say
   object.size = object.count * types_->before(type).size;
   Add(std::move(object), container);
@@ -258,7 +258,7 @@ bool ObjectWalk::LookAtVector(const TypePair& type, std::span<const uint8_t> byt
   storage.count = room / size;
   storage.live = used / size;
   storage.size = storage.room = room;
-  if (const HeapBlock* block = heap_.Find(storage.address)) {
+  if (const RecordedBlock* block = heap_.Find(storage.address)) {
     storage.freed = !block->in_use;
     storage.home = block->address == storage.address ? Home::kBlock : Home::kPartOfBlock;
     if (storage.home == Home::kBlock) storage.room = block->size;

@@ -100,7 +100,7 @@ class ObjectWalk {
 
   void Visit(TypePair type, uint64_t address, bool is_one, const Container& container);
   bool ResolveDynamic(TypePair* type, uint64_t* address) const;
-  bool Measure(const HeapBlock& block, FoundObject* object) const;
+  bool Measure(const RecordedBlock& block, FoundObject* object) const;
   void Add(FoundObject object, const Container& container);
   void Look(const TypePair& type, uint64_t address, std::span<const uint8_t> bytes, const Container& container,
             FoundObject* object);

@@ -52,7 +52,7 @@ void RecordedHeap::ReadCache() {
   for (uint64_t list = 0; list < kCacheLists; ++list) {
     auto entry = ReadWord(read_, blocks_[0].address + kCacheEntries + list * 8);
     for (int i = 0; i < kMostCached && entry && *entry; ++i) {
-      const auto found = std::ranges::lower_bound(blocks_, *entry, {}, &HeapBlock::address);
+      const auto found = std::ranges::lower_bound(blocks_, *entry, {}, &RecordedBlock::address);
       if (found == blocks_.end() || found->address != *entry) break;
       found->in_use = false;
       const auto next = ReadWord(read_, *entry);
@@ -66,10 +66,10 @@ bool RecordedHeap::Covers(uint64_t address) const {
          address < blocks_.back().address + blocks_.back().size;
 }
 
-const HeapBlock* RecordedHeap::Find(uint64_t address) const {
-  auto after = std::ranges::upper_bound(blocks_, address, {}, &HeapBlock::address);
+const RecordedBlock* RecordedHeap::Find(uint64_t address) const {
+  auto after = std::ranges::upper_bound(blocks_, address, {}, &RecordedBlock::address);
   if (after == blocks_.begin()) return nullptr;
-  const HeapBlock& block = *--after;
+  const RecordedBlock& block = *--after;
   return address - block.address < block.size ? &block : nullptr;
 }
 
