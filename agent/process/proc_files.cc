@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -108,6 +109,18 @@ uint64_t AuxiliaryValue(pid_t pid, uint64_t type) {
     if (entry.a_type == type) return entry.a_un.a_val;
   }
   return 0;
+}
+
+bool IsDescendant(pid_t process, pid_t ancestor) {
+  constexpr int kMostGenerations = 16;
+  for (int generation = 0; process > 1 && generation < kMostGenerations; ++generation) {
+    const std::string stat = ReadProcFile(process, "stat");
+    const size_t bracket = stat.rfind(')');  // the name may have brackets itself
+    if (bracket == std::string::npos || stat.size() < bracket + 4) return false;
+    process = static_cast<pid_t>(std::strtol(stat.c_str() + bracket + 4, nullptr, 10));  // behind the state
+    if (process == ancestor) return true;
+  }
+  return false;
 }
 
 uint64_t CpuTime(pid_t pid) {

@@ -22,6 +22,8 @@ std::string ReadProcLink(pid_t pid, std::string_view name);
 std::vector<pid_t> ThreadIds(pid_t pid);
 std::string ThreadName(pid_t pid, pid_t tid);
 std::vector<OpenFile> ReadOpenFiles(pid_t pid);
+// Whether the process was started by `ancestor`, or by what that has started.
+bool IsDescendant(pid_t process, pid_t ancestor);
 // User and system time of the process in nanoseconds; 0 when there is none.
 uint64_t CpuTime(pid_t pid);
 // What the kernel told the process at its start: `type` is AT_ENTRY, AT_PHDR...; 0 if there is none of it.

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/auxv.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +25,28 @@ TEST(AuxiliaryValue, IsTheKernels) {
   EXPECT_EQ(AuxiliaryValue(getpid(), AT_ENTRY), getauxval(AT_ENTRY));
   EXPECT_EQ(AuxiliaryValue(getpid(), 9999), 0u);
   EXPECT_EQ(AuxiliaryValue(999999999, AT_ENTRY), 0u);
+}
+
+TEST(Descendant, IsWhatAProcessHasStarted) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const pid_t grandchild = fork();
+    if (grandchild == 0) pause();
+    _exit(write(ends[1], &grandchild, sizeof grandchild) == sizeof grandchild && waitpid(grandchild, nullptr, 0) < 0);
+  }
+  pid_t grandchild = 0;
+  ASSERT_EQ(read(ends[0], &grandchild, sizeof grandchild), static_cast<ssize_t>(sizeof grandchild));
+  EXPECT_TRUE(IsDescendant(child, getpid()));
+  EXPECT_TRUE(IsDescendant(grandchild, getpid()));
+  EXPECT_FALSE(IsDescendant(getpid(), getpid()));
+  EXPECT_FALSE(IsDescendant(getppid(), getpid()));
+  EXPECT_FALSE(IsDescendant(child, grandchild));
+  EXPECT_FALSE(IsDescendant(999999999, getpid()));
+  kill(grandchild, SIGKILL);
+  waitpid(child, nullptr, 0);
+  for (const int end : ends) close(end);
 }
 
 TEST(FdInfo, GivesPositionAndFlags) {

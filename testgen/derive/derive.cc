@@ -1,10 +1,13 @@
 #include "testgen/derive/derive.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
 
+#include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
 #include "agent/process/traced_program.h"
 #include "agent/report/pages.h"
@@ -97,6 +100,8 @@ void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
 Status OuterFrame::Run(const Round& round, bool to_its_end) {
   Status traced = Error{Errc::kRefused, "it did not come to its call"};
   const auto trace = [&](pid_t process, const std::function<void()>& begin) {
+    // The number stands in memory that the replay shares until it has its tracer.
+    if (!IsDescendant(process, getpid())) return;
     TracedProgram program(round.on_loaded, round.on_entry);
     const Result<int> status = program.Join(process, options_.seconds + kGrace, begin);
     traced = status ? Status(Ok{}) : Status(status.error());

@@ -14,6 +14,7 @@
 #include <climits>
 
 #include "agent/base/readable_name.h"
+#include "agent/base/signal_safe/pages.h"
 #include "testgen/replay/host/build_types.h"
 
 namespace recrash {
@@ -155,7 +156,7 @@ class Dispatch {
 }  // namespace
 
 SharedQueue::SharedQueue(size_t size, size_t pages)
-    : size_(size), pages_(pages), bytes_(sizeof(plan::Queue) + size * sizeof(plan::Slot) + pages) {
+    : size_(size), pages_(pages), bytes_(signal_safe::PageUp(sizeof(plan::Queue) + size * sizeof(plan::Slot)) + pages) {
   file_ = MakeInheritedFile("recrash-queue", bytes_);
   void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapped != MAP_FAILED) shared_ = static_cast<plan::Queue*>(mapped);

@@ -28,7 +28,7 @@ void WakeTool(plan::Queue* queue) { syscall(SYS_futex, &queue->events, FUTEX_WAK
 plan::Slot* FindPosted(plan::Queue* queue, uint32_t* left) {
   plan::Slot* first = nullptr;
   *left = 0;
-  for (uint32_t i = 0; i < queue->count; ++i) {
+  for (uint32_t i = 0; i < world.run.slot_count; ++i) {
     plan::Slot* slot = &queue->slots[i];
     if (StateOf(*slot) != plan::kPosted) continue;
     ++*left;
@@ -59,7 +59,8 @@ void HandBack(plan::Queue* queue, plan::Slot* slot, uint32_t state) {
 }
 
 void Replay(plan::Slot* slot) {
-  const plan::Frame& frame = TableOf<plan::Frame>(world.plan->frames)[slot->frame];
+  const auto frames = TableOf<plan::Frame>(world.plan->frames);
+  const plan::Frame& frame = frames[slot->frame < frames.count ? slot->frame : 0];
   const double begin = Now();
   slot->verdict = RunFrame(frame, slot->start, slot->text, sizeof slot->text, slot->hold ? slot : nullptr);
   slot->seconds = Now() - begin;
@@ -75,7 +76,7 @@ struct Workers {
 void GiveUpLost(plan::Queue* queue, Workers* workers) {
   for (uint32_t i = 1; i < workers->count; ++i) {
     if (workers->processes[i] <= 0 || waitpid(workers->processes[i], nullptr, WNOHANG) <= 0) continue;
-    for (uint32_t j = 0; j < queue->count; ++j) {
+    for (uint32_t j = 0; j < world.run.slot_count; ++j) {
       plan::Slot* slot = &queue->slots[j];
       if (slot->state != plan::kTaken || slot->worker != workers->processes[i]) continue;
       HandBack(queue, slot, plan::kLost);
@@ -117,12 +118,20 @@ pid_t StartWorker(plan::Queue* queue, uint32_t number) {
 plan::Queue* MapQueue() {
   struct stat file = {};
   fstat(world.plan->queue_fd, &file);
-  const auto size = static_cast<size_t>(file.st_size);
+  auto size = static_cast<size_t>(file.st_size);
   void* shared = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, world.plan->queue_fd, 0);
   if (shared == MAP_FAILED) Problem("cannot map the queue: %s", strerror(errno));
   close(world.plan->queue_fd);
   auto* queue = static_cast<plan::Queue*>(shared);
-  if (queue->touched) world.touched = static_cast<uint8_t*>(shared) + queue->touched;
+  if (queue->touched) {
+    world.touched = static_cast<uint8_t*>(shared) + queue->touched;
+    size = queue->touched;  // what lies behind it stays a replay's
+  }
+  world.run.queue = queue;
+  world.run.queue_size = size;
+  // Counted now: a replay that waits for its tracer may have written over it.
+  world.run.slot_count = (size - sizeof *queue) / sizeof *queue->slots;
+  if (queue->count < world.run.slot_count) world.run.slot_count = queue->count;
   return queue;
 }
 

@@ -386,7 +386,10 @@ void RestoreAndCall(const PreparedCall& call) {
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
-  if (call.held) AwaitTracer(call.held);
+  if (call.held) {
+    AwaitTracer(call.held);
+    UnshareWithTool();
+  }
   const HeapChain heap = FollowLiveHeap(call);
   recrash_call(&call.state);
   if (!HasEnded()) NoteOverrun(heap);

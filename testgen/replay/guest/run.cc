@@ -106,15 +106,32 @@ const plan::Array& FilesOf(const PreparedCall& call) {
   return call.entry_state ? call.entry_state->files : world.plan->files;
 }
 
+// Where a tracer is awaited the queue says so, until the tracer is there.
+void UnshareBeforeHold() {
+  if (world.run.inquiries) Raw(SYS_munmap, world.run.inquiries, sizeof *world.run.inquiries);
+  if (!world.run.call.held) UnshareWithTool();
+}
+
+// Where memory gets short the kernel ends a replay before it ends anything else: files without a name, and what many
+// processes have together, are bounded by nothing but this.
+void BeFirstToEnd() {
+  const long file = Raw(SYS_open, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  Raw(SYS_write, file, "1000", 4);
+  Raw(SYS_close, file);
+}
+
 [[noreturn]] void RunChild() {
   Raw(SYS_setsid);  // without a terminal, and a group that its processes cannot leave: the sandbox refuses that
   DieWith(world.run.parent);
   EnterFolder();
   SetLimits();
+  BeFirstToEnd();
   InstallHandlers(EndChild);
   SealMappings();
   ReopenFiles(FilesOf(world.run.call));
   RedirectReports(world.checkers);
+  UnshareBeforeHold();
   EnterSandbox();
   RestoreAndCall(world.run.call);
   world.run.observed->ending = Ending::kReturned;
@@ -304,6 +321,10 @@ Answer AskTool(const Observed& observed, const plan::Frame& frame) {
     syscall(SYS_futex, &question.state, FUTEX_WAIT, plan::kAsked, &kBetweenLooks, nullptr, 0);
   }
   return answer;
+}
+
+void UnshareWithTool() {
+  if (world.run.queue) Raw(SYS_munmap, world.run.queue, world.run.queue_size);
 }
 
 double Now() { return static_cast<double>(signal_safe::Nanoseconds(CLOCK_MONOTONIC)) * 1e-9; }

@@ -27,10 +27,13 @@ struct Run {
   const plan::Frame* given;    // the frame whose parameters a test has given for the next call; null: none
   plan::Word* words_before;    // its words as they were
   plan::Inquiries* inquiries;  // shared with the tool; null: nobody answers
-  PreparedCall call;           // of the replay that is run
-  Namespaces namespaces;       // of all replays
-  long parent;                 // of a replay's process, by the number that it has there; 0: none there
-  void* stack_end;             // what runs before the call of a replay that is started inside of them
+  plan::Queue* queue;          // shared with the tool; null: it gives no work
+  size_t queue_size;
+  size_t slot_count;
+  PreparedCall call;      // of the replay that is run
+  Namespaces namespaces;  // of all replays
+  long parent;            // of a replay's process, by the number that it has there; 0: none there
+  void* stack_end;        // what runs before the call of a replay that is started inside of them
 };
 
 // Returns the frame with that plan::Frame::index, or null.
@@ -60,6 +63,10 @@ double Now();
 
 // Has this process killed when its parent ends. If the parent has ended already, it exits.
 void DieWith(long parent);
+
+// Takes away what a replay's process shares with the tool. What runs then may write anywhere, and this process, which
+// is outside the sandbox, and the tool act on what stands there.
+void UnshareWithTool();
 
 // Replays what the tool posts into the plan's queue, several frames at a time, until the tool closes the queue.
 void WorkOffQueue();

@@ -28,7 +28,7 @@ constexpr uint32_t kNumber = offsetof(seccomp_data, nr);
 // (docs/measurements/replay_calls.json; tests/real/replay_calls.py counts, and its test compares).
 constexpr long kMade[] = {
     SYS_access, SYS_arch_prctl, SYS_brk, SYS_chdir, SYS_clock_gettime, SYS_clock_nanosleep, SYS_close, SYS_dup, SYS_dup2,
-    SYS_dup3, SYS_execve, SYS_exit, SYS_exit_group, SYS_faccessat2, SYS_fadvise64, SYS_fchdir, SYS_fcntl, SYS_futex, SYS_getcwd,
+    SYS_dup3, SYS_execve, SYS_exit, SYS_exit_group, SYS_faccessat2, SYS_fadvise64, SYS_fchdir, SYS_futex, SYS_getcwd,
     SYS_getdents64, SYS_getegid, SYS_geteuid, SYS_getgid, SYS_getpid, SYS_getppid, SYS_getrandom, SYS_gettid, SYS_getuid,
     SYS_lseek, SYS_madvise, SYS_memfd_create, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_nanosleep, SYS_newfstatat, SYS_pause,
     SYS_pipe2, SYS_pread64, SYS_pwrite64, SYS_read, SYS_readlink, SYS_rseq, SYS_rt_sigaction, SYS_rt_sigprocmask,
@@ -72,6 +72,11 @@ constexpr long kWatched[] = {SYS_read, SYS_readv, SYS_pread64, SYS_preadv, SYS_r
 
 // Of a terminal its size and its modes are read; nothing is put into its input, no modes are set.
 constexpr uint32_t kReadingRequests[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP, TIOCGSID, FIONREAD, FIONBIO, FIOASYNC, FIOCLEX, FIONCLEX};
+
+// Of a descriptor what concerns the process alone. F_SETOWN and F_SETSIG would have the kernel send any signal to any
+// process of the user; F_SETLEASE would hold up whoever opens the file.
+constexpr uint32_t kDescriptorCommands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW,
+                                            F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW, F_GETPIPE_SZ, F_SETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS};
 
 // PR_SET_MM puts the break back before the call.
 constexpr uint32_t kProcessOptions[] = {PR_SET_MM, PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_GET_PDEATHSIG, PR_SET_VMA,
@@ -179,6 +184,7 @@ void AddConditions(uint32_t self, Builder* builder) {
   builder->AllowValues(SYS_socket, 0, kLocal, EACCES);
   builder->AllowNull(SYS_sendto, 4, EACCES);
   builder->AllowValues(SYS_ioctl, 1, kReadingRequests, EACCES);
+  builder->AllowValues(SYS_fcntl, 1, kDescriptorCommands, EINVAL);
   builder->AllowValues(SYS_prctl, 0, kProcessOptions, EINVAL);
 }
 

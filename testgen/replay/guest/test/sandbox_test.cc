@@ -73,6 +73,10 @@ struct Denied {
 // Arguments are such that no call would do harm if it were let through, and would not fail in this way.
 constexpr Denied kDenied[] = {
     {"ioctl(pair[0], TIOCSTI, \"x\") == -1 ? -errno : 0", "-EACCES"},
+    {"Try(SYS_fcntl, pair[0], F_SETOWN, parent)", "-EINVAL"},
+    {"Try(SYS_fcntl, pair[0], 15 /* F_SETOWN_EX */, Address(owner))", "-EINVAL"},
+    {"Try(SYS_fcntl, pair[0], 10 /* F_SETSIG */, SIGKILL)", "-EINVAL"},
+    {"Try(SYS_fcntl, program, F_SETLEASE, F_RDLCK)", "-EINVAL"},
     {"Try(SYS_kill, parent)", "-EPERM"},
     {"Try(SYS_kill, -1)", "-EPERM"},
     {"Try(SYS_tgkill, parent, parent)", "-EPERM"},
@@ -228,6 +232,8 @@ constexpr const char* kAllowed[] = {
     "Try(SYS_open, Address(\"/etc/passwd\"), O_RDONLY)",
     "Try(SYS_open, Address(\"/nothing/at/all\"), O_CREAT | O_WRONLY, 0600)",  // /dev/null
     "Try(SYS_sendto, pair[0], Address(\"x\"), 1)",
+    "Try(SYS_fcntl, pair[0], F_SETFL, O_NONBLOCK)",
+    "Try(SYS_fcntl, pair[0], F_DUPFD_CLOEXEC, 100)",
     "Try(SYS_memfd_create, Address(\"x\"))",
     "Try(SYS_prctl, PR_SET_NAME, Address(\"x\"))",
     "Try(SYS_socket, AF_UNIX, SOCK_STREAM)",
@@ -239,7 +245,9 @@ constexpr char kThings[] = R"(
   rlimit limit{64, 64};
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  (void)limit, (void)address;
+  const int owner[] = {1, static_cast<int>(parent)};  // F_OWNER_PID
+  const int program = open("/proc/self/exe", O_RDONLY);
+  (void)limit, (void)address, (void)owner, (void)program;
 )";
 
 std::string DeniedRows() {
@@ -374,6 +382,46 @@ TEST(Sandbox, LimitsFilesMemoryAndProcesses) {
     if (child == 0) for (;;) pause();
 )"));
   many.AsAnotherUser([&] { check(many); });
+}
+
+// Files without a name take memory that no limit of a process counts. Where memory gets short the kernel ends a replay,
+// not what else the developer runs.
+TEST(Sandbox, IsWhatTheKernelEndsFirst) {
+  const ReplayedProgram program(Attempts("{of_process, 1000}, {of_child, 1000}", R"(
+  const auto read = [](const std::string& process) {
+    std::ifstream in("/proc/" + process + "/oom_score_adj");
+    long adjustment = -1;
+    in >> adjustment;
+    return adjustment;
+  };
+  const long of_process = read("self");
+  const pid_t child = fork();
+  if (child == 0) for (;;) pause();
+  const long of_child = read(std::to_string(child));
+)"));
+  const auto check = [&] { EXPECT_EQ(program.Verify("Attempt").note, kAllAsExpected) << program.text(); };
+  check();
+  program.AsAnotherUser(check);
+}
+
+// The process that starts replays is outside the sandbox, and works off what lies in memory that it shares with the
+// tool. A replay that could write there could make it read and write anywhere.
+TEST(Sandbox, HasNoMemoryThatTheToolBelieves) {
+  const std::string shared = R"(
+  long shared = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    shared += line.find("recrash-queue") != std::string::npos || line.find("recrash-inquiries") != std::string::npos;
+)";
+  ReplayedProgram program(Attempts("{shared, 0}", shared));
+  const auto check = [&](const VerifyOptions& options) {
+    EXPECT_EQ(program.Verify("Attempt", options).note, kAllAsExpected) << program.text();
+  };
+  VerifyOptions rebuilt;
+  rebuilt.program = program.Rebuild("int g_more = 1;\n" + Attempts("{shared, 0}", shared));
+  check({});
+  check(rebuilt);
+  program.AsAnotherUser([&] { check({}); });
 }
 
 // Whether no process has this in its command line, within a second.
