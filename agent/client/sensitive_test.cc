@@ -87,6 +87,29 @@ TEST_P(Sensitive, ValuesOfAnExceptionAreNowhere) {
   EXPECT_EQ(OnlyReport(ran).failure.exception_what, "wrong: ****************************");
 }
 
+// Pieces of fewer than eight bytes, each in a mapping of its own, are put together by whoever reads the report.
+TEST_P(Sensitive, ValuesOverEdgesAreNowhere) {
+  const Report report = OnlyReport(Failing("segv").Run());
+  const std::string secret = kSecret;
+  constexpr size_t kEdge = 7, kPiece = 4;
+  size_t masked = 0;
+  for (const Region& region : report.memory) {
+    const std::string bytes(region.bytes.begin(), region.bytes.end());
+    for (const std::string& edge :
+         {bytes.substr(0, kEdge), bytes.substr(bytes.size() - std::min(bytes.size(), kEdge))}) {
+      masked += edge.find("****") != edge.npos;
+      for (size_t at = 0; at + kPiece <= secret.size(); ++at)
+        EXPECT_EQ(edge.find(secret.substr(at, kPiece)), edge.npos) << std::hex << region.address.value << ": " << edge;
+    }
+  }
+  EXPECT_GE(masked, 20u);
+}
+
+TEST_P(Sensitive, ValuesInNamesOfThreadsAreNowhere) {
+  const Report report = OnlyReport(Failing("segv").Run());
+  EXPECT_EQ(report.failing_thread()->name, "***************");
+}
+
 // The program goes on with its secrets as they were.
 TEST_P(Sensitive, ValuesStayAsTheyAreInTheProgram) {
   const Ran ran = Failing("report").Run();

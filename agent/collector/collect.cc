@@ -141,8 +141,8 @@ Result<Collected> Collect(const CollectRequest& request) {
   DropWithheld(&report);
   // The other threads are still stopped, so that files do not change while they are read.
   ReadInputs(options.embed_files != 0, &report);
+  collected.discretion.Apply(*memory, &report);
   stopped->Detach();
-  collected.discretion.Apply(&report);
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   return collected;
 }

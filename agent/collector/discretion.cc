@@ -1,6 +1,7 @@
 #include "agent/collector/discretion.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "agent/base/signal_safe/marked_place.h"
@@ -49,9 +50,53 @@ void Discretion::Mask(Registers* registers) const {
   Mask(std::span(registers->fxsave));
 }
 
-void Discretion::Mask(std::vector<Region>* regions) const {
+namespace {
+
+constexpr size_t kBeside = signal_safe::kMaskedWindow - 1;
+
+// The bytes on both sides of an edge of a region, as they are in the process, without the region's neighbour.
+class Edge {
+ public:
+  Edge(const PageSource& memory, TargetAddress at) {
+    if (at.value < kBeside || at.value > UINT64_MAX - kBeside) return;
+    memory.Read({at.value - kBeside}, std::span(bytes_).first(kBeside));
+    memory.Read(at, std::span(bytes_).last(kBeside));
+  }
+  // What the region has there, `count` bytes before the edge or behind it; they may be of another moment.
+  void PutBefore(const uint8_t* bytes, size_t count) { std::copy_n(bytes, count, bytes_.begin() + kBeside - count); }
+  void PutBehind(const uint8_t* bytes, size_t count) { std::copy_n(bytes, count, bytes_.begin() + kBeside); }
+  std::span<uint8_t> bytes() { return bytes_; }
+  const uint8_t* Before(size_t count) const { return bytes_.data() + kBeside - count; }
+  const uint8_t* Behind() const { return bytes_.data() + kBeside; }
+
+ private:
+  std::array<uint8_t, 2 * kBeside> bytes_{};
+};
+
+void TakeMasks(const uint8_t* masked, std::span<uint8_t> bytes) {
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (masked[i] == signal_safe::kMask) bytes[i] = signal_safe::kMask;
+}
+
+}  // namespace
+
+// An occurrence may lie over an edge: in two mappings side by side, or in a page that the report has and one that it
+// has not. So windows over the edges are looked for, too, before the bytes within are changed.
+void Discretion::MaskAt(const PageSource& memory, TargetAddress address, std::span<uint8_t> bytes) const {
+  const size_t count = std::min(kBeside, bytes.size());
+  Edge start(memory, address), end(memory, address + bytes.size());
+  start.PutBehind(bytes.data(), count);
+  end.PutBefore(bytes.data() + bytes.size() - count, count);
+  Mask(start.bytes());
+  Mask(end.bytes());
+  Mask(bytes);
+  TakeMasks(start.Behind(), bytes.first(count));
+  TakeMasks(end.Before(count), bytes.last(count));
+}
+
+void Discretion::Mask(const PageSource& memory, std::vector<Region>* regions) const {
   for (Region& region : *regions) {
-    Mask(std::span(region.bytes));
+    MaskAt(memory, region.address, region.bytes);
     // The places themselves, however short their values are, and whatever was in them at an entry.
     for (const abi::MarkedValue& value : values_) {
       const uint64_t from = std::max(value.address, region.address.value);
@@ -65,8 +110,8 @@ void Discretion::MaskFiles(std::vector<OpenFile>* files) const {
   for (OpenFile& file : *files) Mask(&file.path);
 }
 
-void Discretion::MaskSnapshots(SnapshotLog* snapshots) const {
-  ChangeLayers(&snapshots->states, [this](EntryMemory::Layer* layer) { Mask(layer); });
+void Discretion::MaskSnapshots(const PageSource& memory, SnapshotLog* snapshots) const {
+  ChangeLayers(&snapshots->states, [&](EntryMemory::Layer* layer) { Mask(memory, layer); });
   for (EntryState& state : snapshots->states) {
     MaskFiles(&state.files);
     for (uint64_t& word : state.registers.integer) Mask({reinterpret_cast<uint8_t*>(&word), sizeof word});
@@ -74,7 +119,7 @@ void Discretion::MaskSnapshots(SnapshotLog* snapshots) const {
   }
 }
 
-void Discretion::Apply(Report* report) const {
+void Discretion::Apply(const PageSource& memory, Report* report) const {
   if (values_.empty()) return;
   Process& process = report->process;
   Failure& failure = report->failure;
@@ -82,7 +127,11 @@ void Discretion::Apply(Report* report) const {
        {&process.working_directory, &process.options, &failure.abort_message, &failure.exception_what, &failure.reason})
     Mask(text);
   for (std::string& argument : process.arguments) Mask(&argument);
-  for (Thread& thread : report->threads) Mask(&thread.registers);
+  Mask({reinterpret_cast<uint8_t*>(&failure.address.value), sizeof failure.address.value});
+  for (Thread& thread : report->threads) {
+    Mask(&thread.name);
+    Mask(&thread.registers);
+  }
   for (Mapping& mapping : report->mappings) Mask(&mapping.path);
   MaskFiles(&report->files);
   for (Input& input : report->inputs) {
@@ -92,10 +141,10 @@ void Discretion::Apply(Report* report) const {
   }
   if (report->thrown) {
     Mask(&report->thrown->registers);
-    Mask(std::span(report->thrown->bytes));
+    MaskAt(memory, report->thrown->address, report->thrown->bytes);
   }
-  Mask(&report->memory);
-  if (report->snapshots) MaskSnapshots(&*report->snapshots);
+  Mask(memory, &report->memory);
+  if (report->snapshots) MaskSnapshots(memory, &*report->snapshots);
   report->losses.push_back("what the program has marked as sensitive: " + std::to_string(values_.size()) +
                            " values are masked wherever they were");
 }

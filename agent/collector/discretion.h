@@ -24,16 +24,19 @@ class Discretion {
   // be masked.
   Status Read(const PageSource& memory, TargetAddress table);
 
-  // In memory, stacks, registers, entry states, inputs, arguments, texts. Says in the report's losses that it did.
-  void Apply(Report* report) const;
+  // In memory, stacks, registers, entry states, inputs, arguments, texts, names of threads. Says in the report's losses
+  // that it did. `memory` is of the process, still stopped: an occurrence may begin or end where the report has
+  // nothing.
+  void Apply(const PageSource& memory, Report* report) const;
   void Mask(std::span<uint8_t> bytes) const;
 
  private:
   void Mask(std::string* text) const;
   void Mask(Registers* registers) const;
-  void Mask(std::vector<Region>* regions) const;
+  void MaskAt(const PageSource& memory, TargetAddress address, std::span<uint8_t> bytes) const;
+  void Mask(const PageSource& memory, std::vector<Region>* regions) const;
   void MaskFiles(std::vector<OpenFile>* files) const;
-  void MaskSnapshots(SnapshotLog* snapshots) const;
+  void MaskSnapshots(const PageSource& memory, SnapshotLog* snapshots) const;
 
   std::vector<abi::MarkedValue> values_;
   mutable std::vector<uint64_t> slots_;  // of a Masker

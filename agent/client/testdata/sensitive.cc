@@ -1,6 +1,8 @@
 // Has secrets everywhere in its memory, marked, and fails in the way that its argument names. They are put together at
 // run time, for the file of the program is no secret.
 #include <recrash/recrash.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +23,17 @@ char g_key[24];
 char g_pin[4];
 char* g_copy;
 std::string g_part;
+
+// A copy over each edge: every second page is a mapping of its own, and of these every second one is in no report.
+void PutOverEdges(const std::string& secret) {
+  constexpr size_t kPage = 4096, kPages = 56;
+  void* mapped = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  char* pages = static_cast<char*>(mapped);
+  for (size_t page = 1; page < kPages; page += 2)
+    madvise(pages + page * kPage, kPage, page % 4 == 1 ? MADV_DONTFORK : MADV_DONTDUMP);
+  for (size_t page = 1; page < kPages; ++page)
+    std::memcpy(pages + page * kPage - 1 - page % (secret.size() - 1), secret.data(), secret.size());
+}
 
 // With parts of the secret in registers, where no other memory has them.
 __attribute__((noinline)) void FailWith(const char* secret, int* where) {
@@ -55,6 +68,8 @@ int main(int count, char** arguments) {
   setenv("PASSWORD", password.get().c_str(), 1);
   std::vector<char> on_page(8192);
   std::memcpy(on_page.data() + 4096 - reinterpret_cast<uintptr_t>(on_page.data()) % 4096 - 5, g_key, sizeof g_key);
+  PutOverEdges(password.get());
+  prctl(PR_SET_NAME, password.get().c_str());
   std::printf("%p\n", static_cast<void*>(g_pin));
   if (mode == "too-many")
     for (int i = 0; i < 5000; ++i) RECRASH_SENSITIVE(&on_page[static_cast<size_t>(i)], 1);
