@@ -9,7 +9,7 @@
 namespace recrash::replay {
 namespace {
 
-constexpr int kFirstDescriptor = 500;               // below may be the dead process's
+constexpr int kFirstDescriptor = 500;                // below may be the dead process's
 constexpr char kRuntimeError[] = "runtime error: ";  // of UBSan, behind file, line and column
 constexpr char kSetReport[] = "__sanitizer_set_report_fd";
 

@@ -35,8 +35,9 @@ constexpr const char* kBadAccess[] = {"use-after",
                                       "out of bounds",
                                       "does not point to an object",
                                       "pointer index expression",
-                                      "offset to "};
-constexpr const char* kBadBlock[] = {"double-free", "bad-free"};
+                                      "offset to ",
+                                      "use of what was"};
+constexpr const char* kBadBlock[] = {"double-free", "bad-free", "free of what was"};
 constexpr const char* kBadDivision[] = {"division by zero", "cannot be represented"};
 constexpr const char* kBadEnd[] = {"unreachable", "reached the end of a value-returning function"};
 

@@ -1,6 +1,7 @@
 // On an alternate stack of its own, nestable, with nothing but raw system calls and, where it must, the subject's C++
 // runtime: the process around it is the dead one's.
 #include <signal.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "agent/base/signal_safe/left_out.h"
@@ -18,6 +19,13 @@ namespace {
 
 constexpr size_t kHandlerStack = 256 << 10;
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+
+// Its marks for what is known of the crash alone have no text of their own.
+void NoteCrashsBlock(Observed* observed) {
+  if (observed->block) observed->address = observed->block;
+  if (strcmp(observed->finding.text, kFoundAtMark) == 0 && ArenaAt(world.blocks, observed->address))
+    SetFinding(&observed->finding, kAddressSanitizer, kByHeapOfCrash);
+}
 
 void ReadAbortMessage() {
   if (!world.runtime.abort_message_slot || !*world.runtime.abort_message_slot) return;
@@ -40,6 +48,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
     ReadAbortMessage();
     ReadException(observed);
     ReadAddressFinding(world.checkers, &observed->finding, &observed->address);
+    NoteCrashsBlock(observed);
   }
   FindOwnCode(observed->pc, static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]), observed);
   world.leave_call();
@@ -73,6 +82,14 @@ bool IsFailureSignal(int signal) {
 }
 
 void NoteRewinding(bool rewinding) { world.run.observed->rewinding = rewinding; }
+
+void NoteBadBlock(const char* finding, uint64_t address) {
+  Observed* observed = world.run.observed;
+  if (observed->ending != Ending::kNone) world.leave_call();
+  SetFinding(&observed->finding, kAddressSanitizer, finding);
+  observed->block = address;
+  Raw(SYS_tgkill, Raw(SYS_getpid), Raw(SYS_gettid), SIGABRT);
+}
 
 void NoteMissed() { world.run.observed->missed = true; }
 

@@ -343,6 +343,18 @@ Verdict JudgeEnd(const Observed& observed, const Answer& answer, const plan::Fra
   }
 }
 
+// Between the entry and the crash blocks come and go. At the recorded place that is the bug all the same.
+bool IsByHeapOfCrash(const Observed& observed) {
+  return observed.ending == Ending::kSignal && (strcmp(observed.finding.text, kByHeapOfCrash) == 0 ||
+                                                strcmp(observed.finding.text, kFreedByHeapOfCrash) == 0);
+}
+
+Verdict JudgeByHeapOfCrash(char* text, size_t size) {
+  const size_t used = strlen(text);
+  snprintf(text + used, size - used, ", and may have been one when the call began");
+  return Verdict::kMissing;
+}
+
 // Says which function was called, if it is not the recorded one. With a parameter that nobody knows only the recorded
 // failure proves something.
 Verdict JudgeSuccessor(Verdict verdict, const plan::Frame& frame, char* text, size_t size) {
@@ -372,9 +384,10 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
     snprintf(text, size, "a stream could not be rewound: %s", how);
     return Verdict::kCannotReplay;
   }
-  if (IsOfRecordedBlock(observed)) return Verdict::kCannotReplay;
-  const Verdict verdict =
-      SameFailure(observed, answer) ? Verdict::kReproduced : JudgeEnd(observed, answer, frame, text, size);
+  if (!world.blocks.detoured && IsOfRecordedBlock(observed)) return Verdict::kCannotReplay;
+  const bool is_same = SameFailure(observed, answer);
+  if (!is_same && IsByHeapOfCrash(observed)) return JudgeByHeapOfCrash(text, size);
+  const Verdict verdict = is_same ? Verdict::kReproduced : JudgeEnd(observed, answer, frame, text, size);
   return JudgeSuccessor(verdict, frame, text, size);
 }
 

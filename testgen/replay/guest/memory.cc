@@ -141,19 +141,24 @@ void FillGhosts() {
 
 namespace {
 
-const plan::Mapping* MemoryAt(uint64_t address) {
+const plan::Mapping* MappingAt(uint64_t address, plan::MappingKind kind) {
   for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
-    const bool is_memory = mapping.kind == plan::MappingKind::kMemory;
-    if (is_memory && address >= mapping.start && address < mapping.end) return &mapping;
+    if (mapping.kind == kind && address >= mapping.start && address < mapping.end) return &mapping;
   }
   return nullptr;
 }
+
+const plan::Mapping* MemoryAt(uint64_t address) { return MappingAt(address, plan::MappingKind::kMemory); }
 
 bool Return(const plan::Mapping& mapping, uint64_t start, uint64_t end) {
   return Raw(SYS_mprotect, start, end - start, ProtectionOf(mapping)) == 0;
 }
 
 }  // namespace
+
+bool IsRecordedMemory(uint64_t address) {
+  return MemoryAt(address) != nullptr || MappingAt(address, plan::MappingKind::kEntry) != nullptr;
+}
 
 void TakeWatchedAway() {
   if (!world.touched) return;

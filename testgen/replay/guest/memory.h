@@ -34,6 +34,9 @@ void RefreshMemory();
 // system calls only. System calls that are given a page which nobody has touched yet fail.
 void TakeWatchedAway();
 
+// Returns whether the address lies in memory that is mapped as recorded.
+bool IsRecordedMemory(uint64_t address);
+
 // For the handler of SIGSEGV. True: a watched page lies there. It is back, and noted as touched.
 bool GiveWatchedBack(uint64_t address);
 

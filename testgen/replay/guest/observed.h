@@ -40,6 +40,7 @@ struct Observed {
   char exception_bases[1024];  // mangled names of the type's bases, a blank behind each
   char exception_what[1024];
   char reason[512];
+  uint64_t block;   // that NoteBadBlock was called for
   Finding finding;  // by a sanitizer or an assertion of the C++ library
 };
 
@@ -64,6 +65,9 @@ void NoteReported(const char* reason);
 
 // Between `true` and `false`, a failure is one of rewinding a stream, not of the call.
 void NoteRewinding(bool rewinding);
+
+// The program has done what AddressSanitizer would report, with a block that it does not know: ends the replay.
+void NoteBadBlock(const char* finding, uint64_t address);
 
 // Sets Observed::missed.
 void NoteMissed();

@@ -20,6 +20,7 @@
 
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/pages.h"
+#include "testgen/replay/checks/allocator.h"
 #include "testgen/replay/guest/late_modules.h"
 #include "testgen/replay/guest/memory.h"
 #include "testgen/replay/guest/modules.h"
@@ -375,12 +376,44 @@ void NoteOverrun(const HeapChain& heap) {
   world.run.observed->overrun = FindOverrun(heap, static_cast<uint64_t>(Raw(SYS_brk, 0)), ReadLiveWord);
 }
 
+// A word of the recorded heap, whenever the program frees a block of it.
+bool ReadHeadWord(uint64_t address, uint64_t* word) {
+  if (!IsReadable(address)) return false;
+  *word = *Pointer<const volatile uint64_t>(address);
+  return true;
+}
+
+// Before memory that the report does not have is put where a look would be noticed.
+void AnnounceRecordedBlocks(const PreparedCall& call) {
+  RecordedBlocks& blocks = world.blocks;
+  if (!blocks.shadowed || world.touched) return;
+  // In place, marks of the call before are there still.
+  for (const plan::Mapping& mapping : TableOf<plan::Mapping>(world.plan->mappings)) {
+    if (Has(plan::kInProcess) && mapping.kind == plan::MappingKind::kMemory)
+      ClearMarks(blocks, mapping.start, mapping.end);
+  }
+  blocks.arena_count = 0;
+  own.readable_page = 0;
+  SetArena(&blocks, world.plan->brk_start, call.entry_state ? call.entry_state->brk_end : world.plan->brk_end,
+           world.plan->main_arena ? ToLive(world.plan->main_arena) : 0);
+  for (const plan::Patch& arena : TableOf<plan::Patch>(world.plan->unlocks)) {
+    if (arena.address != world.plan->main_arena) SetThreadsArena(&blocks, arena.address, ReadLiveWord);
+  }
+  AnnounceBlocks(&blocks, call.entry_state && call.entry_state->copied_depth == 0, ReadLiveWord);
+}
+
 }  // namespace
+
+void PrepareBlocks() {
+  if (Has(plan::kRebuilt) && !LeftOut("blocks"))
+    FindAllocator(&world.blocks, FindInRuntime, {IsRecordedMemory, ReadHeadWord, NoteBadBlock});
+}
 
 void RestoreAndCall(const PreparedCall& call) {
   AwaitLateModules(call.entry_state);
   RestoreMemory(call);
   TakeWatchedAway();
+  AnnounceRecordedBlocks(call);
   PlaceAbsent();
   world.restored = true;
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;

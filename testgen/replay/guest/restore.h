@@ -88,6 +88,9 @@ struct PreparedCall {
   plan::Slot* held;  // null: the call begins at once
 };
 
+// Finds AddressSanitizer's shadow, and keeps recorded blocks away from its allocator. Call it once, in the parent.
+void PrepareBlocks();
+
 // Puts recorded memory in the place of this process's and calls the function. Returns when the function returns. From
 // then on only raw system calls work.
 void RestoreAndCall(const PreparedCall& call);

@@ -103,6 +103,7 @@ int ReplayMain(int argc, char** argv, char**) {
   FindRuntime();
   FindCheckers(&world.checkers, FindInRuntime);
   for (const LiveModule& module : AllModules()) AddCheckersLibrary(&world.checkers, module.path);
+  PrepareBlocks();
   FindStreamFunctions();
   FindInterposed();
   PrepareRestore();

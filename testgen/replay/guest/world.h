@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "testgen/replay/checks/checkers.h"
+#include "testgen/replay/checks/recorded_blocks.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
@@ -39,6 +40,7 @@ struct World {
   LateModules late;
   Runtime runtime;
   Checkers checkers;
+  RecordedBlocks blocks;
   RealFunctions real;
   Inputs inputs;
   Keeper keeper;
