@@ -113,6 +113,29 @@ void AddRawReports(const Seeds& seeds) {
   seeds.Add("exception", text);
 }
 
+// A part behind its size.
+std::string Part(const std::string& bytes) { return Raw(static_cast<uint16_t>(bytes.size())) + bytes; }
+
+void AddDesk(const Seeds& seeds) {
+  for (const TestReport& report : {SmallReport(), FullReport()}) {
+    for (const char choice : {0, 1}) {
+      seeds.Add("report" + std::to_string(report.losses.size()) + "-" + std::to_string(choice),
+                choice + Part(Text(EncodeMetadata(report))) + Part(Text(EncodeReplay(report.replay))) +
+                    std::string("PATH=/bin\0 some text in memory\0", 31));
+    }
+  }
+}
+
+// Each function with some words in registers, heap and stack: numbers and addresses of each kind.
+void AddValues(const Seeds& seeds) {
+  for (int function = 0; function < 16; ++function) {
+    std::string words(1, static_cast<char>(function % 4 == 3 ? function + 128 : function));
+    for (int i = 0; i < 24; ++i)
+      words += Raw(static_cast<uint16_t>(i * 5)) + Raw((uint64_t{1} << 56) * (i % 5) + uint64_t{8} * i);
+    seeds.Add("function" + std::to_string(function), words);
+  }
+}
+
 // Words of the log's header, which are read first and say whether the rest is; then words of all parts. For the log of
 // pages and for that of copies.
 void AddOverwrittenWords(const Seeds& seeds) {
@@ -135,8 +158,10 @@ int main(int count, char** arguments) {
   const fs::path folder = arguments[1];
   AddReports(Seeds(folder, "container"));
   AddMetadata(Seeds(folder, "metadata"));
+  AddDesk(Seeds(folder, "desk"));
   AddProfiles(Seeds(folder, "profile"));
   AddRawReports(Seeds(folder, "raw_report"));
+  AddValues(Seeds(folder, "values"));
   AddOverwrittenWords(Seeds(folder, "version_log"));
   fs::copy_file(RECRASH_SEED_PROGRAM, Seeds(folder, "symbols") / "program", fs::copy_options::overwrite_existing);
   fs::copy_file(RECRASH_SEED_STRIPPED, Seeds(folder, "symbols") / "stripped", fs::copy_options::overwrite_existing);
