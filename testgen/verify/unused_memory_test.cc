@@ -29,9 +29,7 @@ class UnusedMemory : public testing::Test {
     Put(kBlock + 0x6d8, kStack.value);
   }
 
-  void Put(TargetAddress at, uint64_t word) {
-    std::memcpy(&report_.memory[0].bytes[at - kStack], &word, sizeof word);
-  }
+  void Put(TargetAddress at, uint64_t word) { std::memcpy(&report_.memory[0].bytes[at - kStack], &word, sizeof word); }
 
   void PutSymbol(TargetAddress at, uint64_t hash, TargetAddress name, TargetAddress symbol, TargetAddress map) {
     Put(at, hash);
@@ -84,7 +82,8 @@ TEST_F(UnusedMemory, LeavesWhatLiesBesideUniqueSymbols) {
   EXPECT_EQ(report_.ReadWord(kEnd + 1024), 0x0101010101010101u);
 }
 
-// A block says where its mapping begins, how large that is, and where its stack begins. What says less is the program's.
+// A block says where its mapping begins, how large that is, and where its stack begins. What says less is the
+// program's.
 TEST_F(UnusedMemory, IsNoMemoryThatDoesNotSaySo) {
   for (const uint64_t offset : {0x6c8, 0x6d0, 0x6d8}) {
     const uint64_t before = *report_.ReadWord(kBlock + offset);
@@ -106,9 +105,9 @@ TEST_F(UnusedMemory, IsAlsoTheLoadersTableOfUniqueSymbols) {
 TEST_F(UnusedMemory, IsNoTableOfOtherWords) {
   PutTable(9);
   EXPECT_THAT(UniqueSymbols(report_, {kMap + 8}), IsEmpty());
-  PutSymbol(kEnd, uint64_t{1} << 32, kLibrary, kLibrary, kMap);       // no hash
-  PutSymbol(kEnd + 64, 7, kLibrary, kLoader, kMap);                   // of two modules
-  PutSymbol(kEnd + 128, 7, kAfter + 0x1000, kAfter + 0x1000, kMap);   // of none
+  PutSymbol(kEnd, uint64_t{1} << 32, kLibrary, kLibrary, kMap);      // no hash
+  PutSymbol(kEnd + 64, 7, kLibrary, kLoader, kMap);                  // of two modules
+  PutSymbol(kEnd + 128, 7, kAfter + 0x1000, kAfter + 0x1000, kMap);  // of none
   PutSymbol(kEnd + 192, 0, kLibrary, kLibrary, kMap);
   PutTable(0);
   EXPECT_THAT(UniqueSymbols(report_, {kMap}), IsEmpty());  // five are too few

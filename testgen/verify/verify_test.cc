@@ -306,6 +306,16 @@ TEST(Verify, GivesUpOnAFrameThatDoesNotEnd) {
   }
 }
 
+// Nobody looks at a frame for a minute in which nothing can happen.
+TEST(Verify, GivesUpSoonOnAWaitThatNothingCanEnd) {
+  VerifyOptions options;
+  options.seconds_per_frame = 60;
+  const ReplayedProgram waiting(kGate, "-O2 -g '-DWAIT=pause()'");
+  const FrameVerdict waited = waiting.Verify("Pass", options);
+  EXPECT_EQ(waited.verdict, Verdict::kWaited) << waiting.text();
+  EXPECT_LT(waited.seconds, 30);
+}
+
 TEST(Verify, NeitherWritesFilesNorKeepsNetwork) {
   ReplayedProgram program(R"(
 #include <cstdio>

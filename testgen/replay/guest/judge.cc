@@ -240,8 +240,7 @@ void Describe(const Observed& observed, const Answer& answer, char* text, size_t
       snprintf(text, size, "no outcome within %g s of processor time", world.plan->seconds_per_frame);
       break;
     case Ending::kWaited:
-      snprintf(text, size, "no outcome within %g s: it waits for something that a replay does not have",
-               world.plan->seconds_per_frame);
+      snprintf(text, size, "no outcome: it waits for something that a replay does not have");
       break;
     case Ending::kExited:
       DescribeExit(observed, text, size);

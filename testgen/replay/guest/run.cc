@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,6 +25,7 @@
 #include "testgen/replay/guest/restore.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/sandbox/patience.h"
 
 namespace recrash::replay {
 namespace {
@@ -138,82 +138,7 @@ void BeFirstToEnd() {
   EndChild();
 }
 
-// Of the process alone, in bytes. No limit of the kernel is on this: sanitizers reserve terabytes of addresses.
-uint64_t ResidentMemory(pid_t process) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/%d/statm", process);
-  FILE* file = fopen(path, "re");
-  unsigned long pages = 0;
-  if (!file) return 0;
-  if (fscanf(file, "%*u %lu", &pages) != 1) pages = 0;
-  fclose(file);
-  return pages * plan::kPageSize;
-}
-
-// Processor time of the process alone, in seconds; 0 when it has ended.
-double ProcessorTime(pid_t process) {
-  clockid_t clock;
-  return clock_getcpuclockid(process, &clock) == 0 ? static_cast<double>(signal_safe::Nanoseconds(clock)) * 1e-9 : 0;
-}
 constexpr size_t kStackSize = 256 << 10;
-
-// Does the process run, or wait for a processor to run on?
-bool IsRunnable(pid_t process) {
-  char path[32];
-  snprintf(path, sizeof path, "/proc/%d/stat", process);
-  FILE* file = fopen(path, "re");
-  char state = 0;
-  if (!file) return false;
-  // The name stands in brackets and may hold some itself. The state stands behind the last one.
-  char line[256];
-  const size_t size = fread(line, 1, sizeof line - 1, file);
-  line[size] = 0;
-  fclose(file);
-  if (const char* bracket = strrchr(line, ')')) state = bracket[1] ? bracket[2] : 0;
-  return state == 'R';
-}
-
-constexpr int kMostBetweenLooks = 100;  // milliseconds
-constexpr uint32_t kWaitingLooks = 5;   // who runs at fewer than one look in so many waits
-// A busy machine gives a replay a part of a processor. After so many times its limit nobody waits any longer.
-constexpr double kMostPatience = 10;
-
-// Tells a replay that computes without an end from one that waits: only the first says something about the program.
-class Clock {
- public:
-  Clock(pid_t process, double limit) : process_(process), limit_(limit), begin_(Now()) {}
-
-  // Returns why the replay is given up; kNone: it is not.
-  Ending Look() {
-    ++looks_;
-    if (IsRunnable(process_)) ++running_;
-    if (ProcessorTime(process_) >= limit_) return Ending::kTimedOut;
-    const double so_far = Now() - begin_;
-    const bool waits = so_far >= limit_ && running_ * kWaitingLooks < looks_;
-    return waits || so_far >= limit_ * kMostPatience ? Ending::kWaited : Ending::kNone;
-  }
-
- private:
-  pid_t process_;
-  double limit_, begin_;
-  uint32_t looks_ = 0, running_ = 0;
-};
-
-// Returns kNone when the process has ended, else why it is given up. kKilled: it has taken more memory than it may.
-Ending WaitForEnd(pid_t child, double seconds) {
-  constexpr long kPidfdOpen = 434;
-  pollfd end{static_cast<int>(syscall(kPidfdOpen, child, 0)), POLLIN, 0};
-  if (end.fd < 0) return Ending::kNone;  // older than Linux 5.3: no limit
-  Clock clock(child, seconds);
-  const int between = seconds * 100 < kMostBetweenLooks ? static_cast<int>(seconds * 100) + 1 : kMostBetweenLooks;
-  Ending given_up = Ending::kNone;
-  while (given_up == Ending::kNone && poll(&end, 1, between) <= 0) {
-    given_up = clock.Look();
-    if (world.plan->memory_limit && ResidentMemory(child) > world.plan->memory_limit) given_up = Ending::kKilled;
-  }
-  close(end.fd);
-  return given_up;
-}
 
 // The child is made by the bare system call: fork() would run the program's pthread_atfork handlers.
 long StartChild() {
@@ -231,15 +156,18 @@ void RunInChild() {
   fflush(nullptr);
   const long child = StartChild();
   if (child < 0) return;
-  const Ending given_up = WaitForEnd(static_cast<pid_t>(child), world.plan->seconds_per_frame);
-  if (given_up != Ending::kNone) kill(static_cast<pid_t>(child), SIGKILL);
+  const Limits limits = {world.plan->seconds_per_frame, world.plan->memory_limit, world.run.call.held == nullptr};
+  const GivenUp given_up = WaitForEnd(static_cast<pid_t>(child), limits);
+  if (given_up != GivenUp::kNot) kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
   while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
   }
   kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
   if (world.run.observed->ending != Ending::kNone) return;
-  if (given_up == Ending::kTimedOut || given_up == Ending::kWaited) {
-    world.run.observed->ending = given_up;
+  if (given_up == GivenUp::kComputing) {
+    world.run.observed->ending = Ending::kTimedOut;
+  } else if (given_up == GivenUp::kWaiting) {
+    world.run.observed->ending = Ending::kWaited;
   } else if (WIFEXITED(status)) {
     world.run.observed->ending = Ending::kExited;
     world.run.observed->status = WEXITSTATUS(status);
