@@ -31,7 +31,7 @@ std::string Coloured(Colour colour, const std::string& text) {
 }
 
 void TerminalObserver::Note(const std::string& text) {
-  Clear();
+  line_.Clear();
   cli::Note(text);
 }
 
@@ -45,15 +45,7 @@ bool TerminalObserver::Ask(const std::string& text) {
 
 void TerminalObserver::Progress(const std::string& what, size_t done, size_t all) {
   static const bool enabled = isatty(STDERR_FILENO);
-  if (!enabled) return;
-  fmt::print(stderr, "\r\033[K{} {}/{}", what, done, all);
-  std::fflush(stderr);
-  shown_ = true;
-}
-
-void TerminalObserver::Clear() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
-  shown_ = false;
+  if (enabled) line_.Show(fmt::format("{} {}/{}", what, done, all));
 }
 
 }  // namespace recrash::cli

@@ -4,9 +4,11 @@
 #define RECRASH_INTEGRATIONS_CLI_TERMINAL_H_
 
 #include <cstddef>
+#include <cstdio>
 #include <string>
 
 #include "agent/base/result.h"
+#include "integrations/cli/status_line.h"
 #include "testgen/suite/observer.h"
 
 namespace recrash::cli {
@@ -27,19 +29,12 @@ std::string Coloured(Colour colour, const std::string& text);
 // What the pipeline says: notes, and one line that is overwritten and gone in the end.
 class TerminalObserver : public Observer {
  public:
-  TerminalObserver() = default;
-  TerminalObserver(const TerminalObserver&) = delete;
-  TerminalObserver& operator=(const TerminalObserver&) = delete;
-  ~TerminalObserver() override { Clear(); }
-
   void Note(const std::string& text) override;
   bool Ask(const std::string& text) override;
   void Progress(const std::string& what, size_t done, size_t all) override;
 
  private:
-  void Clear();
-
-  bool shown_ = false;
+  StatusLine line_{stderr};
 };
 
 }  // namespace recrash::cli
