@@ -1,9 +1,16 @@
 #include "testgen/symbols/files/elf_file.h"
 
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <span>
 #include <tuple>
+
+#include "agent/base/ordinary_path.h"
 
 namespace recrash {
 namespace {
@@ -99,10 +106,37 @@ Elf* ElfFile::elf() {
   return elf_.get();
 }
 
+// What several files share of their debug information (dwz) lies in one more file. libdw would open whatever is named,
+// wait at a pipe for ever, and do to a device what opening it does. So it is given the file, if it is an ordinary one.
+bool ElfFile::OpenShared(Dwarf* dwarf) {
+  const std::span<const uint8_t> link = FindSection(".gnu_debugaltlink")->bytes;
+  const auto end = std::ranges::find(link, uint8_t{0});
+  if (end == link.end()) return false;
+  const std::filesystem::path name(std::string(link.begin(), end));
+  const std::span<const uint8_t> id(end + 1, link.end());
+  const std::string path = (std::filesystem::absolute(path_).parent_path() / name).lexically_normal();
+  struct stat status;
+  if (!IsOrdinaryPath(path) || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  shared_file_ = Fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!shared_file_ || fstat(shared_file_.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  shared_elf_.reset(elf_begin(shared_file_.get(), ELF_C_READ_MMAP_PRIVATE, nullptr));
+  const void* found = nullptr;
+  const ssize_t size = dwelf_elf_gnu_build_id(shared_elf_.get(), &found);
+  if (size <= 0 || !std::ranges::equal(id, std::span(static_cast<const uint8_t*>(found), static_cast<size_t>(size))))
+    return false;
+  shared_.reset(dwarf_begin_elf(shared_elf_.get(), DWARF_C_READ, nullptr));
+  const char* next = nullptr;
+  const void* next_id = nullptr;
+  if (!shared_ || dwelf_dwarf_gnu_debugaltlink(shared_.get(), &next, &next_id) != 0) return false;  // no chains
+  dwarf_setalt(dwarf, shared_.get());
+  return true;
+}
+
 Dwarf* ElfFile::dwarf() {
   if (!dwarf_) {
     const bool has_any = has_dwarf() || FindSection(".debug_frame") != nullptr;
     dwarf_.emplace(has_any ? dwarf_begin_elf(elf(), DWARF_C_READ, nullptr) : nullptr);
+    if (*dwarf_ && FindSection(".gnu_debugaltlink") != nullptr && !OpenShared(dwarf_->get())) dwarf_->reset();
   }
   return dwarf_->get();
 }

@@ -20,6 +20,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "agent/base/fd.h"
 #include "agent/base/result.h"
 #include "agent/elf/elf_image.h"
 
@@ -60,6 +61,7 @@ class ElfFile : public ElfImage {
   ElfFile(ElfImage image, std::string path) : ElfImage(std::move(image)), path_(std::move(path)) {}
   std::optional<FunctionRange> FunctionWithoutSymbol(uint64_t address);
   Elf* elf();
+  bool OpenShared(Dwarf* dwarf);
 
   template <auto End>
   struct Ender {
@@ -71,6 +73,9 @@ class ElfFile : public ElfImage {
   std::unordered_multimap<std::string_view, uint64_t> functions_;  // filled when it is first asked
   // In this order: each needs those before it until it ends.
   std::unique_ptr<Elf, Ender<elf_end>> elf_;
+  Fd shared_file_;  // what .gnu_debugaltlink names
+  std::unique_ptr<Elf, Ender<elf_end>> shared_elf_;
+  std::unique_ptr<Dwarf, Ender<dwarf_end>> shared_;
   std::optional<std::unique_ptr<Dwarf, Ender<dwarf_end>>> dwarf_;
   std::optional<std::unique_ptr<Dwarf_CFI, Ender<dwarf_cfi_end>>> eh_frame_;
 };

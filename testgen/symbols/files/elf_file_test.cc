@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <random>
 
@@ -89,6 +90,47 @@ TEST(ElfFile, OfTheDebugHalfHasNoCode) {
 }
 
 // Headers, tables of symbols, of functions, of call frame information: whatever they hold, asking ends.
+// The texts of its debug information lie in another file, of the same program here.
+class SharedTexts : public testing::Test {
+ protected:
+  SharedTexts() : fixture_(kProgram, "-O1 -gdwarf-4 -Wl,--build-id=0x4141414141414141") {
+    fixture_.Write("text.cc", kProgram);
+    fixture_.Run(
+        "clang++-19 -O1 -gdwarf-4 -S text.cc -o text.s && clang++-19 text.s -o whole "
+        "-Wl,--build-id=0x4141414141414141");
+    fixture_.Run("sed 's/\\.byte.14 .*DW_FORM_strp$/.byte 0xa1, 0x3e/' text.s > part.s && clang++-19 part.s -o part");
+  }
+  // The name of the compilation unit in `part`, which leads to `file`; empty without debug information.
+  std::string NameWith(const std::string& file, const std::string& id = "AAAAAAAA") const {
+    fixture_.Run("printf '%s\\0" + id + "' " + file +
+                 " > link && objcopy --add-section .gnu_debugaltlink=link part linked");
+    alarm(30);
+    const auto linked = ElfFile::Open(fixture_.path("linked"));
+    Dwarf* dwarf = linked ? (*linked)->dwarf() : nullptr;
+    std::string name;
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    if (dwarf && dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0 && dwarf_diename(&die))
+      name = dwarf_diename(&die);
+    alarm(0);
+    return name;
+  }
+  Fixture fixture_;
+};
+
+TEST_F(SharedTexts, AreReadFromAnOrdinaryFileWithTheBuildId) {
+  EXPECT_EQ(NameWith("whole"), "text.cc");
+  EXPECT_EQ(NameWith(fixture_.path("whole")), "text.cc");
+  EXPECT_EQ(NameWith("whole", "BBBBBBBB"), "");
+  EXPECT_EQ(NameWith("nothing"), "");
+}
+
+TEST_F(SharedTexts, AreNotWaitedFor) {
+  fixture_.Run("mkfifo fifo && ln -s fifo link_to_fifo");
+  for (const char* name : {"fifo", "link_to_fifo", "/dev/tty", "/proc/self/fd/0"})
+    EXPECT_EQ(NameWith(name), "") << name;
+}
+
 TEST(ElfFile, SurvivesDamage) {
   const Fixture fixture(kProgram, "-O2 -Wl,--build-id");
   fixture.Run("cp program stripped && strip stripped");
