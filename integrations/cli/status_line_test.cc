@@ -39,7 +39,9 @@ TEST_F(Line, IsOverwrittenAndGoneInTheEnd) {
 }
 
 TEST_F(Line, IsNothingWhereNothingWasShown) {
-  { StatusLine line(out_); }
+  {
+    StatusLine line(out_);
+  }
   EXPECT_EQ(Text(), "");
 }
 
