@@ -32,11 +32,13 @@ ROOMS = {
     "testgen/symbols/files": BASE + "agent/elf agent/report",
     "testgen/symbols/dwarf": BASE + "agent/report testgen/symbols/files",
     "testgen/symbols/stack": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf",
-    "testgen/symbols/values": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack",
+    # Of agent/client/watch, the lengths of instructions.
+    "testgen/symbols/values": BASE + "agent/client/watch agent/report testgen/symbols/files testgen/symbols/dwarf "
+                                     "testgen/symbols/stack",
     "testgen/symbols/text": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/values",
     "testgen/symbols/layout": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf",
-    "testgen/symbols": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf testgen/symbols/stack "
-                              "testgen/symbols/values testgen/symbols/text testgen/symbols/layout",
+    "testgen/symbols": BASE + "agent/client/watch agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf "
+                              "testgen/symbols/stack testgen/symbols/values testgen/symbols/text testgen/symbols/layout",
     "testgen/replay/plan": BASE + "include/recrash agent/elf agent/report",
     "testgen/carry": BASE + "agent/report",
     # Inside the test process.

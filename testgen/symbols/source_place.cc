@@ -114,6 +114,17 @@ TargetAddress SourcePlaces::Now(const CodeAddress& address) const {
   return module < 0 ? TargetAddress{} : now_.modules[static_cast<size_t>(module)].base + address.offset;
 }
 
+PlaceCode SourcePlaces::RecordedPlace() { return symbols_ ? FindPlaceCode(report_.replay, *symbols_) : PlaceCode(); }
+
+std::optional<CodeAddress> SourcePlaces::AddressOf(TargetAddress now) const {
+  for (size_t i = 0; i < module_now_.size(); ++i) {
+    if (module_now_[i] < 0) continue;
+    const Module& module = now_.modules[static_cast<size_t>(module_now_[i])];
+    if (now.value - module.base.value < module.size) return CodeAddress{i, now - module.base, true};
+  }
+  return std::nullopt;
+}
+
 SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack, std::optional<CodeAddress> called) {
   SeenPlace seen;
   if (!symbols_) return seen;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "agent/report/report.h"
+#include "testgen/symbols/place_code.h"
 #include "testgen/symbols/stack/frame.h"
 #include "testgen/symbols/symbols.h"
 
@@ -52,6 +53,11 @@ class SourcePlaces {
   // throws nothing has no handlers around its call, so those of the recorded build do not tell all. `frame` is a
   // ReplayFrame::index. Callers are those on the recorded stack.
   std::vector<std::string> CaughtFrom(uint32_t frame);
+
+  // Returns the code of the recorded place in this build.
+  PlaceCode RecordedPlace();
+  // The other way round: where an address of that code lies. Nothing if it lies in no module.
+  std::optional<CodeAddress> AddressOf(TargetAddress now) const;
 
  private:
   TargetAddress Now(const CodeAddress& address) const;

@@ -160,6 +160,7 @@ class Decoder {
   size_t immediate_word() const { return operand16_ && !wide_ ? 2 : 4; }
 
   uint8_t ReadModRm(Instruction* instruction) {
+    instruction->modrm = static_cast<uint8_t>(at_);
     const uint8_t byte = Next();
     const unsigned mod = byte >> 6, rm = byte & 7;
     if (mod != 3) {

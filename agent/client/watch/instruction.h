@@ -20,6 +20,7 @@ enum class InstructionKind : uint8_t {
 struct Instruction {
   uint8_t size = 0;          // 0: not known
   uint8_t displacement = 0;  // where its rip-relative disp32 lies; 0: none
+  uint8_t modrm = 0;         // where its ModRM byte lies; 0: it has none
   InstructionKind kind = InstructionKind::kPlain;
   uint64_t target = 0;  // kBranch, kCall; as if the code lay at `address`
 };
