@@ -45,7 +45,9 @@ ROOMS = {
     "testgen/replay/sandbox": SAFE,
     "testgen/replay/heap": SAFE,
     "testgen/replay/checks": SAFE + "testgen/replay/heap",
-    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/checks testgen/replay/heap testgen/replay/plan testgen/replay/sandbox",
+    "testgen/replay/place": SAFE + "include/recrash testgen/replay/heap testgen/replay/plan",
+    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/checks testgen/replay/heap testgen/replay/place testgen/replay/plan "
+                                   "testgen/replay/sandbox",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf "
                                  "testgen/symbols/stack testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox "
                                  "testgen/carry",

@@ -144,7 +144,7 @@ inline ::testing::AssertionResult IsFixed(const char*, const Outcome& outcome) {
                                          << " is called\n  recorded: " << replay->failure_text() << "\n"
                                          << DebugHint(outcome.frame);
   }
-  if (outcome.verdict != Verdict::kReturned) {
+  if (outcome.verdict != Verdict::kReturned || outcome.text != "returned") {
     ::testing::Test::RecordProperty("note", outcome.text);
     std::printf("note: %s: %s\n", frame.c_str(), outcome.text.c_str());
   }

@@ -88,9 +88,8 @@ void AddInstructions(const Piece& piece, bool is_place, const Symbols& symbols, 
 // How far below the line that declares its function the recorded line is; nothing if that is not known.
 std::optional<uint32_t> DistanceIn(const ReplayData& recorded) {
   const Place& place = recorded.place;
-  const auto frame = std::ranges::find_if(recorded.frames, [&](const ReplayFrame& f) {
-    return SourceName(f.function) == place.chain.front().function;
-  });
+  const auto frame = std::ranges::find_if(
+      recorded.frames, [&](const ReplayFrame& f) { return SourceName(f.function) == place.chain.front().function; });
   if (frame == recorded.frames.end() || frame->line == 0 || place.line < frame->line) return std::nullopt;
   return place.line - frame->line;
 }

@@ -127,7 +127,7 @@ bool LeadAllFreeing(FindFunction find, void* initialiser) {
 }  // namespace
 
 void FindAllocator(RecordedBlocks* blocks, FindFunction find, const AllocatorHooks& hooks) {
-  using ShadowMapping = void(size_t * scale, size_t * offset);
+  using ShadowMapping = void(size_t* scale, size_t* offset);
   auto* mapping = reinterpret_cast<ShadowMapping*>(find("__asan_get_shadow_mapping"));
   void* initialiser = find("__asan_init");
   if (!mapping || !initialiser) return;

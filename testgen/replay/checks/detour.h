@@ -13,8 +13,8 @@ namespace recrash::replay {
 
 constexpr int kJumpSize = 5;
 
-// How many bytes of whole instructions, at least kJumpSize, can be moved; 0: not known, or a jump, whose target comes in
-// `target`.
+// How many bytes of whole instructions, at least kJumpSize, can be moved; 0: not known, or a jump, whose target comes
+// in `target`.
 int MovableBytes(const uint8_t* code, uint64_t address, uint64_t* target);
 
 // Returns false, and changes nothing, where it cannot. `original` is what does the function's work from then on.

@@ -5,9 +5,9 @@
 //   AnnounceBlocks(&blocks, exact, read);     // in the process of the replay, before the call
 //   if (FreeBlock(blocks, address) == Freed::kTwice) ...
 //
-// What malloc was asked for is not known, only what it gave: up to 15 bytes behind the end that the program meant belong
-// to the block. What blocks are is read from the heads of glibc's chunks, as far as the chain of them leads, from each
-// arena's fast bins, and from the caches of threads.
+// What malloc was asked for is not known, only what it gave: up to 15 bytes behind the end that the program meant
+// belong to the block. What blocks are is read from the heads of glibc's chunks, as far as the chain of them leads,
+// from each arena's fast bins, and from the caches of threads.
 //
 // Uses neither libc nor memory of its own.
 #ifndef RECRASH_TESTGEN_REPLAY_CHECKS_RECORDED_BLOCKS_H_
@@ -29,10 +29,10 @@ constexpr char kByHeapOfCrash[] = "use of what was no live block at the crash";
 constexpr char kFreedByHeapOfCrash[] = "free of what was no live block at the crash";
 
 struct Arena {
-  uint64_t start;   // of the first chunk
+  uint64_t start;  // of the first chunk
   uint64_t end;
-  uint64_t state;   // glibc's malloc_state; 0: not known
-  uint64_t known;   // chunks up to here were followed
+  uint64_t state;  // glibc's malloc_state; 0: not known
+  uint64_t known;  // chunks up to here were followed
 };
 
 constexpr int kMostArenas = 64;

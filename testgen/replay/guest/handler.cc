@@ -13,6 +13,7 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/place/place_traps.h"
 
 namespace recrash::replay {
 namespace {
@@ -38,6 +39,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   Observed* observed = world.run.observed;
   if (signal == SIGSYS && EmulateDenied(info, context)) return;
   if (signal == SIGSEGV && info->si_code == SEGV_ACCERR && GiveWatchedBack(Number(info->si_addr))) return;
+  if (signal == SIGTRAP && world.run.checks_place && PassTrap(context)) return;
   // A second failure comes from looking at the first: what is known by then has been written.
   if (observed->ending != Ending::kNone) world.leave_call();
   observed->signal = signal;

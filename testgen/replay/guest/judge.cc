@@ -307,7 +307,7 @@ Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* te
              static_cast<unsigned long long>(left));
     return Verdict::kHarmless;
   }
-  return Verdict::kReturned;
+  return JudgePlace(observed.place, world.place.where, Verdict::kReturned, text, size);
 }
 
 // A program that finds a file missing may well throw what its callers catch.
@@ -321,7 +321,7 @@ Verdict JudgeCaught(const Observed& observed, char* text, size_t size) {
 }
 
 Verdict JudgeExit(const Observed& observed, char* text, size_t size) {
-  if (!IsAny(observed.finding)) return Verdict::kExited;
+  if (!IsAny(observed.finding)) return JudgePlace(observed.place, world.place.where, Verdict::kExited, text, size);
   snprintf(text, size, "exit(%d), but %s had found: %s", observed.status, observed.finding.checker,
            observed.finding.text);
   return Verdict::kDifferentFailure;

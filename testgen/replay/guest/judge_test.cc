@@ -292,6 +292,43 @@ TEST_F(Recorded, ReturnDoesNotCountInAnotherBuildIfAnArgumentIsDangling) {
   EXPECT_EQ(On(observed), Verdict::kReturned);
 }
 
+// In any build nothing good can come of such an access, though this one returned.
+TEST_F(Recorded, GoodEndDoesNotCountIfTheRecordedPlaceUsedDeadMemory) {
+  Observed observed{};
+  observed.ending = Ending::kReturned;
+  plan_.flags = plan::kRebuilt;
+  snprintf(world.place.where, sizeof world.place.where, "parser.cc:86");
+  observed.place = {true, false, 14, {}};
+  EXPECT_EQ(On(observed), Verdict::kReturned);
+  EXPECT_EQ(text(), "returned; reached parser.cc:86 14 times, none failed");
+  observed.place.bad = {BadAccess::kFreed, 85, 0x602010, 0x602008, 24};
+  EXPECT_EQ(On(observed), Verdict::kHarmless);
+  EXPECT_EQ(text(),
+            "returned, but parser.cc:85 used a freed heap block of 24 bytes at 0x602008: the bad access did no harm in "
+            "this build");
+  observed.ending = Ending::kExited;
+  EXPECT_EQ(On(observed), Verdict::kHarmless);
+  observed.place.known = false;
+  EXPECT_EQ(On(observed), Verdict::kExited);
+  EXPECT_EQ(text(), "exit(0)");
+}
+
+TEST_F(Recorded, GoodEndSaysHowOftenItCameToThePlace) {
+  Observed observed{};
+  observed.ending = Ending::kReturned;
+  plan_.flags = plan::kRebuilt;
+  snprintf(world.place.where, sizeof world.place.where, "parser.cc:86");
+  observed.place.known = true;
+  On(observed);
+  EXPECT_EQ(text(), "returned; did not come to parser.cc:86");
+  observed.place.reached = 1;
+  On(observed);
+  EXPECT_EQ(text(), "returned; reached parser.cc:86 1 time, none failed");
+  observed.place = {true, true, 5000, {}};
+  On(observed);
+  EXPECT_EQ(text(), "returned; reached parser.cc:86 more than 5000 times, none failed");
+}
+
 // What callers pass for a parameter that was added is not known: only the recorded failure says something.
 TEST_F(Recorded, NothingElseCountsIfAParameterHasNoValue) {
   Observed returned{};

@@ -11,6 +11,7 @@
 
 #include "recrash/replay.h"
 #include "testgen/replay/checks/finding.h"
+#include "testgen/replay/place/place_seen.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash::replay {
@@ -42,6 +43,7 @@ struct Observed {
   char reason[512];
   uint64_t block;   // that NoteBadBlock was called for
   Finding finding;  // by a sanitizer or an assertion of the C++ library
+  PlaceSeen place;
 };
 
 // Returns kReproduced for the recorded failure in the recorded place, else what happened instead, in a replay of

@@ -29,6 +29,7 @@
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/heap/heap_chain.h"
+#include "testgen/replay/place/place_traps.h"
 
 // gdb scripts break here: `function` is what will be called next.
 extern "C" __attribute__((visibility("default"), noinline)) void __recrash_before_call(void* function) {
@@ -355,6 +356,8 @@ bool IsReadable(uint64_t address) {
   return Raw(SYS_rt_sigprocmask, kNoOperation, address, 0, sizeof(uint64_t)) != -EFAULT;
 }
 
+}  // namespace
+
 // Heads of chunks do not cross pages.
 bool ReadLiveWord(uint64_t address, uint64_t* word) {
   if (signal_safe::PageDown(address) != own.readable_page && !IsReadable(address)) return false;
@@ -362,6 +365,8 @@ bool ReadLiveWord(uint64_t address, uint64_t* word) {
   *word = *Pointer<const volatile uint64_t>(address);
   return true;
 }
+
+namespace {
 
 // Only another build may return where the recorded one failed, and only there is it asked for.
 HeapChain FollowLiveHeap(const PreparedCall& call) {
@@ -402,6 +407,33 @@ void AnnounceRecordedBlocks(const PreparedCall& call) {
   AnnounceBlocks(&blocks, call.entry_state && call.entry_state->copied_depth == 0, ReadLiveWord);
 }
 
+[[noreturn]] void GiveUpPlace() {
+  world.run.observed->place.known = false;
+  ExitNow(0);
+}
+
+void WatchPlace(const PreparedCall& call) {
+  const plan::EntryState* state = call.entry_state;
+  TrapOptions options = {};
+  options.live = [](uint32_t module, uint64_t offset) -> uint64_t {
+    const LiveModule* live = ModuleAt(static_cast<int32_t>(module));
+    return live && offset < live->live.end - live->live.start ? live->live.start + offset : 0;
+  };
+  options.stack_start = world.plan->stack_start;
+  options.stack_end = call.state.sp;
+  options.uses_heap = world.runtime.has_usual_heap;
+  options.seen = &world.run.observed->place;
+  options.heap = {world.runtime.heap_functions, 0, 0, 0, ReadLiveWord, GiveUpPlace};
+  // Where only copies of objects were put over the memory of the crash, its lists are not those of the entry.
+  if (!state || state->copied_depth == 0) {
+    options.heap.heap_start = world.plan->brk_start;
+    options.heap.heap_end = state ? state->brk_end : world.plan->brk_end;
+    options.heap.main_arena = world.plan->main_arena ? ToLive(world.plan->main_arena) : 0;
+  }
+  own.readable_page = 0;
+  SetPlaceTraps(world.place, options);
+}
+
 }  // namespace
 
 void PrepareBlocks() {
@@ -424,6 +456,7 @@ void RestoreAndCall(const PreparedCall& call) {
     UnshareWithTool();
   }
   const HeapChain heap = FollowLiveHeap(call);
+  if (world.run.checks_place) WatchPlace(call);
   recrash_call(&call.state);
   if (!HasEnded()) NoteOverrun(heap);
 }

@@ -99,6 +99,9 @@ void RestoreAndCall(const PreparedCall& call);
 void SaveLive();
 void PutLiveBack();
 
+// Reads an aligned word of this process; false where that is not possible.
+bool ReadLiveWord(uint64_t address, uint64_t* word);
+
 // Copies recorded bytes, which may be translated already. Returns false if the report does not hold all of them.
 bool ReadRecorded(uint64_t address, void* out, uint64_t size);
 

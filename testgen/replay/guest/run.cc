@@ -25,6 +25,7 @@
 #include "testgen/replay/guest/restore.h"
 #include "testgen/replay/guest/sandbox.h"
 #include "testgen/replay/guest/world.h"
+#include "testgen/replay/place/place_traps.h"
 #include "testgen/replay/sandbox/patience.h"
 
 namespace recrash::replay {
@@ -292,18 +293,10 @@ void PrepareFrames() {
   }
 }
 
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held) {
-  if (*TextOf(frame.problem)) {
-    snprintf(text, size, "%s", TextOf(frame.problem));
-    return Verdict::kCannotReplay;
-  }
+namespace {
+
+Observed RunOnce(const Start& start) {
   *world.run.observed = Observed{};
-  Prepare(frame, start);
-  world.run.call.held = held;
-  if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
-    snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
-    return Verdict::kCannotReplay;
-  }
   PrepareFolder(start.sealed);
   MakeAbsent();
   PrepareReport(&world.checkers);
@@ -313,14 +306,52 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
     RunInChild();
   }
   ReadReport(world.checkers, Has(plan::kShowOutput), &world.run.observed->finding);
+  return *world.run.observed;
+}
+
+// Only another build may come to a good end where the recorded one failed. AddressSanitizer has a heap of its own.
+bool IsToBeChecked(const Observed& observed) {
+  const bool ended_well = observed.ending == Ending::kReturned || observed.ending == Ending::kExited;
+  const bool proves =
+      ended_well && !observed.absent[0] && !IsAny(observed.finding) && !observed.overrun && !observed.absent_memory;
+  return proves && Has(plan::kRebuilt) && !Has(plan::kInProcess) && !world.touched && !world.run.call.held &&
+         !world.checkers.has_finding && AskForPlace(world.run.inquiries, &world.place);
+}
+
+// Replays once more, and looks. A replay that ends otherwise, since its heap is another one, tells only of bad
+// accesses.
+PlaceSeen CheckPlace(const Observed& observed, const Start& start) {
+  world.run.checks_place = true;
+  const Observed checked = RunOnce(start);
+  world.run.checks_place = false;
+  PlaceSeen seen = checked.place;
+  const bool ends_alike = checked.ending == observed.ending && checked.status == observed.status;
+  seen.known = seen.known && (ends_alike || seen.bad.kind != BadAccess::kNone);
+  return seen;
+}
+
+}  // namespace
+
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held) {
+  if (*TextOf(frame.problem)) {
+    snprintf(text, size, "%s", TextOf(frame.problem));
+    return Verdict::kCannotReplay;
+  }
+  Prepare(frame, start);
+  world.run.call.held = held;
+  if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
+    snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
+    return Verdict::kCannotReplay;
+  }
+  Observed observed = RunOnce(start);
   // What the replay wrote may have no end.
-  Observed observed = *world.run.observed;
   for (char* end :
        {std::end(observed.abort_message), std::end(observed.exception_type), std::end(observed.exception_bases),
         std::end(observed.exception_what), std::end(observed.reason), std::end(observed.absent),
         std::end(observed.not_found), std::end(observed.finding.checker), std::end(observed.finding.text)})
     end[-1] = 0;
   observed.absent_memory = FindTouchedAbsent(observed.signal == SIGSEGV ? observed.address : 0);
+  if (IsToBeChecked(observed)) observed.place = CheckPlace(observed, start);
   return Judge(observed, frame, text, size);
 }
 

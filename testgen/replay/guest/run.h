@@ -31,6 +31,7 @@ struct Run {
   size_t queue_size;
   size_t slot_count;
   PreparedCall call;      // of the replay that is run
+  bool checks_place;      // it looks for bad accesses at the recorded place
   Namespaces namespaces;  // of all replays
   long parent;            // of a replay's process, by the number that it has there; 0: none there
   void* stack_end;        // what runs before the call of a replay that is started inside of them

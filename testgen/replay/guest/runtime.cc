@@ -131,7 +131,22 @@ void* FindInRuntime(const char* name) {
   return found ? found : dlsym(RTLD_DEFAULT, name);
 }
 
+namespace {
+
+void FindHeapFunctions() {
+  const LiveModule* library = FindLive(Number(dlsym(RTLD_DEFAULT, "gnu_get_libc_version")));
+  runtime.has_usual_heap = library != nullptr;
+  for (int i = 0; i < kHeapFunctionCount; ++i) {
+    const uint64_t entry = Number(dlsym(RTLD_DEFAULT, kHeapFunctions[i]));
+    runtime.heap_functions[i] = entry;
+    if (entry && FindLive(entry) != library) runtime.has_usual_heap = false;
+  }
+}
+
+}  // namespace
+
 void FindRuntime() {
+  FindHeapFunctions();
   runtime.program = ProgramModule();
   const uint64_t place = world.plan->place_pc;
   for (const plan::Module& module : TableOf<plan::Module>(world.plan->modules)) {

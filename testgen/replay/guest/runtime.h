@@ -9,6 +9,7 @@
 #include "testgen/replay/guest/call.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
+#include "testgen/replay/heap/spare_heap.h"
 
 namespace recrash::replay {
 
@@ -30,9 +31,11 @@ struct Runtime {
   const void* terminate;
   char* (*demangle)(const char*, char*, size_t*, int*);
   const void* exception_type_info;
-  const void* one_base;                      // what the vtable pointer of a __si_class_type_info is
-  const void* many_bases;                    // and of a __vmi_class_type_info
-  const char* volatile* abort_message_slot;  // glibc's __abort_msg; points at { unsigned size; char text[] }
+  const void* one_base;                         // what the vtable pointer of a __si_class_type_info is
+  const void* many_bases;                       // and of a __vmi_class_type_info
+  const char* volatile* abort_message_slot;     // glibc's __abort_msg; points at { unsigned size; char text[] }
+  uint64_t heap_functions[kHeapFunctionCount];  // of the C library
+  bool has_usual_heap;                          // the subject's allocator is that of the C library
   const LiveModule* program;
   const LiveModule* place_module;      // in which the failing place lies
   Range tool_ranges[kMostToolRanges];  // the agent's code in the program: no place of a failure

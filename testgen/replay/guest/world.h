@@ -19,6 +19,7 @@
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/sandbox.h"
+#include "testgen/replay/place/place_traps.h"
 #include "testgen/replay/plan/plan.h"
 #include "testgen/replay/sandbox/filter.h"
 
@@ -46,6 +47,7 @@ struct World {
   Keeper keeper;
   Run run;
   Restore restore;
+  PlaceInBuild place;
   StreamFunctions streams;
   Filter filter;
   StandIns stand_ins;

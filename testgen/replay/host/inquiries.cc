@@ -16,6 +16,8 @@
 namespace recrash {
 namespace {
 
+static_assert(kNoRegister == plan::kNoRegister);
+
 constexpr timespec kLongestWait{0, 30'000'000};
 
 // The files with code of the program's own, as they are loaded now.
@@ -65,8 +67,12 @@ std::string Inquiries::CaughtFrom(uint32_t frame) {
   return text;
 }
 
-void Inquiries::Answer(plan::Question* question) {
+SourcePlaces& Inquiries::places() {
   if (!places_) places_ = std::make_unique<SourcePlaces>(report_, files_, search_paths_);
+  return *places_;
+}
+
+void Inquiries::Answer(plan::Question* question) {
   // The subject may have overwritten it, and may do so now.
   plan::CodeAddress stack[plan::kMostAsked];
   memcpy(stack, question->stack, sizeof stack);
@@ -78,7 +84,7 @@ void Inquiries::Answer(plan::Question* question) {
   memcpy(&called, &question->called, sizeof called);
   std::optional<CodeAddress> function;
   if (called.module != plan::kNobody) function = {called.module, called.offset, true};
-  const SeenPlace seen = places_->At(addresses, function);
+  const SeenPlace seen = places().At(addresses, function);
   question->same = !seen.same ? plan::Same::kNotKnown : *seen.same ? plan::Same::kYes : plan::Same::kNo;
   question->where[seen.where.copy(question->where, sizeof question->where - 1)] = 0;
   const std::string caught = CaughtFrom(__atomic_load_n(&question->thrower, __ATOMIC_RELAXED));
@@ -87,10 +93,38 @@ void Inquiries::Answer(plan::Question* question) {
   syscall(SYS_futex, &question->state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+void Inquiries::AnswerPlace() {
+  const PlaceCode code = places().RecordedPlace();
+  uint32_t count = 0;
+  for (const PlaceInstruction& instruction : code.instructions) {
+    const auto at = places().AddressOf(instruction.at);
+    if (!at || count == plan::kMostPlaceCode) continue;
+    plan::PlaceCode& planned = shared_->place[count++];
+    planned = {};
+    planned.offset = at->offset;
+    planned.module = static_cast<uint32_t>(at->module);
+    planned.copy = instruction.copy;
+    planned.line = instruction.line;
+    planned.is_place = instruction.is_place;
+    planned.base = planned.index = plan::kNoRegister;
+    if (!instruction.access) continue;
+    planned.displacement = instruction.access->displacement;
+    planned.base = instruction.access->base;
+    planned.index = instruction.access->index;
+    planned.scale = instruction.access->scale;
+    planned.accesses = 1;
+  }
+  shared_->place_where[code.where.copy(shared_->place_where, sizeof shared_->place_where - 1)] = 0;
+  __atomic_store_n(&shared_->place_count, count, __ATOMIC_RELAXED);
+  __atomic_store_n(&shared_->place_state, plan::kAnswered, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &shared_->place_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 void Inquiries::Answer() {
   seen_ = __atomic_load_n(&shared_->asked, __ATOMIC_ACQUIRE);
   for (plan::Question& question : shared_->questions)
     if (__atomic_load_n(&question.state, __ATOMIC_ACQUIRE) == plan::kAsked) Answer(&question);
+  if (__atomic_load_n(&shared_->place_state, __ATOMIC_ACQUIRE) == plan::kAsked) AnswerPlace();
 }
 
 void Inquiries::Wait() { syscall(SYS_futex, &shared_->asked, FUTEX_WAIT, seen_, &kLongestWait, nullptr, 0); }

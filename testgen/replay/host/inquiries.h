@@ -42,6 +42,8 @@ class Inquiries {
   // Returns when something is asked, or after a few hundredths of a second.
   void Wait();
   void Answer(plan::Question* question);
+  void AnswerPlace();
+  SourcePlaces& places();
   std::string CaughtFrom(uint32_t frame);
 
   const TestReport& report_;

@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 15;
+constexpr uint32_t kVersion = 16;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -339,9 +339,32 @@ struct Question {
   char caught[512];  // mangled types that callers of `thrower` catch, a blank behind each; "*": any
 };
 
+// An instruction of the recorded place, or of the rest of its function, in this build. Registers by the processor's
+// numbers.
+constexpr uint8_t kNoRegister = 0xff;
+constexpr uint32_t kMostPlaceCode = 1024;
+
+struct PlaceCode {
+  uint64_t offset;  // from the live module's start
+  uint32_t module;  // index of Header::modules
+  uint32_t copy;    // of the function: out of line, or one inlined call
+  uint32_t line;    // in the file of the place
+  int32_t displacement;
+  uint8_t base;
+  uint8_t index;
+  uint8_t scale;
+  uint8_t is_place;  // of the recorded line itself
+  uint8_t accesses;  // memory at base + index * scale + displacement
+};
+
 struct Inquiries {
   uint32_t asked;  // futex: grows with each question
   Question questions[kMostQuestions];
+  // What the recorded place is in this build, the same for all replays.
+  uint32_t place_state;  // QuestionState; a futex
+  uint32_t place_count;
+  char place_where[256];  // "parser.cc:86"; empty: not known
+  PlaceCode place[kMostPlaceCode];
 };
 
 }  // namespace recrash::plan

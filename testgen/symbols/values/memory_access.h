@@ -1,7 +1,8 @@
 // The memory that an x86-64 instruction reads or writes, as a sum of registers.
 //
 //   const watch::Instruction instruction = watch::DecodeInstruction(code.data(), code.size(), 0);
-//   const auto access = MemoryAccessOf(code, instruction);  // of `mov (%rax,%rcx,8),%edx`: base rax, index rcx, scale 8
+//   const auto access = MemoryAccessOf(code, instruction);  // of `mov (%rax,%rcx,8),%edx`: base rax, index rcx, scale
+//   8
 //
 // Instructions that only compute an address (lea), give a hint (prefetch) or do nothing (nop) read no memory. Of
 // operands relative to rip or to a segment, of string instructions and of AVX-512 it says nothing.

@@ -16,10 +16,10 @@ std::optional<MemoryAccess> Access(const std::vector<uint8_t>& code) {
 }
 
 testing::Matcher<std::optional<MemoryAccess>> Is(uint8_t base, uint8_t index, uint8_t scale, int32_t displacement) {
-  return testing::Optional(testing::AllOf(
-      testing::Field("base", &MemoryAccess::base, base), testing::Field("index", &MemoryAccess::index, index),
-      testing::Field("scale", &MemoryAccess::scale, scale),
-      testing::Field("displacement", &MemoryAccess::displacement, displacement)));
+  return testing::Optional(testing::AllOf(testing::Field("base", &MemoryAccess::base, base),
+                                          testing::Field("index", &MemoryAccess::index, index),
+                                          testing::Field("scale", &MemoryAccess::scale, scale),
+                                          testing::Field("displacement", &MemoryAccess::displacement, displacement)));
 }
 
 TEST(MemoryAccess, IsASumOfRegisters) {
@@ -36,8 +36,7 @@ TEST(MemoryAccess, IsASumOfRegisters) {
 TEST(MemoryAccess, IsThatOfVectorInstructionsToo) {
   EXPECT_THAT(Access({0x0f, 0x10, 0x04, 0x08}), Is(kRax, kRcx, 1, 0)) << "movups (%rax,%rcx),%xmm0";
   EXPECT_THAT(Access({0xc5, 0xf8, 0x10, 0x00}), Is(kRax, kNoRegister, 1, 0)) << "vmovups (%rax),%xmm0";
-  EXPECT_THAT(Access({0xc4, 0xc2, 0x79, 0x18, 0x04, 0x24}), Is(kR12, kNoRegister, 1, 0))
-      << "vbroadcastss (%r12),%xmm0";
+  EXPECT_THAT(Access({0xc4, 0xc2, 0x79, 0x18, 0x04, 0x24}), Is(kR12, kNoRegister, 1, 0)) << "vbroadcastss (%r12),%xmm0";
   EXPECT_THAT(Access({0x0f, 0xb6, 0x47, 0x01}), Is(kRdi, kNoRegister, 1, 1)) << "movzbl 1(%rdi),%eax";
 }
 

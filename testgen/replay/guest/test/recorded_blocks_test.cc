@@ -113,12 +113,14 @@ TEST_F(Blocks, AreFreedOnce) {
 TEST_F(Blocks, AreFreedAndResizedAsEver) {
   BeExact();
   ExpectFine("std::free(table->live); std::free(table->large); delete table->text; delete table; return 0;");
-  ExpectFine("table->live[20] = 7; table->live = (char*)std::realloc(table->live, 90); table->live[89] = 1; "
-             "bool kept = table->live[20] == 7; std::free(table->live); return !kept * *table->none;");
+  ExpectFine(
+      "table->live[20] = 7; table->live = (char*)std::realloc(table->live, 90); table->live[89] = 1; "
+      "bool kept = table->live[20] == 7; std::free(table->live); return !kept * *table->none;");
   ExpectFine("table->large = (char*)std::realloc(table->large, 2 << 20); table->large[(2 << 20) - 1] = 1; return 0;");
   // The C library's own: a buffer that grows, a stream.
-  ExpectFine("std::rewind(table->file); getline(&table->line, &table->room, table->file); std::free(table->line); "
-             "std::fclose(table->file); return 0;");
+  ExpectFine(
+      "std::rewind(table->file); getline(&table->line, &table->room, table->file); std::free(table->line); "
+      "std::fclose(table->file); return 0;");
   ExpectFine("table->text->append(1000, 'y'); return table->text->size() != 1100;");
 }
 
