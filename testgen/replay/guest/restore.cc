@@ -213,13 +213,14 @@ void RestoreModules(const plan::EntryState* entry_state) {
   for (size_t i = 0; i < own.kept_count; ++i) *Pointer<uint64_t>(own.kept[i].address) = own.kept[i].value;
 }
 
-// Named objects of equal size take their old contents over to the new build.
+// Named objects take their old contents over to the new build.
 void RestoreRebuilt(const LiveModule& module) {
   for (const plan::Symbol& symbol : TableOf<plan::Symbol>(module.recorded->symbols)) {
-    if (!(symbol.flags & plan::kCopied) || symbol.size == 0) continue;
+    const uint64_t size = symbol.size < symbol.new_size ? symbol.size : symbol.new_size;
+    if (!(symbol.flags & plan::kCopied) || size == 0) continue;
     const uint64_t live = module.live.start + symbol.new_offset;
     if (!IsWritable(module, live)) continue;
-    Copy(live, module.ghost + symbol.offset, symbol.size);
+    Copy(live, module.ghost + symbol.offset, size);
   }
 }
 

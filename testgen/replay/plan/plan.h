@@ -193,7 +193,7 @@ struct Frame {
 enum SymbolFlags : uint32_t {
   kFunction = 1,
   kTranslated = 2,  // the new build has it too
-  kCopied = 4,      // an object of equal size: its contents move to the new build
+  kCopied = 4,      // an object whose contents move to the new build; of unequal sizes, the smaller one
   kTool = 8,        // recrash's own code in the program: no place of a failure
 };
 

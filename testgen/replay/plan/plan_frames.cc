@@ -118,6 +118,17 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   frames_.push_back(planned);
 }
 
+namespace {
+
+// Says whether the contents of a variable move to the new build as they are. A guard variable says that a static local
+// has been initialised. Debug information has no type of it, and AddressSanitizer puts a red zone behind it.
+bool IsCopied(const TranslatedSymbol& symbol) {
+  if (!symbol.found || symbol.is_function) return false;
+  return symbol.size == symbol.new_size || symbol.name.starts_with("_ZGV");
+}
+
+}  // namespace
+
 void PlanBuilder::AddSymbols(const ModuleTranslation& translation, plan::Module* module) {
   const bool is_rebuilt = module->flags & plan::kOtherBuild;
   std::vector<plan::Symbol> symbols;
@@ -129,10 +140,9 @@ void PlanBuilder::AddSymbols(const ModuleTranslation& translation, plan::Module*
   };
   for (const TranslatedSymbol& symbol : translation.symbols()) {
     const uint32_t translated = symbol.found ? plan::kTranslated : 0;
-    const bool is_copied = symbol.found && !symbol.is_function && symbol.size == symbol.new_size;
     add(symbol.name, symbol.is_function,
         {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, 0,
-         translated | (is_copied ? plan::kCopied : 0)});
+         translated | (IsCopied(symbol) ? plan::kCopied : 0)});
   }
   // The others name code as well, and say which of it is ours. No recorded word leads to them.
   for (const Symbol& symbol : translation.only_rebuilt()) {

@@ -69,6 +69,30 @@ TEST(Verify, ReproducesInARebuiltProgramAndNotInAFixedOne) {
   }
 }
 
+// What says that a static local has been initialised is a variable as well. AddressSanitizer makes it larger.
+TEST(Verify, InitialisesNoStaticLocalAgain) {
+  const std::string source = R"(
+struct Log {
+  int* line = new int(0);
+  ~Log() { line = nullptr; }
+};
+Log& TheLog() { static Log log; return log; }
+__attribute__((noinline)) int Append(int more) { return *TheLog().line += more; }
+int main(int argc, char**) {
+  Append(argc);
+  TheLog().~Log();
+  return Append(argc + 1);
+}
+)";
+  const char *plain = "-O1 -g", *sanitized = "-O1 -g -fsanitize=address";
+  for (const auto& [crashing, later] : {std::pair(plain, sanitized), std::pair(plain, plain)}) {
+    ReplayedProgram program(source, crashing);
+    VerifyOptions options;
+    options.program = program.Rebuild(source + "int more = 1;", later);
+    EXPECT_EQ(program.Verify("Append", options).verdict, Verdict::kReproduced) << later << "\n" << program.text();
+  }
+}
+
 // What aborted throws after the fix, for a caller further out to catch; called by a test, nobody does. The abort of a
 // catch handler comes with an exception as well, and stays what it is.
 TEST(Verify, TellsAThrowFromTheAbortThatWasThere) {
