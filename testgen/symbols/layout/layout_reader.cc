@@ -102,13 +102,13 @@ void AddEnumerators(Dwarf_Die& type, TypeLayout* layout) {
 }  // namespace
 
 // A class by its name, which is the same in all units. Classes without a name, or local to a function, are told apart
-// by their lines.
+// by their lines. Those of a template's instances stand in one line: std::string and std::u32string have a union each.
 std::string LayoutReader::NameOf(Dwarf_Die& type) {
   const std::string name = DieName(type);
   const std::string& scope = debug_.ScopeOf(type);
   if (!name.empty() && !scope.empty()) return scope + name;
   const SourceLine at = DebugInfo::DeclaredAt(type);
-  return name + "@" + at.file + ":" + std::to_string(at.line) + ":" + std::to_string(TypeSize(debug_, type));
+  return scope + name + "@" + at.file + ":" + std::to_string(at.line) + ":" + std::to_string(TypeSize(debug_, type));
 }
 
 uint32_t LayoutReader::Place(std::optional<Dwarf_Die> given) {

@@ -65,6 +65,39 @@ TEST(ChangedTypes, AreCarriedOver) {
   }
 }
 
+// The unions of a template's instances have no names, and stand in one line of the source.
+TEST(ChangedTypes, TellUnionsOfATemplatesInstancesApart) {
+  const std::string source = R"(
+#include <cstdlib>
+template <typename C> struct Text {
+  union { C near[16 / sizeof(C)]; C* far; };
+};
+struct Entry {
+#ifdef CHANGED
+  Text<char32_t> wide;
+  Text<char> narrow;
+#else
+  Text<char> narrow;
+  Text<char32_t> wide;
+#endif
+  int* cell;
+};
+__attribute__((noinline)) int Read(Entry* entry) {
+  if (entry->narrow.near[1] != 'b' || entry->wide.near[1] != U'd') std::exit(3);
+  return *entry->cell;
+}
+int main() {
+  Entry* entry = new Entry();
+  for (int i = 0; i < 2; ++i) entry->narrow.near[i] = 'a' + i, entry->wide.near[i] = U'c' + i;
+  return Read(entry);
+}
+)";
+  ReplayedProgram program(source, "-O1 -g");
+  VerifyOptions options;
+  options.program = program.Rebuild(source, "-O1 -g -DCHANGED");
+  EXPECT_EQ(program.Verify("Read", options).verdict, Verdict::kReproduced) << program.text();
+}
+
 // Compilers differ in whether debug information tells of it.
 TEST(ChangedTypes, DoNotDifferWhereABaseIsGivenByAnotherName) {
   const auto with_base = [](const std::string& base) {
