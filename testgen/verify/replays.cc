@@ -45,7 +45,12 @@ std::string TextOf(const char (&text)[size]) {
 }
 
 Try TryOf(const plan::Slot& slot) {
-  return {slot.start, slot.verdict, slot.missed != 0, slot.seconds, TextOf(slot.text)};
+  return {.start = slot.start,
+          .verdict = slot.verdict,
+          .missed = slot.missed != plan::kNothing,
+          .lacked = slot.missed == plan::kLacked,
+          .seconds = slot.seconds,
+          .note = TextOf(slot.text)};
 }
 
 Try NotReplayed(const Start& start, const std::string& why) {

@@ -20,6 +20,8 @@ bool Settles(const Try& one) {
   return one.verdict == Verdict::kReproduced || (one.verdict == Verdict::kCannotReplay && !one.start.from_entry);
 }
 
+bool ReproducedForWant(const Try& one) { return one.verdict == Verdict::kReproduced && one.start.sealed && one.lacked; }
+
 }  // namespace
 
 Choices ChoicesOf(const ReplayData& replay, const ReplayFrame& frame) {
@@ -34,6 +36,8 @@ Choices ChoicesOf(const ReplayData& replay, const ReplayFrame& frame) {
 
 const Try& Standing(std::span<const Try> tries) {
   size_t last = tries.size() - 1;
+  const bool again = last > 0 && ReproducedForWant(tries[last - 1]);
+  if (again) return tries[last].verdict == Verdict::kReproduced ? tries[last] : tries[last - 1];
   if (last > 0 && tries[last].start.rewind && tries[last].verdict != Verdict::kReproduced) --last;
   if (!tries[0].start.from_entry || Settles(tries[last])) return tries[last];
   for (size_t i = last + 1; i-- > 0;)
@@ -44,6 +48,11 @@ const Try& Standing(std::span<const Try> tries) {
 std::optional<Start> NextStart(const Choices& choices, std::span<const Try> tries) {
   const std::vector<Start> sealed = AllStarts(choices, true);
   if (tries.empty()) return sealed.front();
+  if (ReproducedForWant(tries.back())) {
+    Start start = tries.back().start;
+    start.sealed = false;
+    return start;
+  }
   if (Settles(Standing(tries))) return std::nullopt;
   const size_t rounds = tries.size() / sealed.size();
   const size_t next = tries.size() % sealed.size();

@@ -12,7 +12,9 @@
 //   4. from its entry state, where that is approximate;
 //   5. as in 2, with its streams rewound, where it is handed streams.
 // All of that sealed. Where nothing reproduced and one of the tries looked for a file that may be there, all of it
-// again unsealed; a frame that has not missed anything would do the same again.
+// again unsealed; a frame that has not missed anything would do the same again. Where a try reproduced although it
+// lacked a file that the dead process had, it is tried once more unsealed: it may have failed for want of that file,
+// and would then fail after a fix as well.
 //
 // The memory of the crash holds the damage that the call itself had done. A fix that keeps it from being done does not
 // take it away there: such a test stays red. So exact entry states come first.
@@ -49,6 +51,7 @@ struct Try {
   Start start = {};
   Verdict verdict = Verdict::kCannotReplay;
   bool missed = false;  // sealed, it looked for a file that may be there when it is not sealed
+  bool lacked = false;  // the same, and the dead process had that file
   double seconds = 0;
   std::string note = {};  // what happened instead, one line
 };
@@ -57,8 +60,8 @@ struct Try {
 std::optional<Start> NextStart(const Choices& choices, std::span<const Try> tries);
 
 // The try whose verdict is the frame's: the last one. A rewound try counts only if it reproduced, and so does memory of
-// the crash where an exact entry state was tried first.
-// REQUIRES: there is a try.
+// the crash where an exact entry state was tried first. What reproduced without a file counts where it does not
+// reproduce with it. REQUIRES: there is a try.
 const Try& Standing(std::span<const Try> tries);
 
 // Functions with so many frames that ran out of time that their other frames are not tried. A deep recursion may run

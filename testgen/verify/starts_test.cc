@@ -78,6 +78,27 @@ TEST(NextStart, TriesAllOfItUnsealedWhereSomethingWasMissed) {
   EXPECT_THAT(reproduces.order, ElementsAre("sealed", "sealed, from entry", "sealed, rewound", "unsealed"));
 }
 
+// A program that finds its input missing may fail in the same way, and go on to do so after a fix.
+TEST(NextStart, TriesAgainUnsealedWhatReproducedWithoutAFileThatTheDeadProcessHad) {
+  const auto reproduces = [](bool with_the_file) {
+    return Search({.deepest = 1}, [=](const Start& start) {
+      const bool reproduced = start.depth == 1 && (start.sealed || with_the_file);
+      return Try{.verdict = reproduced ? Verdict::kReproduced : Verdict::kReturned,
+                 .missed = start.sealed,
+                 .lacked = start.sealed};
+    });
+  };
+  const Search with = reproduces(true), without = reproduces(false);
+  EXPECT_THAT(with.order, ElementsAre("sealed", "sealed, depth 1", "unsealed, depth 1"));
+  EXPECT_EQ(Text(Standing(with.tries).start), "unsealed, depth 1");
+  EXPECT_EQ(without.order, with.order);
+  EXPECT_EQ(Text(Standing(without.tries).start), "sealed, depth 1");
+  // What the dead process may not have had is no reason.
+  const Search misses({},
+                      [](const Start& start) { return Try{.verdict = Verdict::kReproduced, .missed = start.sealed}; });
+  EXPECT_THAT(misses.order, ElementsAre("sealed"));
+}
+
 TEST(NextStart, StaysWithTheEntryStateWhereThatIsAskedFor) {
   Choices choices = kEverything;
   choices.only_from_entry = true;

@@ -310,10 +310,7 @@ Verdict JudgeReturn(const Observed& observed, const plan::Frame& frame, char* te
   return JudgePlace(observed.place, world.place.where, Verdict::kReturned, text, size);
 }
 
-// A program that finds a file missing may well throw what its callers catch.
-Verdict JudgeCaught(const Observed& observed, char* text, size_t size) {
-  const char* missing = observed.absent[0] ? observed.absent : observed.not_found;
-  if (!*missing) return Verdict::kCaught;
+Verdict JudgeWithout(const char* missing, char* text, size_t size) {
   char how[1000];
   snprintf(how, sizeof how, "%s", text);
   snprintf(text, size, "%s, but this replay does not have %s", how, missing);
@@ -327,6 +324,14 @@ Verdict JudgeExit(const Observed& observed, char* text, size_t size) {
   return Verdict::kDifferentFailure;
 }
 
+// A program that finds a file missing may well throw what its callers catch. For want of a file that the dead process
+// had it may fail in any way.
+Verdict JudgeFailure(const Observed& observed, bool is_caught, char* text, size_t size) {
+  if (observed.absent[0]) return JudgeWithout(observed.absent, text, size);
+  if (is_caught && observed.not_found[0]) return JudgeWithout(observed.not_found, text, size);
+  return is_caught ? Verdict::kCaught : Verdict::kDifferentFailure;
+}
+
 Verdict JudgeEnd(const Observed& observed, const Answer& answer, const plan::Frame& frame, char* text, size_t size) {
   switch (observed.ending) {
     case Ending::kReturned:
@@ -338,7 +343,7 @@ Verdict JudgeEnd(const Observed& observed, const Answer& answer, const plan::Fra
     case Ending::kWaited:
       return Verdict::kWaited;
     default:
-      return IsCaught(observed, answer, frame) ? JudgeCaught(observed, text, size) : Verdict::kDifferentFailure;
+      return JudgeFailure(observed, IsCaught(observed, answer, frame), text, size);
   }
 }
 

@@ -357,6 +357,18 @@ TEST_F(Recorded, ReturnDoesNotCountIfItCouldNotGetToTheBug) {
   EXPECT_EQ(On(observed), Verdict::kReturned);
 }
 
+// A program that does not get its input may fail in a way of its own.
+TEST_F(Recorded, AnotherFailureDoesNotCountIfTheInputWasMissing) {
+  Observed observed = Died(SIGFPE, kPlace);
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure);
+  snprintf(observed.not_found, sizeof observed.not_found, "rules.txt");
+  EXPECT_EQ(On(observed), Verdict::kDifferentFailure) << "the dead process may not have had it";
+  snprintf(observed.absent, sizeof observed.absent, "/home/ada/in.txt");
+  EXPECT_EQ(On(observed), Verdict::kMissing);
+  EXPECT_THAT(text(), testing::HasSubstr("SIGFPE in "));
+  EXPECT_THAT(text(), testing::HasSubstr(", but this replay does not have /home/ada/in.txt"));
+}
+
 // An exit may come of what a replay lacks: then it says nothing.
 TEST_F(Recorded, ExitCountsOnlyIfAllWasThere) {
   Observed observed{};

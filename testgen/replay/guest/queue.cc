@@ -64,7 +64,8 @@ void Replay(plan::Slot* slot) {
   const double begin = Now();
   slot->verdict = RunFrame(frame, slot->start, slot->text, sizeof slot->text, slot->hold ? slot : nullptr);
   slot->seconds = Now() - begin;
-  slot->missed = world.run.observed->missed;
+  const Observed& observed = *world.run.observed;
+  slot->missed = !observed.missed ? plan::kNothing : observed.absent[0] ? plan::kLacked : plan::kMaybe;
 }
 
 struct Workers {

@@ -279,6 +279,13 @@ enum SlotState : uint32_t {
   kLost = 4,    // its worker was killed
 };
 
+// What a sealed replay looked for and did not find.
+enum Missed : uint32_t {
+  kNothing = 0,
+  kMaybe = 1,   // a file that may be there when it is not sealed
+  kLacked = 2,  // the same, and the dead process had it
+};
+
 // One replay: what the tool asks for, and what became of it.
 struct Slot {
   uint32_t state;  // SlotState
@@ -288,7 +295,7 @@ struct Slot {
   uint32_t hold;  // wait for a tracer before the call
   int32_t worker;
   Verdict verdict;
-  uint32_t missed;  // sealed, it looked for a file that may be there when it is not sealed
+  uint32_t missed;  // Missed
   uint32_t held;    // with `hold`: 1 when it waits; a futex
   int32_t process;  // with `hold`: the replay's process, by its number outside
   uint32_t go;      // its futex: the call may begin; set by the tool
