@@ -1,6 +1,7 @@
 #include "testgen/symbols/source_place.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "agent/base/readable_name.h"
 #include "agent/base/text.h"
@@ -34,6 +35,20 @@ std::optional<Module> ModuleOf(const std::string& file, uint64_t base, bool is_p
   module.bias = base - start;
   module.is_program = is_program;
   return module;
+}
+
+// Which of several calls the recorded one is in this build, nobody knows: what one of them is not guarded against
+// counts as not caught.
+std::vector<std::string> CaughtByBoth(const std::vector<std::string>& one, const std::vector<std::string>& other) {
+  const auto catches = [](const std::vector<std::string>& types, const std::string& type) {
+    return std::ranges::find(types, type) != types.end() || std::ranges::find(types, "") != types.end();
+  };
+  std::vector<std::string> both;
+  for (const std::string& type : one)
+    if (catches(other, type)) both.push_back(type);
+  for (const std::string& type : other)
+    if (catches(one, type) && std::ranges::find(both, type) == both.end()) both.push_back(type);
+  return both;
 }
 
 }  // namespace
@@ -93,17 +108,18 @@ std::vector<std::string> SourcePlaces::CaughtFrom(uint32_t frame) {
   std::set<TargetAddress> callees = Here(start->function);
   for (auto caller = start + 1; caller != chain.end(); ++caller) {
     const std::set<TargetAddress>& callers = Here(caller->function);
-    bool calls = false;
+    std::optional<std::vector<std::string>> types;
     for (const TargetAddress function : callers) {
       for (const TargetAddress call : reader.CallsIn(function, callees)) {
         const Handlers here = reader.At(call);
         if (here.ends) return caught;
-        calls = true;
-        caught.insert(caught.end(), here.types.begin(), here.types.end());
+        types = types ? CaughtByBoth(*types, here.types) : here.types;
       }
     }
     // A caller that was inlined has no calls; the function around it has.
-    if (calls) callees = callers;
+    if (!types) continue;
+    callees = callers;
+    caught.insert(caught.end(), types->begin(), types->end());
   }
   return caught;
 }

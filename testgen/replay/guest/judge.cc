@@ -109,7 +109,48 @@ bool SamePlace(const Observed& observed, const Answer& answer) {
   return ToRecorded(observed.own_pc) == world.plan->place_pc || SamePlaceInCopy(observed);
 }
 
-bool SameFailure(const Observed& observed, const Answer& answer) {
+// Is the word one of those in `words`, which have a blank behind each?
+bool IsAmong(const char* words, const char* word, size_t length) {
+  for (const char* end; (end = strchr(words, ' ')); words = end + 1) {
+    if (static_cast<size_t>(end - words) == length && memcmp(words, word, length) == 0) return true;
+  }
+  return false;
+}
+
+// Does a handler of this type, "" or "*" for any, catch what was thrown?
+bool Catches(const char* type, size_t length, const Observed& observed) {
+  if (length == 0 || (length == 1 && *type == '*')) return true;
+  const bool is_type = strlen(observed.exception_type) == length && memcmp(observed.exception_type, type, length) == 0;
+  return is_type || IsAmong(observed.exception_bases, type, length);
+}
+
+bool EndedByException(const Observed& observed) { return observed.terminated && observed.exception_type[0]; }
+
+// Does a caller on the recorded stack catch what was thrown, by the handlers of the recorded build?
+bool IsCaughtAsRecorded(const Observed& observed, const plan::Frame& frame) {
+  if (!EndedByException(observed)) return false;
+  for (const plan::Text text : TableOf<plan::Text>(frame.caught)) {
+    if (Catches(TextOf(text), strlen(TextOf(text)), observed)) return true;
+  }
+  return false;
+}
+
+// The same by the handlers of this build.
+bool IsCaughtHere(const Observed& observed, const Answer& answer) {
+  if (!EndedByException(observed)) return false;
+  const char* type = answer.caught;
+  for (const char* end; (end = strchr(type, ' ')); type = end + 1) {
+    if (Catches(type, static_cast<size_t>(end - type), observed)) return true;
+  }
+  return false;
+}
+
+// A fix of an exception that nobody caught may be a handler: a caller catches in this build what none caught before.
+bool IsCaughtNow(const Observed& observed, const Answer& answer, const plan::Frame& frame) {
+  return Has(plan::kRebuilt) && IsCaughtHere(observed, answer) && !IsCaughtAsRecorded(observed, frame);
+}
+
+bool SameFailure(const Observed& observed, const Answer& answer, const plan::Frame& frame) {
   const char* type = TextOf(world.plan->exception_type);
   const char* abort_message = TextOf(world.plan->abort_message);
   if (world.plan->failure_kind == abi::FailureKind::kReported) {
@@ -122,7 +163,7 @@ bool SameFailure(const Observed& observed, const Answer& answer) {
            StandsFor(observed.finding, world.plan->signal, abort_message) && SamePlace(observed, answer);
   if (observed.signal != world.plan->signal) return false;
   if (world.plan->failure_kind == abi::FailureKind::kException) {
-    return strcmp(observed.exception_type, type) == 0 &&
+    return !IsCaughtNow(observed, answer, frame) && strcmp(observed.exception_type, type) == 0 &&
            SameMessage(TextOf(world.plan->exception_what), observed.exception_what);
   }
   // Where a build aborts, the fixed one may throw, and in a replay nobody need catch that: it is another failure,
@@ -194,34 +235,6 @@ void DescribeExit(const Observed& observed, char* text, size_t size) {
   } else {
     snprintf(text, size, "exit(%d)", observed.status);
   }
-}
-
-// Is the word one of those in `words`, which have a blank behind each?
-bool IsAmong(const char* words, const char* word, size_t length) {
-  for (const char* end; (end = strchr(words, ' ')); words = end + 1) {
-    if (static_cast<size_t>(end - words) == length && memcmp(words, word, length) == 0) return true;
-  }
-  return false;
-}
-
-// Does a handler of this type, "" or "*" for any, catch what was thrown?
-bool Catches(const char* type, size_t length, const Observed& observed) {
-  if (length == 0 || (length == 1 && *type == '*')) return true;
-  const bool is_type = strlen(observed.exception_type) == length && memcmp(observed.exception_type, type, length) == 0;
-  return is_type || IsAmong(observed.exception_bases, type, length);
-}
-
-// Does a caller on the recorded stack catch what was thrown, by the handlers of the recorded build or of this one?
-bool IsCaught(const Observed& observed, const Answer& answer, const plan::Frame& frame) {
-  if (!observed.terminated || !observed.exception_type[0]) return false;
-  for (const plan::Text text : TableOf<plan::Text>(frame.caught)) {
-    if (Catches(TextOf(text), strlen(TextOf(text)), observed)) return true;
-  }
-  const char* type = answer.caught;
-  for (const char* end; (end = strchr(type, ' ')); type = end + 1) {
-    if (Catches(type, static_cast<size_t>(end - type), observed)) return true;
-  }
-  return false;
 }
 
 void Describe(const Observed& observed, const Answer& answer, char* text, size_t size) {
@@ -343,7 +356,7 @@ Verdict JudgeEnd(const Observed& observed, const Answer& answer, const plan::Fra
     case Ending::kWaited:
       return Verdict::kWaited;
     default:
-      return JudgeFailure(observed, IsCaught(observed, answer, frame), text, size);
+      return JudgeFailure(observed, IsCaughtAsRecorded(observed, frame) || IsCaughtHere(observed, answer), text, size);
   }
 }
 
@@ -389,7 +402,7 @@ Verdict Judge(const Observed& observed, const plan::Frame& frame, char* text, si
     return Verdict::kCannotReplay;
   }
   if (!world.blocks.detoured && IsOfRecordedBlock(observed)) return Verdict::kCannotReplay;
-  const bool is_same = SameFailure(observed, answer);
+  const bool is_same = SameFailure(observed, answer, frame);
   if (!is_same && IsByHeapOfCrash(observed)) return JudgeByHeapOfCrash(text, size);
   const Verdict verdict = is_same ? Verdict::kReproduced : JudgeEnd(observed, answer, frame, text, size);
   return JudgeSuccessor(verdict, frame, text, size);

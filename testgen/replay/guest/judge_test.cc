@@ -431,6 +431,25 @@ TEST_F(Recorded, ExceptionCountsAsCaughtIfACallerCatchesItInThisBuild) {
   g_answer = {};
 }
 
+// That is a fix of an exception that nobody caught. A handler that was there before did not help: it may have been
+// thrown by a destructor.
+TEST_F(Recorded, ExceptionThatNobodyCaughtIsFixedByAHandlerOfThisBuild) {
+  plan_.failure_kind = abi::FailureKind::kException;
+  plan_.signal = SIGABRT;
+  plan_.exception_type = Text("7Problem");
+  Observed observed = Aborted("");
+  observed.terminated = true;
+  snprintf(observed.exception_type, sizeof observed.exception_type, "7Problem");
+  snprintf(g_answer.caught, sizeof g_answer.caught, "7Problem ");
+  EXPECT_EQ(On(observed), Verdict::kReproduced) << "the build that crashed has no handlers but those recorded";
+  plan_.flags = plan::kRebuilt;
+  EXPECT_EQ(On(observed), Verdict::kCaught);
+  Catch("7Problem");
+  EXPECT_EQ(On(observed), Verdict::kReproduced);
+  g_answer = {};
+  EXPECT_EQ(On(observed), Verdict::kReproduced);
+}
+
 // What the tool says counts on another build alone, where it is known.
 TEST_F(Recorded, PlaceInAnotherBuildIsThatInTheSource) {
   plan_.flags = plan::kRebuilt;

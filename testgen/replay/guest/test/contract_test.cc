@@ -75,6 +75,29 @@ TEST_F(Later, ExitsAndHasNotFoundAFile) {
   EXPECT_EQ(Verify("struct stat s; std::exit(stat(\"/etc/nothing\", &s) != 0);").verdict, Verdict::kExited);
 }
 
+// The fix of an exception that nobody caught may be a handler further out.
+TEST(LaterBuild, CatchesWhatNobodyCaught) {
+  const auto source = [](const std::string& serve) {
+    return "struct Empty { int left; };\n"
+           "__attribute__((noinline)) int Take(int left) { if (left < 4) throw Empty{left}; return left - 4; }\n"
+           "__attribute__((noinline)) int Order(int left) { int rest = Take(left); return rest + 1; }\n"
+           "__attribute__((noinline)) int Serve(int left) { " +
+           serve + " }\nint main(int argc, char**) { int served = Serve(argc); return served + 1; }\n";
+  };
+  ReplayedProgram program(source("int rest = Order(left); return rest + 1;"));
+  VerifyOptions options;
+  options.program =
+      program.Rebuild(source("try { return Order(left); } catch (const Empty& empty) { return empty.left; }"));
+  for (const char* function : {"Take", "Order"})
+    EXPECT_EQ(program.Verify(function, options).verdict, Verdict::kCaught) << program.text();
+  // Of two calls only one is guarded, and that is not the one that fails.
+  options.program = program.Rebuild(source(
+      "int sum = 0; try { sum = Order(left + 8); } catch (const Empty& empty) { sum = empty.left; } return sum + "
+      "Order(left);"));
+  for (const char* function : {"Take", "Order"})
+    EXPECT_EQ(program.Verify(function, options).verdict, Verdict::kReproduced) << program.text();
+}
+
 // What a compiler makes of a null that must not be: the check before it goes, and the call writes where it should not.
 TEST(LaterBuild, WritesBeyondABlockOfTheHeap) {
   const auto source = [](const std::string& body) {
