@@ -60,12 +60,15 @@ class Calls {
   Calls(const TestReport& report, const Pointers& pointers) : report_(report), pointers_(pointers) {}
 
   void Choose();
+  bool empty() const { return calls_.empty(); }
+  // The frames of the calls, and the state from which each is made, in the place of the report's.
+  void PutInto(ReplayData* replay) const;
+  // REQUIRES: the report has the calls.
   Status Make(const VerifyOptions& options);
   std::vector<AlreadyThere> Found() const;
 
  private:
   void ChooseInside(const ReplayFrame& outer);
-  TestReport ReportOfCalls() const;
   const ReplayFrame& FrameOf(uint32_t index) const {
     return *std::ranges::find(report_.replay.frames, index, &ReplayFrame::index);
   }
@@ -101,35 +104,32 @@ void Calls::ChooseInside(const ReplayFrame& outer) {
   }
 }
 
-// The frames of the calls, each with the state from which it is made.
-TestReport Calls::ReportOfCalls() const {
-  TestReport all = report_;
-  all.replay.frames.clear();
-  all.replay.entry_states.clear();
+void Calls::PutInto(ReplayData* replay) const {
+  std::vector<ReplayFrame> frames;
+  std::vector<EntryState> states;
   for (size_t i = 0; i < calls_.size(); ++i) {
     const auto index = static_cast<uint32_t>(i);
-    ReplayFrame& frame = all.replay.frames.emplace_back(FrameOf(calls_[i].asks.inner));
+    ReplayFrame& frame = frames.emplace_back(FrameOf(calls_[i].asks.inner));
     frame.index = index;
     frame.words = calls_[i].words;
     frame.start = {.from_entry = true, .sealed = FrameOf(calls_[i].asks.outer).start.sealed};
-    EntryState& state = all.replay.entry_states.emplace_back(*report_.replay.FindEntryState(calls_[i].asks.outer));
+    EntryState& state = states.emplace_back(*report_.replay.FindEntryState(calls_[i].asks.outer));
     state.frame = index;
     state.arguments.clear();
   }
-  return all;
+  replay->frames = std::move(frames);
+  replay->entry_states = std::move(states);
 }
 
 Status Calls::Make(const VerifyOptions& options) {
-  if (calls_.empty()) return Ok{};
-  const TestReport all = ReportOfCalls();
   VerifyOptions quick = options;
   quick.seconds_per_frame = kSeconds;
-  Result<Replays> replays = Replays::Prepare(all, quick);
+  Result<Replays> replays = Replays::Prepare(report_, quick);
   if (!replays) return replays.error();
   std::vector<uint32_t> frames;
-  for (const ReplayFrame& frame : all.replay.frames) frames.push_back(frame.index);
+  for (const ReplayFrame& frame : report_.replay.frames) frames.push_back(frame.index);
   return replays->Run(frames, [&](size_t i, const Try* last) -> std::optional<Start> {
-    if (!last) return all.replay.frames[i].start;
+    if (!last) return report_.replay.frames[i].start;
     calls_[i].failed = last->verdict == Verdict::kReproduced;
     return std::nullopt;
   });
@@ -149,11 +149,19 @@ std::vector<AlreadyThere> Calls::Found() const {
 
 }  // namespace
 
-Result<std::vector<AlreadyThere>> FindAlreadyThere(const TestReport& report, const Pointers& pointers,
+Result<std::vector<AlreadyThere>> FindAlreadyThere(TestReport* report, const Pointers& pointers,
                                                    const VerifyOptions& options) {
-  Calls calls(report, pointers);
+  Calls calls(*report, pointers);
   calls.Choose();
-  if (const Status made = calls.Make(options); !made) return made.error();
+  if (calls.empty()) return std::vector<AlreadyThere>();
+  ReplayData& replay = report->replay;
+  std::vector<ReplayFrame> frames = replay.frames;
+  std::vector<EntryState> states = replay.entry_states;
+  calls.PutInto(&replay);
+  const Status made = calls.Make(options);
+  replay.frames = std::move(frames);
+  replay.entry_states = std::move(states);
+  if (!made) return made.error();
   return calls.Found();
 }
 

@@ -5,7 +5,7 @@
 // arguments that the outer frame has chosen: those that it was not handed itself are changed, and the call is made once
 // more.
 //
-//   const Result<std::vector<AlreadyThere>> found = FindAlreadyThere(report, pointers, options);
+//   const Result<std::vector<AlreadyThere>> found = FindAlreadyThere(&report, pointers, options);
 //   for (const AlreadyThere& one : *found) fmt::print("{} began with what makes {} fail\n", one.outer, one.inner);
 #ifndef RECRASH_TESTGEN_DISCERN_ALREADY_THERE_H_
 #define RECRASH_TESTGEN_DISCERN_ALREADY_THERE_H_
@@ -33,7 +33,9 @@ using Pointers = std::map<uint32_t, std::set<uint8_t>>;
 // the innermost frame that was seen to fail there. Of main nothing is asked: before it begins, variables are null, and
 // most functions would fail on that.
 // REQUIRES: all frames reproduce from their Starts, and options.program is the build that crashed.
-Result<std::vector<AlreadyThere>> FindAlreadyThere(const TestReport& report, const Pointers& pointers,
+// The report is the same afterwards: meanwhile it has the frames that are called, since a copy would be one of all
+// memory.
+Result<std::vector<AlreadyThere>> FindAlreadyThere(TestReport* report, const Pointers& pointers,
                                                    const VerifyOptions& options);
 
 }  // namespace recrash

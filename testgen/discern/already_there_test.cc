@@ -44,8 +44,9 @@ class Recorded : public ReplayedProgram {
     options.support_directory = RECRASH_TEST_SUPPORT_DIRECTORY;
     Pointers all;
     for (const ReplayFrame& frame : report().replay.frames) all[frame.index] = pointers;
-    const Result<std::vector<AlreadyThere>> found = FindAlreadyThere(report(), all, options);
+    const Result<std::vector<AlreadyThere>> found = FindAlreadyThere(&report(), all, options);
     EXPECT_TRUE(found) << found.error().message;
+    EXPECT_EQ(report().replay.frames.size(), all.size());  // it has its own frames again
     std::vector<std::string> text;
     for (const AlreadyThere& one : *found) text.push_back(NameOf(one.outer) + ": " + NameOf(one.inner));
     return text;

@@ -51,7 +51,7 @@ void Discern(const VerifyOptions& options, Suite* suite, Observer* observer) {
   for (const Frame& frame : suite->backtrace.frames)
     for (const Parameter& parameter : frame.parameters)
       if (parameter.type.is_address() || parameter.indirect) pointers[frame.index].insert(parameter.number);
-  Result<std::vector<AlreadyThere>> found = FindAlreadyThere(suite->report, pointers, options);
+  Result<std::vector<AlreadyThere>> found = FindAlreadyThere(&suite->report, pointers, options);
   if (found) {
     suite->already_there = *std::move(found);
   } else {
