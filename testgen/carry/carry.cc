@@ -44,6 +44,7 @@ CarriedMemory Carrier::Carry() {
   PlaceObjects();
   FindUntyped();
   ConvertObjects();
+  carried_.problem = ProblemBehind(variables_);
   for (const Argument& argument : arguments_) {
     carried_.arguments.push_back(ConvertArgument(argument));
     if (!all_found) carried_.arguments.back().problem = "its arguments lead to more objects than can be carried over";

@@ -40,6 +40,7 @@ struct CarriedMemory {
   std::vector<CarriedBytes> pages;             // objects that moved; whole pages, ascending
   std::map<uint64_t, CarriedBytes> variables;  // by recorded address: contents of the new build's variable
   std::vector<CarriedArgument> arguments;      // in the order of AddArgument
+  std::string problem;                         // of variables: why no frame can be called
   std::set<std::string> notes;                 // what is not as it was recorded: members that were added
 };
 

@@ -320,6 +320,39 @@ TEST_F(Carry, RefusesValuesThatDoNotFit) {
 }
 
 // A hostile report's types may hold themselves, several times over.
+// Another C++ library, or its debugging mode: all members are others, or there are bases that nobody has filled.
+TEST_F(Carry, RefusesContainersOfAnotherLibrary) {
+  const uint32_t size = before.Long(), size_now = now.Long();
+  const uint32_t safe = now.Class("__gnu_debug::_Safe_container", 24, {{"version", 0, now.Int()}});
+  const TypePair set{
+      before.Class("std::bitset<8>", 16, {{"count", 8, size}}),
+      now.Class("std::bitset<8>", 40,
+                {{"__gnu_debug::_Safe_container", 0, safe, MemberRole::kBase}, {"count", 32, size_now}})};
+  const TypePair holder{before.Class("Holder", 24, {{"id", 0, size}, {"all", 8, set.before}}),
+                        now.Class("Holder", 48, {{"id", 0, size_now}, {"all", 8, set.now}})};
+  CarryOver({before.PointerTo(holder.before), now.PointerTo(holder.now)}, heap.Allocate(24));
+  EXPECT_THAT(Problem(), HasSubstr("std::bitset<8> has another layout in this build: it is of another C++ library"));
+  EXPECT_THAT(Problem(), HasSubstr("std::bitset<8> keeps what it has in other members"));
+}
+
+// A function without arguments may read any variable.
+TEST_F(Carry, SaysThatAVariableCannotBeCarriedOver) {
+  types_.emplace(before.all(), now.all());
+  const uint64_t first = heap.Allocate(64);
+  RecordedObjects recorded;
+  recorded.read = [this](uint64_t address, std::span<uint8_t> out) { return heap.Read(address, out); };
+  recorded.heap_start = TestingHeap::kStart;
+  recorded.heap_end = heap.end();
+  const TypePair set{before.Class("std::set<int>", 8, {{"count", 0, before.Long()}}),
+                     now.Class("std::set<int>", 16, {{"count", 8, now.Long()}})};
+  types_.emplace(before.all(), now.all());
+  Carrier carrier(&*types_, recorded);
+  carrier.AddVariable(set, first, "all");
+  EXPECT_THAT(carrier.Carry().problem, HasSubstr("std::set<int> cannot be carried over"));
+  Carrier none(&*types_, recorded);
+  EXPECT_EQ(none.Carry().problem, "");
+}
+
 TEST_F(Carry, EndsForTypesThatHoldThemselves) {
   const auto self = [](TestingTypes* types) {
     const uint32_t type = types->Class("Self", 8, {});

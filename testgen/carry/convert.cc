@@ -163,6 +163,7 @@ bool Carrier::ConvertMember(const TypePair& type, const TypeMember& member, cons
 
 bool Carrier::ConvertClass(const TypePair& type, std::span<const uint8_t> from, std::span<uint8_t> to, uint64_t at) {
   const TypeLayout &old = types_->before(type), &built = types_->now(type);
+  if (types_->IsOfOtherLibrary(type)) return Fail(old.name + " keeps what it has in other members");
   if (old.name.starts_with("std::vector<") && !old.name.starts_with("std::vector<bool"))
     return ConvertVector(type, from, to);
   if (IsRawRoom(old.name) && !old.arguments.empty() && !built.arguments.empty()) {

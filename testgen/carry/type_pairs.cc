@@ -132,6 +132,19 @@ const std::string& TypePairs::Difference(const TypePair& pair) {
   return differences_[pair] = Compare(pair);
 }
 
+// What has room for an object grows with it.
+bool TypePairs::HasChangedArgument(const TypePair& pair) {
+  const std::vector<uint32_t>&old = before(pair).arguments, &built = now(pair).arguments;
+  for (size_t i = 0; i < std::min(old.size(), built.size()); ++i)
+    if (!Difference({old[i], built[i]}).empty()) return true;
+  return false;
+}
+
+bool TypePairs::IsOfOtherLibrary(const TypePair& pair) {
+  Difference(pair);
+  return of_other_library_.contains(pair);
+}
+
 std::vector<TypePair> TypePairs::ChangedClasses() const {
   std::vector<TypePair> changed;
   for (const auto& [pair, difference] : differences_)
@@ -225,6 +238,8 @@ std::string TypePairs::CompareMembers(const TypePair& pair) {
   if (items.empty() && old.size != built.size)
     items.push_back("its size was " + std::to_string(old.size) + ", is " + std::to_string(built.size));
   if (items.empty()) return "";
+  if (IsOfLibrary(old) && inner.empty() && old.size != built.size && !HasChangedArgument(pair))
+    of_other_library_.insert(pair);
   if (IsOfLibrary(old) && inner.empty())
     return old.name + " has another layout in this build: it is of another C++ library, or with other options of it";
   std::string text = Named(old) + " has another layout in this build: ";

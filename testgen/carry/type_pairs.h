@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,10 @@ class TypePairs {
 
   // In which way an object of the type lies otherwise now; what it only points to does not count. Empty: in none.
   const std::string& Difference(const TypePair& pair);
+
+  // Whether the type is of another C++ library, or of one with other options, and has another size there: its members
+  // say nothing of each other.
+  bool IsOfOtherLibrary(const TypePair& pair);
 
   // The difference of a type that an object of this type may lead to, itself first; empty: there is none.
   const std::string& ChangeBehind(const TypePair& pair);
@@ -65,6 +70,7 @@ class TypePairs {
   std::string FindChange(const TypePair& pair);
   std::string CompareScalars(const TypeLayout& before, const TypeLayout& now) const;
   std::string CompareMembers(const TypePair& pair);
+  bool HasChangedArgument(const TypePair& pair);
   // An empty base takes no room, and compilers differ in whether they tell of it.
   bool HoldsNothing(const std::vector<TypeLayout>& types, const TypeMember& member, bool of_library,
                     int depth = 0) const;
@@ -73,6 +79,7 @@ class TypePairs {
   const std::vector<TypeLayout>& now_;
   std::map<TypePair, std::string> differences_;
   std::map<TypePair, std::string> behind_;
+  std::set<TypePair> of_other_library_;
   mutable std::map<TypePair, std::vector<MemberPair>> members_;
   mutable std::map<TypePair, MemberPair> renamed_;
 };

@@ -138,5 +138,47 @@ int main(int argc, char**) {
                 self.said(self.build(compiler, *flags, "-DFIXED"), expect=0, disabled=False)
 
 
+class OtherLibraries(Sanitizers):
+    """Containers that lie otherwise: libstdc++'s debugging mode, and libc++."""
+
+    TEXT = """
+#include <cstdio>
+#include <map>
+#include <string>
+#include <vector>
+struct Shop { std::vector<std::string> names; std::map<std::string, int> stock; int* till = nullptr; };
+int g_till = 4;
+int* g_open = nullptr;
+std::map<int, std::string> g_names{{1, "one"}};
+__attribute__((noinline)) int Alone() { return static_cast<int>(g_names.begin()->second.size()) + *g_open; }
+__attribute__((noinline)) int ByReference(const std::vector<int>& numbers) { return numbers[0] + Alone(); }
+__attribute__((noinline)) int ByPointer(Shop* shop) {
+  return static_cast<int>(shop->names.size() + shop->stock.size()) + ByReference({1, 2});
+}
+__attribute__((noinline)) int Behind(void* data) { return ByPointer(static_cast<Shop*>(data)); }
+int main() {
+#ifdef FIXED
+  g_open = &g_till;
+#endif
+  Shop shop;
+  shop.names = {"a", "b"};
+  shop.stock["x"] = 3;
+  std::printf("%d\\n", Behind(&shop));
+}
+"""
+    BUILDS = ((Sanitizers.GCC, ("-D_GLIBCXX_DEBUG",)), (Sanitizers.CLANG, ("-stdlib=libc++",)))
+
+    def test_no_test_decides_anything_there(self):
+        result = self.make_tests(self.TEXT, options=("--rerun",), flags=("-O0", "-g"))
+        self.assert_reproduced(result, "Alone", "ByReference", "ByPointer", "Behind", "main")
+        for compiler, flags in self.BUILDS:
+            for fixed in ((), ("-DFIXED",)):
+                with self.subTest(flags=flags, fixed=fixed):
+                    said = self.said(self.build(compiler, "-O1", "-g", *flags, *fixed))
+                    self.assertIn("no test was decided: 5 of 5 were skipped", said)
+                    self.assertRegex(said, r"\(Alone\(\)\) says nothing about the bug here: std::map<int, std::string> has another "
+                                           "layout in this build: it is of another C\\+\\+ library, or with other options of it")
+
+
 if __name__ == "__main__":
     harness.main()

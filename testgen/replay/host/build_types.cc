@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "agent/base/text.h"
 #include "testgen/carry/type_pairs.h"
@@ -55,10 +56,12 @@ class ModuleTypes {
       else if (NeedsTypes(frame))
         types->problems[frame.index] = NotComparable();
     }
+    const NamesakePairs namesakes = PairNamesakes(translation, built.variables());
     changed.variables = PairVariables(translation, built.variables());
     const std::vector<TypeLayout> now = built.TakeTypes();
     TypePairs pairs(image_.types, now);
     changed.types = &pairs;
+    RefuseNamesakes(namesakes, &pairs, types);
     CheckParameters(&changed, types);
     if (HasChanged(changed)) carried->Carry(changed);
   }
@@ -142,6 +145,33 @@ class ModuleTypes {
       if (same != now.end()) pairs.emplace_back(&variable, same->type);
     }
     return pairs;
+  }
+
+  // Variables that have one name in the source and two in the symbols: where a type is std::string, libstdc++ adds a
+  // tag, and libc++ does not. Their values get nowhere.
+  using NamesakePairs = std::vector<std::pair<const Variable*, uint32_t>>;
+  NamesakePairs PairNamesakes(const ModuleTranslation& translation, const std::vector<Variable>& now) const {
+    std::set<uint64_t> found;
+    for (const TranslatedSymbol& symbol : translation.symbols())
+      if (!symbol.is_function && symbol.found) found.insert(symbol.offset);
+    NamesakePairs pairs;
+    for (const Variable& variable : image_.variables) {
+      if (found.contains(variable.offset) || variable.name.empty()) continue;
+      const auto same = std::ranges::find(now, variable.name, &Variable::name);
+      if (same != now.end()) pairs.emplace_back(&variable, same->type);
+    }
+    return pairs;
+  }
+
+  void RefuseNamesakes(const NamesakePairs& namesakes, TypePairs* pairs, BuildTypes* types) const {
+    for (const auto& [variable, type] : namesakes) {
+      const std::string& change = pairs->ChangeBehind({variable->type, type});
+      if (change.empty()) continue;
+      for (const ReplayFrame& frame : report_.replay.frames)
+        if (IsOfModule(frame))
+          types->problems.emplace(frame.index,
+                                  change + "; the variable `" + variable->name + "` cannot be carried over");
+    }
   }
 
   const TestReport& report_;

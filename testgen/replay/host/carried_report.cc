@@ -134,7 +134,7 @@ void CarriedReport::TakeArguments(const std::vector<ReplayFrame*>& frames, const
   notes.insert(carried.notes.begin(), carried.notes.end());
   size_t next = 0;
   for (ReplayFrame* frame : frames) {
-    std::string problem;
+    std::string problem = carried.problem;
     for (const ReplayParameter& parameter : frame->parameters) {
       const CarriedArgument& argument = carried.arguments[next++];
       if (problem.empty()) problem = argument.problem;
