@@ -39,6 +39,7 @@ int main() { return Read(nullptr) + 1; }
         refused = self.run_command("recrash", "reproduce", report, "--program", program, "--no-build", "-o", "tests", expect=4)
         self.assertIn("sanitized: needed a build without AddressSanitizer, found one with it", refused.stderr)
         self.assertIn("build without -fsanitize=address", refused.stderr)
+        self.assertNotIn("ASAN_OPTIONS", refused.stderr)
 
     def test_tests_run_where_the_runtime_is_in_the_program_and_where_it_is_a_library(self):
         self.make_tests(self.NULL)
@@ -72,6 +73,37 @@ int main() {
                 self.assertRegex(said, r"happens again when frame \d+ \(main\)")
                 self.assertIn("now: AddressSanitizer: heap-use-after-free in Width at program.cc:5\n", said)
                 self.said(self.build(compiler, *self.ADDRESS, "-DFIXED"), expect=0, disabled=False)
+
+
+class Others(Sanitizers):
+    """Sanitizers whose builds cannot be replayed: one sentence says so, and what to do."""
+
+    BUILDS = (("thread", "ThreadSanitizer"), ("memory", "MemorySanitizer"))
+
+    def test_a_report_of_such_a_build_is_refused(self):
+        for option, name in self.BUILDS:
+            with self.subTest(option=option):
+                program = self.compile_text(Address.NULL, output=option, flags=("-O1", "-g", f"-fsanitize={option}"))
+                # ThreadSanitizer ends the process in its own way, once the report is written.
+                self.run_command(program, expect=None, env={"MSAN_OPTIONS": "handle_segv=0"})
+                [report] = self.reports.glob(f"{option}-*.rcr")
+                refused = self.run_command("recrash", "reproduce", report, "--program", program, "--no-build", "-o", "tests",
+                                           expect=4)
+                self.assertIn(f"{option}: needed a build without {name}, found one with it", refused.stderr)
+                self.assertIn(f"build without -fsanitize={option}", refused.stderr)
+
+    def test_tests_are_refused_there(self):
+        self.make_tests(Address.NULL)
+        for option, name in self.BUILDS:
+            with self.subTest(option=option):
+                program = self.build(self.CLANG, "-O1", "-g", f"-fsanitize={option}")
+                run = self.run_tests("--program", program, expect=4)
+                self.assertIn(f"needed a build without {name}, found one with it", run.stderr)
+
+    def test_a_report_of_a_build_with_ubsan_is_reproduced(self):
+        program = self.compile_text(Undefined.TEXT, flags=self.UNDEFINED)
+        report = self.crash(program, died_of=signal.SIGSEGV, env={"UBSAN_OPTIONS": "handle_segv=0"})
+        self.assert_reproduced(self.reproduce(program, report=report), "Total", "main")
 
 
 class Undefined(Sanitizers):

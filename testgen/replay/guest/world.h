@@ -1,5 +1,5 @@
 // All that the replay library knows: the plan, and what each part of the library keeps. The only other state is the
-// stack pointer that the assembly of call.cc saves.
+// stack pointer that the assembly of call.cc saves, and what checks/allocator.cc needs where a block alone is known.
 //
 //   for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames)) puts(TextOf(frame.name));
 #ifndef RECRASH_TESTGEN_REPLAY_GUEST_WORLD_H_

@@ -87,18 +87,36 @@ Status CheckLibraries(const TestReport& report) {
 // must come.
 constexpr uint64_t kEndOfAddressSanitizersShadow = 0x10007fff8000;
 
+// Their runtimes, where they are in the program, end a process that takes over the threads and the memory of another.
+struct Sanitizer {
+  std::string_view begins_it;
+  const char* name;
+  const char* option;
+};
+constexpr Sanitizer kUnbearable[] = {{"__tsan_init", "ThreadSanitizer", "thread"},
+                                     {"__msan_init", "MemorySanitizer", "memory"},
+                                     {"__hwasan_init", "HWAddressSanitizer", "hwaddress"}};
+
 Status CheckSanitizers(const TestReport& report, const ProgramFile& program) {
+  const auto has = [&](std::string_view name) {
+    return std::ranges::find(program.symbols, name, &Symbol::name) != program.symbols.end();
+  };
+  for (const auto& [begins_it, name, option] : kUnbearable) {
+    if (!has(begins_it)) continue;
+    return Error{Errc::kRefused, program.path + ": needed a build without " + name +
+                                     ", found one with it, whose runtime does not work in a replay\n  build without "
+                                     "-fsanitize=" +
+                                     option +
+                                     "; if such a build crashed, crash the other one, and reproduce its report"};
+  }
   const auto has_shadow = [](const Mapping& mapping) { return mapping.end.value == kEndOfAddressSanitizersShadow; };
-  const auto begins_it = [](const Symbol& symbol) { return symbol.name == "__asan_init"; };
-  if (std::ranges::none_of(report.mappings, has_shadow) || std::ranges::none_of(program.symbols, begins_it))
-    return Ok{};
+  if (std::ranges::none_of(report.mappings, has_shadow) || !has("__asan_init")) return Ok{};
   return Error{Errc::kRefused, program.path +
                                    ": needed a build without AddressSanitizer, found one with it, and the report is of "
                                    "such a build too; its memory "
                                    "has fixed addresses, which are taken in a replay\n  build without "
                                    "-fsanitize=address, crash that, and reproduce "
-                                   "its report; its tests run on a build with it too: "
-                                   "ASAN_OPTIONS=alloc_dealloc_mismatch=0 crash_test --program PATH"};
+                                   "its report; its tests run on a build with it too: crash_test --program PATH"};
 }
 
 // A program into which something can be preloaded.
