@@ -44,6 +44,12 @@ std::optional<TargetAddress> EndOfBlock(const Report& report, TargetAddress stac
   return std::nullopt;
 }
 
+bool IsInUse(const TestReport& report, const UnusedRange& stack) {
+  const auto is_there = [&](TargetAddress address) { return address >= stack.start && address < stack.end; };
+  return std::ranges::any_of(report.threads, [&](const Thread& one) { return is_there({one.registers.sp()}); }) ||
+         std::ranges::any_of(report.replay.frames, is_there, &ReplayFrame::entry_sp);
+}
+
 class UniqueSymbolFinder {
  public:
   UniqueSymbolFinder(const Report& report, const std::vector<TargetAddress>& maps)
@@ -109,14 +115,15 @@ class Remover {
 
 }  // namespace
 
-std::vector<UnusedRange> MemoryOfClient(const Report& report) {
+std::vector<UnusedRange> MemoryOfClient(const TestReport& report) {
   std::vector<UnusedRange> ranges;
   for (const Mapping& guard : report.mappings) {
     if (guard.flags & (kMapRead | kMapWrite | kMapExecute)) continue;
     const std::optional<TargetAddress> end = EndOfBlock(report, guard.end);
     if (!end) continue;
     const TargetAddress block = guard.end + kAlternateStack;
-    ranges.push_back({guard.end, block});
+    const UnusedRange stack{guard.end, block};
+    if (!IsInUse(report, stack)) ranges.push_back(stack);
     ranges.push_back({block + kPage, *end});
   }
   return ranges;

@@ -17,8 +17,8 @@ struct UnusedRange {
 
 // What the client keeps for each thread (agent/client/threads.cc): the stack on which its handlers ran, and the copy of
 // the stack at the last throw, which the report has as ThrownStack. Found by what the block between them says of
-// itself. Whole pages.
-std::vector<UnusedRange> MemoryOfClient(const Report& report);
+// itself. Whole pages. Not a stack on which the program itself was: a handler of its own runs there too.
+std::vector<UnusedRange> MemoryOfClient(const TestReport& report);
 
 // Entries of the loader's tables of unique symbols (STB_GNU_UNIQUE), each of 32 bytes: a hash, a name and a symbol of a
 // module, and that module's link_map. A replay has a loader with tables of its own. `maps` are all link_maps.

@@ -96,6 +96,18 @@ TEST_F(UnusedMemory, IsNoMemoryThatDoesNotSaySo) {
   EXPECT_THAT(MemoryOfClient(report_), IsEmpty());
 }
 
+// A handler of the program's own failed there, or a frame outside has come from one.
+TEST_F(UnusedMemory, IsNoStackOnWhichTheProgramWas) {
+  Thread& thread = report_.threads.emplace_back();
+  thread.registers.dwarf[7] = kBlock.value - 64;
+  ASSERT_EQ(MemoryOfClient(report_).size(), 1u);
+  EXPECT_EQ(MemoryOfClient(report_)[0].start, kBlock + 0x1000);
+  thread.registers.dwarf[7] = kEnd.value;
+  EXPECT_EQ(MemoryOfClient(report_).size(), 2u);
+  report_.replay.frames.emplace_back().entry_sp = kStack;
+  EXPECT_EQ(MemoryOfClient(report_).size(), 1u);
+}
+
 TEST_F(UnusedMemory, IsAlsoTheLoadersTableOfUniqueSymbols) {
   PutTable(9);
   EXPECT_EQ(UniqueSymbols(report_, {kMap}).size(), 9u);
