@@ -38,7 +38,7 @@ static_assert(sizeof(Start) == 16, "a Start goes from one process to another as 
 constexpr uint32_t kLastRewound = 63;
 
 // Grows with each change of ReplayInterface. Tests and replay library have to be of one version: each side checks.
-constexpr uint32_t kReplayVersion = 3;
+constexpr uint32_t kReplayVersion = 4;
 
 // The C interface of librecrash_replay.so, which is in the process already when the test library is loaded.
 struct ReplayInterface {
@@ -50,8 +50,9 @@ struct ReplayInterface {
   // Overrides parameter `number` for the next call. An integer may come as eight bytes, extended by its sign: the
   // callee takes as many as it wants.
   bool (*store)(uint32_t frame, uint32_t number, const void* bytes, size_t size);
-  // Restores, calls, reports. Returns a Verdict; `text` gets one line on what happened.
-  uint32_t (*call)(uint32_t frame, const Start* start, char* text, size_t text_size);
+  // Restores, calls, reports. Returns a Verdict; `text` gets one line on what happened. If the program does not have
+  // the function and there is a twin, `test` ("Suite.Test") runs there, and what it said of the frame is returned.
+  uint32_t (*call)(uint32_t frame, const Start* start, const char* test, char* text, size_t text_size);
   const char* (*failure_text)();              // "SIGSEGV in FormatName at greeter.cc:41"
   bool expect_failure;                        // --expect=fail: the recorded failure must happen
   const char* (*frame_name)(uint32_t frame);  // "Greeter::Greet(char const*)"

@@ -96,6 +96,12 @@ inline std::string FrameText(uint32_t frame) {
   return "frame " + std::to_string(frame) + (name && *name ? " (" + std::string(name) + ")" : std::string());
 }
 
+// "Suite.Test"; empty where none runs.
+inline std::string RunningTest() {
+  const ::testing::TestInfo* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  return test ? std::string(test->test_suite_name()) + "." + test->name() : std::string();
+}
+
 // Where a person can go from here.
 inline std::string DebugHint(uint32_t frame) {
   const char* report = replay->report_path();
@@ -263,7 +269,8 @@ class Frame {
     if (!problem_.empty()) return {Verdict::kCannotReplay, problem_, index_};
     const Start start = WholeStart();
     char text[2048] = "";
-    const auto verdict = static_cast<Verdict>(internal::replay->call(index_, &start, text, sizeof text));
+    const std::string test = internal::RunningTest();
+    const auto verdict = static_cast<Verdict>(internal::replay->call(index_, &start, test.c_str(), text, sizeof text));
     return {verdict, text, index_};
   }
 

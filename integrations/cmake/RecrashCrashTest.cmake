@@ -1,8 +1,8 @@
 # recrash_add_crash_test(NAME name PROGRAM target-or-path REPORT file SOURCES file… [TWIN target-or-path]
 #                        [SEARCH_PATHS folder…] [TRUST_REPORT] [ALLOW_UNDECIDED])
 #
-# TWIN: the same sources built without inlining (recrash_twin). Tests of the suite CrashTestInTwin run in it: the program
-# has inlined their functions everywhere. By default the target PROGRAM-twin, if there is one.
+# TWIN: the same sources built without inlining (recrash_twin). A test whose function PROGRAM has inlined everywhere runs
+# in it, and so it has one verdict in each build. By default the target PROGRAM-twin, if there is one.
 #
 # SEARCH_PATHS: where libraries lie that the program loads while it runs, if not beside it. TRUST_REPORT: code that the
 # report names or holds is run, wherever it lies (docs/security.md).
@@ -81,17 +81,6 @@ function(recrash_add_crash_test)
     _recrash_absolute("${ARG_TWIN}" twin)
   endif()
 
-  set(twin_tests 0)
-  foreach(source IN LISTS ARG_SOURCES)
-    get_filename_component(source "${source}" ABSOLUTE)
-    if(EXISTS "${source}")
-      file(STRINGS "${source}" found REGEX "^TEST\\(CrashTestInTwin," LIMIT_COUNT 1)
-      if(found)
-        set(twin_tests 1)
-      endif()
-    endif()
-  endforeach()
-
   set(code_options)
   foreach(folder IN LISTS ARG_SEARCH_PATHS)
     _recrash_absolute("${folder}" folder)
@@ -138,7 +127,6 @@ function(recrash_add_crash_test)
 #define RECRASH_REPORT ${report}
 #define RECRASH_PROGRAM ${program}
 #define RECRASH_TWIN ${twin}
-#define RECRASH_TWIN_TESTS ${twin_tests}
 #define RECRASH_CODE_OPTIONS ${code_options}
 ")
   target_compile_options(${ARG_NAME} PRIVATE ${plain} -include "${paths}")

@@ -1,7 +1,7 @@
 # recrash_twin(target): adds the executable `target-twin`, of the same sources without inlining (-O0 -fno-inline -g).
 #
-# A function that the compiler inlined everywhere cannot be called in the program that crashed. Its test calls it in the
-# twin: recrash_add_crash_test(PROGRAM target …) finds it, and so does `recrash reproduce --twin`. It is also the build to
+# A function that the compiler inlined everywhere cannot be called in the program. Its test calls it in the twin:
+# recrash_add_crash_test(PROGRAM target …) finds it, and so does `recrash reproduce --twin`. It is also the build to
 # debug: `recrash debug DIR --frame N --twin target-twin` has every local.
 #
 # REQUIRES: to be called where the target was made, after all that is set on it.

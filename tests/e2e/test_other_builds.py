@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Tests that were kept meet builds by another compiler, or at another level of optimisation."""
 
+import json
 import signal
 
 import harness
@@ -23,11 +24,45 @@ int main(int argc, char**) {
 """
 
 
-class OtherCompiler(harness.Workspace):
+# At -O2 Weigh and Sum are inlined and gone.
+INLINED = """
+#include <cstdio>
+#include <cstdlib>
+struct Item { const int* weight; };
+static int Weigh(const Item& item) {
+#ifdef FIXED
+  if (!item.weight) return 0;
+#endif
+  return *item.weight;
+}
+#ifdef RENAMED
+static int Add(const Item* items, int count) {
+#else
+static int Sum(const Item* items, int count) {
+#endif
+  int sum = 0;
+  for (int i = 0; i < count; ++i) sum += Weigh(items[i]);
+  return sum;
+}
+#ifdef RENAMED
+#define Sum Add
+#endif
+int main(int argc, char**) {
+  const int seven = 7;
+  const Item items[] = {{&seven}, {argc > 3 ? &seven : nullptr}};
+  std::printf("%d\\n", Sum(items, 2));
+}
+"""
+
+
+class OtherBuild(harness.Workspace):
     def compile_anew(self, output, *flags, text, compiler="g++"):
         (self.path / "program.cc").write_text(text)
         self.run_command(compiler, "-std=c++20", "-g", *flags, "program.cc", "-o", output)
         return ("--program", self.path / output)
+
+
+class OtherCompiler(OtherBuild):
 
     def test_has_no_agent_to_handle_an_exception(self):
         program = self.compile_text(UNCAUGHT, flags=("-O0", "-g"))
@@ -41,6 +76,59 @@ class OtherCompiler(harness.Workspace):
             self.assertIn(": happens again", red.stdout)
             fixed = self.run_tests(*self.compile_anew("fixed", level, "-DFIXED", text=UNCAUGHT), disabled=False)
             self.assertNotIn("SKIPPED", fixed.stdout)
+
+
+class InlinedThere(OtherBuild):
+    """Tests of functions that the build has inlined everywhere."""
+
+    def setUp(self):
+        super().setUp()
+        program = self.compile_text(INLINED, flags=("-O0", "-g"))
+        self.crash(program, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, build=True), "Weigh", "Sum", "main")
+
+    def results(self):
+        """By the test's name: RED, SKIPPED or GREEN, from the file that a machine reads."""
+        said = json.loads((self.path / "said.json").read_text())
+        return {test["name"].rpartition("_")[2]: "SKIPPED" if test["result"] == "SKIPPED" else
+                "RED" if "failures" in test else "GREEN" for suite in said["testsuites"] for test in suite["testsuite"]}
+
+    def ask(self, *words, expect):
+        run = self.run_tests(*words, "--gtest_output=json:said.json", expect=expect)
+        return run.stdout
+
+    def twin(self, *flags):
+        return f"--twin={self.compile_anew('twin', '-O0', '-fno-inline', *flags, text=INLINED)[1]}"
+
+    def test_are_skipped_and_say_what_can_be_asked(self):
+        said = self.ask(*self.compile_anew("optimised", "-O2", text=INLINED), expect=1)
+        self.assertEqual(self.results(), {"Weigh": "SKIPPED", "Sum": "SKIPPED", "main": "RED"})
+        self.assertRegex(said, r"Sum\(.*\) is inlined in this build of the program; the test of frame \d \(main\) runs it "
+                               r"too; a twin has it \(recrash_twin\)")
+
+    def test_run_in_a_twin(self):
+        program = self.compile_anew("optimised", "-O2", text=INLINED)
+        said = self.ask(*program, self.twin(), expect=1)
+        self.assertEqual(self.results(), {"Weigh": "RED", "Sum": "RED", "main": "RED"})
+        self.assertIn("(in the twin: this build has no such function)", said)
+        self.assertEqual(said.count("[==========] Running"), 1)
+        program = self.compile_anew("optimised", "-O2", "-DFIXED", text=INLINED)
+        said = self.ask(*program, self.twin("-DFIXED"), expect=None)
+        self.assertEqual(self.results()["main"], "GREEN")
+        self.assertEqual(self.results()["Sum"], "GREEN")
+        self.assertIn("note: frame 1 (Sum(Item const*, int)): returned (in the twin: this build has no such function)", said)
+
+    def test_are_skipped_in_a_twin_that_does_not_have_them(self):
+        program = self.compile_anew("optimised", "-O2", "-DRENAMED", text=INLINED)
+        said = self.ask(*program, self.twin("-DRENAMED", "-O2", "-finline"), expect=1)
+        self.assertEqual(self.results()["Sum"], "SKIPPED")
+        self.assertIn("; in the twin: Sum(Item const*, int) is", said)
+
+    def test_say_that_there_is_no_such_twin(self):
+        program = self.compile_anew("optimised", "-O2", text=INLINED)
+        said = self.ask(*program, "--twin=./nowhere", expect=1)
+        self.assertEqual(self.results()["Sum"], "SKIPPED")
+        self.assertIn("; in the twin: the program ./nowhere is not there", said)
 
 
 if __name__ == "__main__":

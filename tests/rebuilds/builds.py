@@ -50,6 +50,7 @@ class Rebuild:
     own_folder: bool = False
     needs: object = None  # of the program
     without_input: bool = False
+    twin: bool = False  # the same sources without inlining stand beside it, as recrash_twin builds them
     fixed: bool = False
 
     def applies(self, program, origin):
@@ -58,7 +59,15 @@ class Rebuild:
 
     def place(self, origin):
         """The names of its folder: one for all origins that it does not depend on."""
-        return ("builds", self.name) if self.flags else (origin.name, self.name)
+        name = self.name.removesuffix(TWIN)
+        return ("builds", name) if self.flags else (origin.name, name)
+
+    def make_twin(self, program, sources, folder):
+        """The executable that stands beside it: as recrash_twin builds it, without optimisation of any kind."""
+        if self.fixed:
+            sources = folder / "sources"
+        text, fixed = program.fixed_text() if self.fixed else (program.text, ())
+        return compile_program(program, text, None, sources, folder, self.compiler, ("-O0", "-fno-inline", *fixed))
 
     def make(self, program, origin, sources, folder):
         """The executable in `folder`, of the sources as they lay at the crash, unless others are what it is about."""
@@ -98,10 +107,16 @@ REBUILDS = {rebuild.name: rebuild for rebuild in (
     Rebuild("a function moved", text=small_programs.part, needs=marks("// part\n")),
     Rebuild("a member added", macros=("-DCHANGED",), needs=changes),
     Rebuild("inputs gone", text=one_line_more, needs=lambda program: program.input is not None, without_input=True))}
+# The same with a twin beside them (recrash_twin): rows of their own, which are in no total of the others.
+TWIN = ", a twin"
+TWINS = {f"{name}{TWIN}": dataclasses.replace(REBUILDS[name], name=f"{name}{TWIN}", twin=True) for name in
+         ("clang -O1", "clang -O2", "clang -O3", "clang -Os", "g++ -O2", "LTO")}
+WITH_BUG = {**REBUILDS, **TWINS}
 
 FIXES = {fix.name: fix for fix in (
     Rebuild("fixed", fixed=True),
     Rebuild("fixed, g++ -O2", ("-O2",), GCC, fixed=True),
+    Rebuild("fixed, g++ -O2, a twin", ("-O2",), GCC, fixed=True, twin=True),
     Rebuild("fixed, a member added", macros=("-DCHANGED",), fixed=True, needs=changes))}
 
 

@@ -72,7 +72,8 @@ def summary(rows):
             "none_enabled": sum(row["disabled"] > 0 and row["tests"] == 0 for row in of_group),
             "median_bytes": int(statistics.median(sizes)) if sizes else None,
             "median_seconds": statistics.median(seconds) if seconds else None,
-            "bug": totals(of_group, builds.REBUILDS), "fixed": totals(of_group, builds.FIXES)}
+            "bug": totals(of_group, builds.REBUILDS), "twins": totals(of_group, builds.TWINS),
+            "fixed": totals(of_group, builds.FIXES)}
     return groups
 
 
@@ -88,10 +89,23 @@ def asked(row):
     return count(row, *verdicts.KINDS)
 
 
-def bug_table(table):
+def beside_twins(one):
+    """The rows of a group, those with a twin in the place of those without."""
+    twins = one.get("twins") or {}
+    return {name if name + builds.TWIN not in twins else name + builds.TWIN: twins.get(name + builds.TWIN, row)
+            for name, row in one["bug"].items()}
+
+
+def bug_table(one):
+    table = one["bug"]
+    rows = [*table.items(), ("**all**", added(table))]
+    if one.get("twins"):
+        rows += [*one["twins"].items(), ("**all, with these rows in place of those without a twin**", added(beside_twins(one)))]
     lines = ["| rebuild, the bug still in it | builds | fail still | tests | red as recorded | red otherwise | skipped | "
              "no verdict | **green: a lie** |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for name, row in [*[item for item in table.items() if item[1]["builds"]], ("**all**", added(table))]:
+    for name, row in rows:
+        if not row["builds"]:
+            continue
         lines.append(f"| {name} | {row['builds']} | {row['counted']} | {asked(row)} | "
                      f"{share(count(row, verdicts.RED), asked(row))} | {count(row, verdicts.OTHER)} | {count(row, verdicts.SKIPPED)} | {count(row, verdicts.NONE)} | **{count(row, verdicts.GREEN)}** |")
     return lines
@@ -111,19 +125,20 @@ def compared(now, before):
     """One table of the reach: before and now."""
     def figures(groups, group):
         if group not in groups:
-            return ["-"] * 9
+            return ["-"] * 10
         one = groups[group]
-        bug = added(one["bug"])
+        bug, twins = added(one["bug"]), added(beside_twins(one))
         changed, fixed = (one["fixed"][name] for name in ("fixed, a member added", "fixed"))
         return [f"{one['programs']}, {one['suites']}", share(one["own_tested"], one["own"]),
                 f"{one['tests']}, {one['disabled']} disabled",
                 str(one.get("none_enabled", 0)), share(count(bug, verdicts.GREEN), asked(bug)),
-                share(count(bug, verdicts.RED), asked(bug)), share(count(fixed, verdicts.GREEN), asked(fixed)),
+                share(count(bug, verdicts.RED), asked(bug)),
+                share(count(twins, verdicts.RED), asked(twins)) if one.get("twins") else "-", share(count(fixed, verdicts.GREEN), asked(fixed)),
                 share(count(changed, verdicts.GREEN), asked(changed)), f"{(one['median_bytes'] or 0) / 1024:.0f} KiB"]
 
     names = ("programs, suites of tests", "own source frames with a test, stack overflows aside", "tests",
              "suites with disabled tests alone", "green though the bug is there",
-             "red for the recorded reason", "green when fixed", "green when fixed, with another layout", "kept report, median")
+             "red for the recorded reason", "the same, with a twin beside the optimised builds", "green when fixed", "green when fixed, with another layout", "kept report, median")
     lines = []
     for group in GROUPS:
         if group in now or group in before:
@@ -154,7 +169,7 @@ def reasons(rows):
     found = collections.Counter()
     for row in rows:
         for name, one in row.get("rebuilds", {}).items():
-            if name in builds.REBUILDS:
+            if name in builds.WITH_BUG:
                 for reason, times in one.get("reasons", {}).items():
                     found[without_names(reason)] += times
     lines = ["| why a test was not red as recorded | tests |", "| --- | --- |"]
@@ -163,7 +178,7 @@ def reasons(rows):
 
 def green(rows):
     lines = [f"- {row['program']} ({row['origin']}), {name}: {', '.join(one['green'])}" for row in rows
-             for name, one in row.get("rebuilds", {}).items() if name in builds.REBUILDS and "green" in one]
+             for name, one in row.get("rebuilds", {}).items() if name in builds.WITH_BUG and "green" in one]
     return lines or ["None."]
 
 
@@ -184,16 +199,18 @@ def document(rows, before):
             "Written by `./dev evaluate --rebuilds --tables`; do not edit it. `./dev evaluate --rebuilds` measures anew. "
             "`tests/rebuilds/README.md` says how.", "",
             f"Each program crashed in builds by `recrash-clang++`: {' and '.join(builds.ORIGINS)}. The tests made of them ran against "
-            "other builds. *Before* is what recrash did before a test had three verdicts.", "", *compared(now, before)]
+            "other builds. *Before* is what recrash did before a test had three verdicts. *A twin* is the same sources built without "
+            "inlining: tests of functions that a build has inlined run in it (`recrash_twin`). Its rows are no part of *all*.", "",
+            *compared(now, before)]
     if slow:
         text += [f"From a report to verified, built tests: {statistics.median(slow):.1f} s in the median of the {len(slow)} suites of "
                  f"{FEWEST} and more tests (`recrash reproduce`, two jobs at a time on two cores).", ""]
     for group in [group for group in GROUPS if group in now or group in before]:
         text += [f"## {GROUPS[group][0].upper() + GROUPS[group][1:]}", ""]
         if group in now:
-            text += [*bug_table(now[group]["bug"]), "", *fixed_table(now[group]["fixed"]), ""]
+            text += [*bug_table(now[group]), "", *fixed_table(now[group]["fixed"]), ""]
         if group in before:
-            text += ["Before:", "", *bug_table(before[group]["bug"]), "", *fixed_table(before[group]["fixed"]), ""]
+            text += ["Before:", "", *bug_table(before[group]), "", *fixed_table(before[group]["fixed"]), ""]
     text += ["## Bugs far from the failure, one by one", "", *by_program(rows), "", "## Tests that lie", "", *green(rows), "",
              "## Why not as recorded", "", *reasons(rows), "", "## Not counted", "",
              "These builds end otherwise than the table needs when they are run on the input of the crash.", "", *left_out(rows), ""]

@@ -7,7 +7,7 @@
   tests/rebuilds/rebuilds.py --list
 
 Each program is built, crashed and reproduced in several ways (builds.ORIGINS); the kept tests are run against each of
-builds.REBUILDS and builds.FIXES. First each rebuild is run on the input of the crash: only one that fails still is counted. A test
+builds.WITH_BUG and builds.FIXES. First each rebuild is run on the input of the crash: only one that fails still is counted. A test
 that is green then is a lie: it is printed by name, with the file that has what the test said.
 
 Exit codes: 0; 1 a test lied (with --strict), a build failed, or a program did not crash or survives no fix.
@@ -136,7 +136,7 @@ def enabled(tests):
         [name for name in names if name.startswith("DISABLED_")]
 
 
-def asked(program, rebuild, executable, origin_folder, tests, names):
+def asked(program, rebuild, executable, twin, origin_folder, tests, names):
     """One row: how the rebuild ends, and what each test says of it. Tests against a rebuild that ends otherwise than it should are
     not run."""
     end = end_of(program, executable, executable.parent / "run")
@@ -147,7 +147,7 @@ def asked(program, rebuild, executable, origin_folder, tests, names):
     if rebuild.without_input:
         given.rename(given.with_suffix(".gone"))
     try:
-        said = verdicts.ask(tests, executable, said_folder(origin_folder, rebuild.name), names)
+        said = verdicts.ask(tests, executable, said_folder(origin_folder, rebuild.name), names, twin)
     finally:
         if rebuild.without_input:
             given.with_suffix(".gone").rename(given)
@@ -164,6 +164,10 @@ def measure(program, origin, work):
     def made(rebuild):
         return rebuild.make(program, origin, sources, place(work, program.name, *rebuild.place(origin)))
 
+    def twin_of(rebuild):
+        folder = place(work, program.name, "builds", f"{rebuild.compiler} twin{', fixed' if rebuild.fixed else ''}")
+        return rebuild.make_twin(program, sources, folder) if rebuild.twin else None
+
     original = made(builds.Rebuild(f"{origin.compiler} {origin.level}", origin.flags, origin.compiler))
     shutil.rmtree(folder / "crash", ignore_errors=True)
     report = crash(program, original, folder / "crash")
@@ -175,21 +179,21 @@ def measure(program, origin, work):
            "bytes": (tests / "crash_test.rcr").stat().st_size if names else None, "seconds": round(seconds, 1), "rebuilds": {}}
     if not names:
         return row
-    for rebuild in (*builds.REBUILDS.values(), *builds.FIXES.values()):
+    for rebuild in (*builds.WITH_BUG.values(), *builds.FIXES.values()):
         if rebuild.applies(program, origin):
-            row["rebuilds"][rebuild.name] = asked(program, rebuild, made(rebuild), folder, tests, names)
+            row["rebuilds"][rebuild.name] = asked(program, rebuild, made(rebuild), twin_of(rebuild), folder, tests, names)
     return row
 
 
 def lies(row):
     for rebuild, one in row["rebuilds"].items():
         for test, said in one.get("said", {}).items():
-            if rebuild in builds.REBUILDS and said["kind"] == verdicts.GREEN:
+            if rebuild in builds.WITH_BUG and said["kind"] == verdicts.GREEN:
                 yield rebuild, test
 
 
 def summary(row, work):
-    kinds = collections.Counter(said["kind"] for rebuild, one in row["rebuilds"].items() if rebuild in builds.REBUILDS
+    kinds = collections.Counter(said["kind"] for rebuild, one in row["rebuilds"].items() if rebuild in builds.WITH_BUG
                                 for said in one.get("said", {}).values())
     fixed = collections.Counter(said["kind"] for rebuild, one in row["rebuilds"].items() if rebuild in builds.FIXES
                                 for said in one.get("said", {}).values())

@@ -51,13 +51,15 @@ def read(report, output):
     return verdicts
 
 
-def ask(tests, program, folder, expected):
-    """Runs the tests of the folder `tests` against a program, in `folder`. A test of `expected` that says nothing has no verdict.
+def ask(tests, program, folder, expected, twin=None):
+    """Runs the tests of the folder `tests` against a program and its twin, in `folder`. A test of `expected` that says nothing has no verdict.
     The output stays in folder/said.txt."""
     folder.mkdir(parents=True, exist_ok=True)
     result, said = folder / "tests.json", folder / "said.txt"
     result.unlink(missing_ok=True)
     command = [str(tests / "build/crash_test"), "--program", str(program), f"--gtest_output=json:{result}"]
+    if twin:
+        command.append(f"--twin={twin}")
     try:
         done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               timeout=SECONDS, text=True, errors="replace")

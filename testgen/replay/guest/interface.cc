@@ -6,6 +6,7 @@
 #include "agent/base/signal_safe/printable.h"
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
+#include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/world.h"
 
@@ -80,11 +81,55 @@ bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
   return true;
 }
 
-uint32_t Call(uint32_t index, const Start* start, char* text, size_t size) {
+// A test has its own limit; the tool ends it and answers.
+constexpr double kLongestTest = 3600;
+
+bool SaysFixed(Verdict verdict) {
+  return verdict == Verdict::kReturned || verdict == Verdict::kExited || verdict == Verdict::kCaught;
+}
+
+// What says something about the bug.
+bool Decides(Verdict verdict) {
+  return SaysFixed(verdict) || verdict == Verdict::kReproduced || verdict == Verdict::kDifferentFailure ||
+         verdict == Verdict::kTimedOut;
+}
+
+// Has the tool run the test in the twin, since this build does not have the frame's function. Returns what it said of
+// the frame there.
+Verdict RunInTwin(const plan::Frame& frame, const char* test, char* text, size_t size) {
+  snprintf(text, size, "%s", TextOf(frame.problem));
+  if (!world.run.inquiries || !*test || strlen(test) >= sizeof plan::InTwin::test) return Verdict::kCannotReplay;
+  plan::InTwin& in_twin = world.run.inquiries->in_twin;
+  in_twin.frame = frame.index;
+  CopyText(in_twin.test, sizeof in_twin.test, test);
+  if (!Ask(&in_twin.state, kLongestTest)) return Verdict::kCannotReplay;
+  const bool decided = Decides(in_twin.verdict);
+  if (decided) {
+    snprintf(text, size, "%s (in the twin: this build has no such function)", in_twin.text);
+  } else {
+    snprintf(text, size, "%s; in the twin: %s", TextOf(frame.problem), in_twin.text);
+  }
+  return decided ? in_twin.verdict : Verdict::kCannotReplay;
+}
+
+// In the twin. Of several calls of a frame the first counts that does not say that the bug is gone.
+void TellOutside(const plan::Frame& frame, Verdict verdict, const char* text) {
+  if (!world.run.inquiries) return;
+  plan::InTwin& in_twin = world.run.inquiries->in_twin;
+  if (in_twin.state == plan::kAnswered && in_twin.frame == frame.index && !SaysFixed(in_twin.verdict)) return;
+  in_twin.frame = frame.index;
+  in_twin.verdict = verdict;
+  CopyText(in_twin.text, sizeof in_twin.text, text);
+  __atomic_store_n(&in_twin.state, plan::kAnswered, __ATOMIC_RELEASE);
+}
+
+uint32_t Call(uint32_t index, const Start* start, const char* test, char* text, size_t size) {
   const plan::Frame* frame = FindFrame(index);
   if (!frame) return static_cast<uint32_t>(Verdict::kCannotReplay);
   char outcome[2048];
-  const Verdict verdict = RunFrame(*frame, *start, outcome, sizeof outcome);
+  const Verdict verdict = frame->is_gone && Has(plan::kHasTwin) ? RunInTwin(*frame, test, outcome, sizeof outcome)
+                                                                : RunFrame(*frame, *start, outcome, sizeof outcome);
+  if (Has(plan::kIsTwin)) TellOutside(*frame, verdict, outcome);
   PutWordsBack();
   CopyPrintable(text, size, outcome, strlen(outcome));  // a test prints it
   return static_cast<uint32_t>(verdict);

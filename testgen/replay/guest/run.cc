@@ -227,6 +227,18 @@ plan::CodeAddress CodeAt(uint64_t live, bool exact) {
 
 }  // namespace
 
+bool Ask(uint32_t* state, double seconds) {
+  constexpr timespec kBetweenLooks{1, 0};
+  __atomic_store_n(state, plan::kAsked, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&world.run.inquiries->asked, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &world.run.inquiries->asked, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  for (const double until = Now() + seconds; Now() < until;) {
+    if (__atomic_load_n(state, __ATOMIC_ACQUIRE) == plan::kAnswered) return true;
+    syscall(SYS_futex, state, FUTEX_WAIT, plan::kAsked, &kBetweenLooks, nullptr, 0);
+  }
+  return false;
+}
+
 Answer AskTool(const Observed& observed, const plan::Frame& frame) {
   Answer answer{plan::Same::kNotKnown, "", ""};
   if (!world.run.inquiries) return answer;
@@ -236,19 +248,10 @@ Answer AskTool(const Observed& observed, const plan::Frame& frame) {
     question.stack[question.count++] = CodeAt(observed.stack[i], i == 0 && observed.ending == Ending::kSignal);
   question.called = CodeAt(world.run.call.state.function, true);
   question.thrower = observed.terminated && observed.exception_type[0] ? frame.index : plan::kNobody;
-  __atomic_store_n(&question.state, plan::kAsked, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&world.run.inquiries->asked, 1, __ATOMIC_RELEASE);
-  syscall(SYS_futex, &world.run.inquiries->asked, FUTEX_WAKE, 1, nullptr, nullptr, 0);
-  constexpr timespec kBetweenLooks{1, 0};
-  for (const double until = Now() + kLongestAnswer; Now() < until;) {
-    if (__atomic_load_n(&question.state, __ATOMIC_ACQUIRE) == plan::kAnswered) {
-      answer.same = question.same;
-      CopyText(answer.where, sizeof answer.where, question.where);
-      CopyText(answer.caught, sizeof answer.caught, question.caught);
-      break;
-    }
-    syscall(SYS_futex, &question.state, FUTEX_WAIT, plan::kAsked, &kBetweenLooks, nullptr, 0);
-  }
+  if (!Ask(&question.state, kLongestAnswer)) return answer;
+  answer.same = question.same;
+  CopyText(answer.where, sizeof answer.where, question.where);
+  CopyText(answer.caught, sizeof answer.caught, question.caught);
   return answer;
 }
 

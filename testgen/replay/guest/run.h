@@ -55,6 +55,9 @@ struct Answer {
 };
 Answer AskTool(const Observed& observed, const plan::Frame& frame);
 
+// Asks what was filled in at `state`, in world.run.inquiries. Returns false if no answer comes in so many seconds.
+bool Ask(uint32_t* state, double seconds);
+
 // Makes this process worker `number`: what its replays see is kept apart from what those of other workers see.
 // REQUIRES: number < kMostWorkers.
 void UseObserved(uint32_t number);

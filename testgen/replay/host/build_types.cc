@@ -11,6 +11,7 @@
 #include "testgen/replay/host/carried_report.h"
 #include "testgen/replay/host/successors.h"
 #include "testgen/replay/plan/translation.h"
+#include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash {
 namespace {
@@ -48,6 +49,12 @@ class ModuleTypes {
       if (!IsOfModule(frame)) continue;
       const auto range = translation.FindFunction(frame.entry - module_.base, frame.linkage_name);
       const auto entry = range ? std::optional(range->first) : SeekSuccessor(&successors, frame, types);
+      // Of a static function g++ writes the last name alone.
+      const std::string name = SourceName(frame.function);
+      const size_t scope = name.rfind("::");
+      if (!entry &&
+          (built.Inlines(frame.linkage_name) || built.Inlines(name.substr(scope == name.npos ? 0 : scope + 2))))
+        types->inlined.insert(frame.index);
       if (!entry) continue;  // the plan says so
       auto now = built.ParametersAt(*entry);
       if (now && !range) now->resize(frame.parameters.size());
@@ -188,6 +195,7 @@ void BuildTypes::MoveTo(PlanOptions* options) {
   options->variables = std::move(variables);
   options->successors = std::move(successors);
   options->candidates = std::move(candidates);
+  options->inlined = std::move(inlined);
 }
 
 BuildTypes FitToBuild(const TestReport& report, const Subject& subject, const std::vector<std::string>& search_paths) {

@@ -28,6 +28,7 @@ struct BuildTypes {
   std::set<std::string> notes;               // one sentence each
   std::map<uint32_t, Successor> successors;  // as in PlanOptions, as all maps that follow
   std::map<uint32_t, std::vector<std::string>> candidates;
+  std::set<uint32_t> inlined;
   std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;
   std::shared_ptr<const TestReport> carried;  // null: the report as it is
   const TestReport& report(const TestReport& original) const { return carried ? *carried : original; }

@@ -1,5 +1,6 @@
 #include "testgen/replay/host/built_file.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace recrash {
@@ -37,6 +38,11 @@ std::optional<std::vector<ReplayParameter>> BuiltFile::ParametersAt(uint64_t off
 std::string BuiltFile::SourceFileAt(uint64_t offset) {
   const CodeInfo& code = symbols_->code().At({base_ + offset});
   return code.live.empty() ? "" : code.live.back().declared.file;
+}
+
+bool BuiltFile::Inlines(const std::string& linkage_name) {
+  if (!inlined_) inlined_ = ReadInlined(*debug_);
+  return std::ranges::binary_search(*inlined_, linkage_name);
 }
 
 }  // namespace recrash

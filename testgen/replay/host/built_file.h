@@ -29,6 +29,8 @@ class BuiltFile {
   std::optional<std::vector<ReplayParameter>> ParametersAt(uint64_t offset);
   // The source file that declares the function at an offset; empty if that is not known.
   std::string SourceFileAt(uint64_t offset);
+  // Whether a function of the program's own was inlined somewhere.
+  bool Inlines(const std::string& linkage_name);
   TargetAddress AddressOf(uint64_t offset) const { return {base_ + offset}; }
   ModuleSet& modules() const { return symbols_->modules(); }
   const std::vector<Variable>& variables() const { return variables_; }
@@ -41,6 +43,7 @@ class BuiltFile {
   uint64_t base_ = 0;
   std::optional<LayoutReader> reader_;
   std::vector<Variable> variables_;
+  std::optional<std::vector<std::string>> inlined_;  // sorted
 };
 
 }  // namespace recrash

@@ -4,10 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,24 +14,18 @@
 #define RECRASH_CODE_OPTIONS
 #endif
 
-// A build of the same sources without inlining, in which tests of CrashTestInTwin run.
+// A build of the same sources without inlining: tests of functions that the program does not have run there.
 #ifndef RECRASH_TWIN
 #define RECRASH_TWIN ""
-#define RECRASH_TWIN_TESTS 0
 #endif
 
 namespace {
 
-constexpr char kFilter[] = "--gtest_filter=";
-constexpr char kTwinTests[] = "CrashTestInTwin.*";
-
 struct Invocation {
   std::string argv0;
   std::string program;
-  std::string twin = RECRASH_TWIN;
-  bool is_named = false;  // the program: all tests run in it
+  std::string twin = RECRASH_TWIN;  // of the program; empty: there is none
   std::vector<std::string> options = {RECRASH_CODE_OPTIONS};
-  std::string filter;  // of GoogleTest; empty: none was given
   std::vector<std::string> rest;
 };
 
@@ -41,21 +33,20 @@ Invocation Parse(int argc, char** argv) {
   Invocation invocation;
   invocation.argv0 = argv[0];
   const char* from_environment = getenv("RECRASH_PROGRAM");
-  invocation.is_named = from_environment && *from_environment;
-  invocation.program = invocation.is_named ? from_environment : RECRASH_PROGRAM;
-  const char* filter = getenv("GTEST_FILTER");
-  if (filter) invocation.filter = filter;
+  invocation.program = RECRASH_PROGRAM;
+  std::string named = from_environment ? from_environment : "";
+  std::string named_twin;
+  bool all_in_twin = false;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--program" && i + 1 < argc) {
-      invocation.program = argv[++i];
-      invocation.is_named = true;
+      named = argv[++i];
     } else if (argument.compare(0, 10, "--program=") == 0) {
-      invocation.program = argument.substr(10);
-      invocation.is_named = true;
+      named = argument.substr(10);
+    } else if (argument.compare(0, 7, "--twin=") == 0) {
+      named_twin = argument.substr(7);
     } else if (argument == "--twin") {
-      invocation.program = invocation.twin;
-      invocation.is_named = true;
+      all_in_twin = true;
     } else if (argument == "--search-path" && i + 1 < argc) {
       invocation.options.insert(invocation.options.end(), {argument, argv[++i]});
     } else if (argument == "--trust-report" || argument == "--no-sandbox") {
@@ -64,23 +55,28 @@ Invocation Parse(int argc, char** argv) {
       invocation.options.push_back("--in-process");
     } else if (argument == "--recrash-no-same-bases") {
       invocation.options.push_back("--no-same-bases");
-    } else if (argument.compare(0, sizeof kFilter - 1, kFilter) == 0) {
-      invocation.filter = argument.substr(sizeof kFilter - 1);
     } else {
       invocation.rest.push_back(argument);
     }
   }
+  // The twin that the tests were built with is not one of another program.
+  if (!named.empty()) invocation.twin.clear();
+  if (!named.empty()) invocation.program = named;
+  if (!named_twin.empty()) invocation.twin = named_twin;
+  if (all_in_twin) invocation.program = invocation.twin.empty() ? RECRASH_TWIN : invocation.twin;
+  if (all_in_twin) invocation.twin.clear();
   return invocation;
 }
 
-int Start(const Invocation& invocation, const std::string& program, const std::string& filter) {
+int Start(const Invocation& invocation) {
   const char* support = getenv("RECRASH_SUPPORT_DIR");
   const std::string launch = support && *support ? std::string(support) + "/recrash-launch" : RECRASH_LAUNCH;
-  std::vector<std::string> words = {launch,           "--report",           RECRASH_REPORT, "--program",     program,
-                                    "--test-library", RECRASH_TEST_LIBRARY, "--argv0",      invocation.argv0};
+  std::vector<std::string> words = {
+      launch,           "--report",           RECRASH_REPORT, "--program",     invocation.program,
+      "--test-library", RECRASH_TEST_LIBRARY, "--argv0",      invocation.argv0};
   words.insert(words.end(), invocation.options.begin(), invocation.options.end());
+  if (!invocation.twin.empty()) words.insert(words.end(), {"--twin", invocation.twin});
   words.push_back("--");
-  if (!filter.empty()) words.push_back(kFilter + filter);
   words.insert(words.end(), invocation.rest.begin(), invocation.rest.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(&word[0]);
@@ -91,59 +87,6 @@ int Start(const Invocation& invocation, const std::string& program, const std::s
   return 4;
 }
 
-// GoogleTest's filter, without these tests.
-std::string Without(const std::string& filter, const std::string& tests) {
-  const bool has_exclusions = filter.find('-') != std::string::npos;
-  return (filter.empty() ? "*" : filter) + (has_exclusions ? ":" : "-") + tests;
-}
-
-// Do all patterns of the filter begin so?
-bool AllBegin(const std::string& filter, const std::string& with) {
-  const std::string wanted = filter.substr(0, filter.find('-'));
-  if (wanted.empty()) return false;
-  for (size_t at = 0; at < wanted.size();) {
-    const size_t end = wanted.find(':', at) == std::string::npos ? wanted.size() : wanted.find(':', at);
-    if (end > at && wanted.compare(at, with.size(), with) != 0) return false;
-    at = end + 1;
-  }
-  return true;
-}
-
-// Returns the exit status of the tests in the program; those in the twin come after them.
-int RunInChild(const Invocation& invocation, const std::string& filter) {
-  fflush(nullptr);
-  const pid_t child = fork();
-  if (child == 0) _exit(Start(invocation, invocation.program, filter));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (child < 0) return 4;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-// Where both have tests, one start of the program and one of the twin.
-int RunInBoth(const Invocation& invocation) {
-  const int in_program = RunInChild(invocation, Without(invocation.filter, kTwinTests));
-  Invocation in_twin = invocation;
-  in_twin.program = invocation.twin;
-  const std::string filter =
-      invocation.filter.empty() ? std::string(kTwinTests) : Without(invocation.filter, "CrashTest.*");
-  const int status = RunInChild(in_twin, filter);
-  const auto& rest = invocation.rest;
-  const bool ask_decided = std::find(rest.begin(), rest.end(), "--decided") != rest.end();
-  if (ask_decided) return in_program == 0 ? 0 : status;
-  return in_program != 0 ? in_program : status;
-}
-
 }  // namespace
 
-int main(int argc, char** argv) {
-  const Invocation invocation = Parse(argc, argv);
-  const bool is_list =
-      std::find(invocation.rest.begin(), invocation.rest.end(), "--gtest_list_tests") != invocation.rest.end();
-  if (!RECRASH_TWIN_TESTS || invocation.twin.empty() || invocation.is_named || is_list ||
-      AllBegin(invocation.filter, "CrashTest."))
-    return Start(invocation, invocation.program, invocation.filter);
-  if (AllBegin(invocation.filter, "CrashTestInTwin.")) return Start(invocation, invocation.twin, invocation.filter);
-  return RunInBoth(invocation);
-}
+int main(int argc, char** argv) { return Start(Parse(argc, argv)); }

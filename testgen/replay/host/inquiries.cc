@@ -2,6 +2,7 @@
 
 #include <linux/futex.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -120,11 +121,28 @@ void Inquiries::AnswerPlace() {
   syscall(SYS_futex, &shared_->place_state, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+// The subject may overwrite what it shares at any time, so a copy of it is worked on.
+void Inquiries::AnswerFromTwin() {
+  plan::InTwin* const shared = &shared_->in_twin;
+  plan::InTwin asked;
+  memcpy(&asked, shared, sizeof asked);
+  asked.test[sizeof asked.test - 1] = 0;
+  asked.verdict = Verdict::kCannotReplay;
+  snprintf(asked.text, sizeof asked.text, "no verdict");
+  run_in_twin_(&asked);
+  asked.text[sizeof asked.text - 1] = 0;
+  shared->verdict = asked.verdict;
+  memcpy(shared->text, asked.text, sizeof asked.text);
+  __atomic_store_n(&shared->state, plan::kAnswered, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &shared->state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
 void Inquiries::Answer() {
   seen_ = __atomic_load_n(&shared_->asked, __ATOMIC_ACQUIRE);
   for (plan::Question& question : shared_->questions)
     if (__atomic_load_n(&question.state, __ATOMIC_ACQUIRE) == plan::kAsked) Answer(&question);
   if (__atomic_load_n(&shared_->place_state, __ATOMIC_ACQUIRE) == plan::kAsked) AnswerPlace();
+  if (run_in_twin_ && __atomic_load_n(&shared_->in_twin.state, __ATOMIC_ACQUIRE) == plan::kAsked) AnswerFromTwin();
 }
 
 void Inquiries::Wait() { syscall(SYS_futex, &shared_->asked, FUTEX_WAIT, seen_, &kLongestWait, nullptr, 0); }

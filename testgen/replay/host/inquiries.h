@@ -1,6 +1,7 @@
-// Answers what the subject asks while it replays: where in the source a replay died (plan::Inquiries).
+// Answers what the subject asks while it replays: where in the source a replay died, and what a test says in the twin
+// (plan::Inquiries).
 //
-//   Inquiries inquiries(report, subject);
+//   Inquiries inquiries(report, subject, search_paths);
 //   plan_options.inquiries_fd = inquiries.descriptor();
 //   inquiries.AnswerMeanwhile();
 //   RunSubject(report, subject, plan, nullptr);
@@ -8,6 +9,7 @@
 #define RECRASH_TESTGEN_REPLAY_HOST_INQUIRIES_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -32,6 +34,11 @@ class Inquiries {
   // For the plan; -1 if memory could not be shared.
   int descriptor() const { return shared_ ? file_.get() : -1; }
 
+  // Has tests run in the twin: `run` fills in verdict and text, which are "no verdict" at first.
+  void RunInTwin(std::function<void(plan::InTwin*)> run) { run_in_twin_ = std::move(run); }
+  // What the test of this subject, a twin, said of its frame.
+  const plan::InTwin* in_twin() const { return shared_ ? &shared_->in_twin : nullptr; }
+
   // Answers in a thread, as long as the object lives.
   void AnswerMeanwhile();
   // Answers in a process of its own until this one has ended, for a subject that this process execs.
@@ -44,6 +51,7 @@ class Inquiries {
   void Answer(plan::Question* question);
   void AnswerPlace();
   SourcePlaces& places();
+  void AnswerFromTwin();
   std::string CaughtFrom(uint32_t frame);
 
   const TestReport& report_;
@@ -53,6 +61,7 @@ class Inquiries {
   plan::Inquiries* shared_ = nullptr;
   uint32_t seen_ = 0;
   std::unique_ptr<SourcePlaces> places_;  // opened at the first question
+  std::function<void(plan::InTwin*)> run_in_twin_;
   std::atomic<bool> ends_ = false;
   std::thread thread_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -28,11 +29,12 @@ bool IsDebugged() {
 }
 
 // A test that reads what the report does not hold can only be red as recorded with the very files.
-std::vector<size_t> SayWhichInputsAreNotAsRecorded(const TestReport& report) {
+std::vector<size_t> InputsNotAsRecorded(const TestReport& report, bool say) {
   if (std::ranges::all_of(report.replay.frames, [](const ReplayFrame& frame) { return frame.start.sealed; })) return {};
   std::vector<size_t> changed;
   for (const auto& [input, problem] : InputProblems(report)) {
     changed.push_back(input);
+    if (!say) continue;
     std::fprintf(stderr, "recrash: note: %s, and the report does not hold it\n", PrintableText(problem).c_str());
   }
   return changed;
@@ -48,19 +50,39 @@ void SayWhatTheSandboxLacks() {
   if (!lacks.empty()) std::fprintf(stderr, "recrash: %s\n", lacks.c_str());
 }
 
-}  // namespace
+Result<int> RunTests(const TestReport& report, const LaunchOptions& options, plan::InTwin* in_twin);
 
-Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
+// `run` names the test, and gets what that said.
+void RunInTwin(const TestReport& report, const LaunchOptions& of_program, plan::InTwin* run) {
+  LaunchOptions options = of_program;
+  options.program = of_program.twin;
+  options.twin.clear();
+  options.arguments = {"--gtest_filter=" + std::string(run->test), "--gtest_also_run_disabled_tests",
+                       "--allow-undecided"};
+  const Result<int> status = RunTests(report, options, run);
+  if (!status) snprintf(run->text, sizeof run->text, "%s", PrintableText(status.error().message).c_str());
+}
+
+// What a subject that is a twin has said, if that is of the frame that was asked for.
+void TakeAnswer(const plan::InTwin* said, plan::InTwin* in_twin) {
+  if (!said || said->state != plan::kAnswered || said->frame != in_twin->frame) return;
+  in_twin->verdict = said->verdict;
+  memcpy(in_twin->text, said->text, sizeof in_twin->text);
+}
+
+// Runs the tests in the program or, with `in_twin`, the one that it names in a twin.
+Result<int> RunTests(const TestReport& report, const LaunchOptions& options, plan::InTwin* in_twin) {
   Result<Subject> subject = PrepareSubject(report, options.program, options.code);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   subject->arguments = options.arguments;
   subject->argv0 = options.argv0;
-  SayWhatIsNotRun(*subject);
-  if (options.sandbox) SayWhatTheSandboxLacks();
+  subject->quiet = in_twin != nullptr;
+  if (!in_twin) SayWhatIsNotRun(*subject);
+  if (options.sandbox && !in_twin) SayWhatTheSandboxLacks();
   const bool in_process = options.in_process || IsDebugged();
   PlanOptions plan_options;
-  plan_options.changed_inputs = SayWhichInputsAreNotAsRecorded(report);
+  plan_options.changed_inputs = InputsNotAsRecorded(report, in_twin == nullptr);
   plan_options.test_library = options.test_library;
   plan_options.report_path = options.report_path;
   Inquiries inquiries(report, *subject, options.code.search_paths);
@@ -69,6 +91,8 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
   plan_options.flags = in_process ? plan::kInProcess | plan::kShowOutput : 0;
   if (options.sandbox) plan_options.flags |= plan::kSandbox;
   if (std::getenv("RECRASH_REPLAY_OUTPUT")) plan_options.flags |= plan::kShowOutput;
+  if (in_twin) plan_options.flags |= plan::kIsTwin;
+  if (!options.twin.empty() && !in_process) plan_options.flags |= plan::kHasTwin;
   plan_options.to_load = subject->code.to_load;
   plan_options.trust_report = subject->trust_report;
   BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);
@@ -81,8 +105,17 @@ Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
     inquiries.AnswerBeside();
     return ExecSubject(*subject, *plan);
   }
+  if (!options.twin.empty()) inquiries.RunInTwin([&](plan::InTwin* run) { RunInTwin(report, options, run); });
   inquiries.AnswerMeanwhile();
-  return RunSubject(report, *subject, *plan, nullptr);
+  Result<int> status = RunSubject(report, *subject, *plan, nullptr);
+  if (in_twin) TakeAnswer(inquiries.in_twin(), in_twin);
+  return status;
+}
+
+}  // namespace
+
+Result<int> Launch(const TestReport& report, const LaunchOptions& options) {
+  return RunTests(report, options, nullptr);
 }
 
 }  // namespace recrash

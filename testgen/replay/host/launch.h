@@ -24,6 +24,7 @@ struct LaunchOptions {
   std::string argv0;
   std::string report_path;        // for messages
   double seconds_per_frame = 60;  // of a test's call
+  std::string twin;               // the program's; tests of functions that it does not have run there. Empty: nowhere
 };
 
 // Runs the subject and gives its exit status (wait status). In-process mode execs and does not come back on success.

@@ -16,6 +16,7 @@ namespace {
 constexpr char kUsage[] =
     "usage: recrash-launch --report FILE --program FILE --test-library FILE [--in-process] [--no-same-bases]\n"
     "                      [--argv0 NAME] [--search-path DIR]... [--trust-report] [--no-sandbox]\n"
+    "                      [--twin FILE]\n"
     "                      [-- ARGUMENTS...]\n";
 
 int Fail(const recrash::Error& error) {
@@ -52,6 +53,7 @@ int main(int argc, char** argv) {
     if (argument == "--program") value = &options.program;
     if (argument == "--test-library") value = &options.test_library;
     if (argument == "--argv0") value = &options.argv0;
+    if (argument == "--twin") value = &options.twin;
     if (argument == "--search-path") value = &options.code.search_paths.emplace_back();
     if (argument == "--in-process") {
       options.in_process = true;

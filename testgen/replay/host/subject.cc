@@ -180,6 +180,8 @@ std::vector<std::string> Environment(const Subject& subject, const Fd& plan, boo
   for (char** entry = environ; *entry; ++entry) {
     const std::string text = *entry;
     const std::string name = text.substr(0, text.find('='));
+    if (subject.quiet && (name.starts_with("GTEST_") || name == "TEST_TOTAL_SHARDS" || name == "XML_OUTPUT_FILE"))
+      continue;
     if (name == "LD_PRELOAD" || name == "LD_BIND_NOW" || name == "LD_LIBRARY_PATH") continue;
     if (std::ranges::find(kSanitizerOptions, name, &SanitizerOptions::variable) != std::end(kSanitizerOptions))
       continue;
@@ -206,10 +208,12 @@ struct CommandLine {
   std::string file;
   std::vector<std::string> arguments;
   std::vector<std::string> environment;
+  bool quiet = false;
 };
 
 CommandLine MakeCommandLine(const Subject& subject, const Fd& plan, bool through_loader) {
   CommandLine command;
+  command.quiet = subject.quiet;
   const std::string argv0 = subject.argv0.empty() ? subject.program.path : subject.argv0;
   if (through_loader) {
     command.file = subject.program.interpreter;
@@ -239,6 +243,10 @@ pid_t Spawn(const CommandLine& command, bool traced) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kCannotExec);
   TurnRandomisationOn();
+  if (const int null = command.quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1; null >= 0) {
+    dup2(null, STDOUT_FILENO);
+    dup2(null, STDERR_FILENO);
+  }
   if (traced && ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(kCannotTrace);
   execve(command.file.c_str(), arguments.data(), environment.data());
   _exit(kCannotExec);

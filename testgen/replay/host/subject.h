@@ -29,6 +29,7 @@ struct Subject {
   bool allow_same_bases = true;
   std::vector<std::string> arguments;
   std::string argv0;
+  bool quiet = false;  // it prints nothing, and takes nothing from GoogleTest's variables
 };
 
 // Checks that the program can be replayed and that the system's libraries are the recorded ones; finds the program's

@@ -18,7 +18,7 @@
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 16;
+constexpr uint32_t kVersion = 17;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -49,6 +49,8 @@ enum Flags : uint32_t {
   kStackOverflow = 16,  // the failing access was just below the failing thread's stack
   kSandbox = 32,        // only calls of an allow-list, no changes to files
   kBeforeMain = 64,     // the failing thread was in the program's static initialisers
+  kHasTwin = 128,       // tests of functions that the program does not have run in a twin
+  kIsTwin = 256,        // one test runs, in a twin: what it says goes to Inquiries::in_twin
 };
 
 enum ModuleFlags : uint32_t {
@@ -188,6 +190,7 @@ struct Frame {
   Start start;              // from what it reproduced when it was verified
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
   uint32_t inlined;         // a copy out of line is called
+  uint32_t is_gone;         // this build does not have the function; then there is a problem
 };
 
 enum SymbolFlags : uint32_t {
@@ -364,8 +367,18 @@ struct PlaceCode {
   uint8_t accesses;  // memory at base + index * scale + displacement
 };
 
+// A test that the tool is to run in the twin, and what it said of its frame there.
+struct InTwin {
+  uint32_t state;  // QuestionState
+  uint32_t frame;  // plan::Frame::index
+  Verdict verdict;
+  char test[512];  // "Suite.Test"
+  char text[1000];
+};
+
 struct Inquiries {
   uint32_t asked;  // futex: grows with each question
+  InTwin in_twin;
   Question questions[kMostQuestions];
   // What the recorded place is in this build, the same for all replays.
   uint32_t place_state;  // QuestionState; a futex

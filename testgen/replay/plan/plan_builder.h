@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,7 +43,8 @@ struct PlanOptions {
   std::map<uint32_t, std::string> problems;  // by ReplayFrame::index: why a frame is not called
   std::map<uint32_t, Successor> successors;
   std::map<uint32_t, std::vector<std::string>> candidates;  // what may have become of a function that is gone
-  bool trust_report = false;  // what could be executed in the recorded memory can be executed again
+  std::set<uint32_t> inlined;  // by ReplayFrame::index: this build has inlined the function everywhere
+  bool trust_report = false;   // what could be executed in the recorded memory can be executed again
 };
 
 // Returns the plan for a subject of `program`, with those of its libraries that were rebuilt since the crash. The file

@@ -27,13 +27,28 @@ constexpr std::string_view kRuntimeSymbols[] = {"__cxa_get_globals",
 
 }  // namespace
 
+// What can be asked in its place: the nearest frame outside whose function this build has.
+std::string PlanBuilder::WhoHasInlined(const ReplayFrame& frame, const ModuleTranslation& translation) const {
+  const ReplayFrame* outer = nullptr;
+  for (const ReplayFrame& other : report_.replay.frames) {
+    if (other.index <= frame.index || (outer && outer->index < other.index) || other.inlined_at.value != 0) continue;
+    const int module = ModuleAt(other.entry.value);
+    if (module != ModuleAt(frame.entry.value)) continue;
+    if (translation.FindFunction(other.entry.value - modules_[module].base, other.linkage_name)) outer = &other;
+  }
+  const std::string twin = "; a twin has it (recrash_twin)";
+  if (!outer) return twin;
+  return "; the test of frame " + std::to_string(outer->index) + " (" + outer->function + ") runs it too" + twin;
+}
+
 // Where the function is now: in a rebuilt module where its name is found.
 void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   planned->entry = frame.entry.value;
   planned->rebuilt_module = -1;
   const int module = ModuleAt(frame.needs_twin() ? frame.inlined_at.value : frame.entry.value);
   if (module < 0 || !rebuilt_[module]) {
-    if (frame.needs_twin()) planned->problem = AddText("its function is inlined in this build: run it in a twin");
+    planned->is_gone = frame.needs_twin();
+    if (planned->is_gone) planned->problem = AddText("its function is inlined in this build: run it in a twin");
     return;
   }
   const ModuleTranslation& translation = translations_.at(module);
@@ -51,13 +66,15 @@ void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
     return;
   }
   const Module& rebuilt = report_.modules[module];
-  std::string problem = name + " is not in this build of " +
-                        (rebuilt.is_program ? "the program" : BaseName(rebuilt.path)) +
-                        ": removed, renamed, inlined, or its signature has changed";
+  const std::string here = " in this build of " + (rebuilt.is_program ? "the program" : BaseName(rebuilt.path));
+  std::string problem = options_.inlined.contains(frame.index)
+                            ? name + " is inlined" + here + WhoHasInlined(frame, translation)
+                            : name + " is not" + here + ": removed, renamed, inlined, or its signature has changed";
   if (const auto found = options_.candidates.find(frame.index); found != options_.candidates.end())
     for (const std::string& candidate : found->second)
       problem += (&candidate == found->second.data() ? "; it may be " : ", or ") + candidate;
   planned->problem = AddText(problem);
+  planned->is_gone = 1;
 }
 
 plan::Array PlanBuilder::AddWords(const std::vector<ReplayWord>& words) {

@@ -45,6 +45,7 @@ class PlanBuilder : private PlanTables {
   void AddInputs();
   int32_t InputAt(const std::string& path) const;
   void AddFrame(const ReplayFrame& frame);
+  std::string WhoHasInlined(const ReplayFrame& frame, const ModuleTranslation& translation) const;
   void PlaceEntry(const ReplayFrame& frame, plan::Frame* planned);
   plan::Array AddWords(const std::vector<ReplayWord>& words);
   void AddFields(const std::vector<ReplayField>& fields, plan::Frame* planned);

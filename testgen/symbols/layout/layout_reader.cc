@@ -9,6 +9,7 @@
 #include "agent/base/tool_function.h"
 #include "testgen/symbols/dwarf/members.h"
 #include "testgen/symbols/dwarf/types.h"
+#include "testgen/symbols/layout/vtable_slots.h"
 
 namespace recrash {
 namespace {
@@ -21,18 +22,6 @@ bool IsClassTag(int tag) {
 }
 
 bool IsOfLibrary(const std::string& scope) { return scope.starts_with("std::") || scope.starts_with("__gnu_cxx::"); }
-
-// The number in DW_AT_vtable_elem_location, which is the expression of a constant.
-std::optional<uint64_t> SlotOf(Dwarf_Die& function) {
-  Dwarf_Attribute attribute;
-  Dwarf_Op* expression = nullptr;
-  size_t length = 0;
-  if (dwarf_getlocation(dwarf_attr(&function, DW_AT_vtable_elem_location, &attribute), &expression, &length) != 0 ||
-      length == 0)
-    return std::nullopt;
-  if (expression[0].atom >= DW_OP_lit0 && expression[0].atom <= DW_OP_lit31) return expression[0].atom - DW_OP_lit0;
-  return expression[0].number;
-}
 
 TypeForm FormOf(TypeKind kind, int tag) {
   switch (kind) {
@@ -185,6 +174,8 @@ void LayoutReader::FillClass(Dwarf_Die& type, TypeLayout* layout) {
     layout->form = TypeForm::kUnknown;  // no unit defines it
     return;
   }
+  const bool is_closure = IsClosure(type);
+  if (is_closure) layout->name = closures_.NameOf(type);
   AddArguments(type, layout);
   // A class of the library that no template makes leads to nothing of the program's, unless it is a part of one that
   // does: of a container's node, say. Its size tells libraries apart.
@@ -196,10 +187,11 @@ void LayoutReader::FillClass(Dwarf_Die& type, TypeLayout* layout) {
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_member) AddMember(child, layout);
     if (tag == DW_TAG_inheritance) AddBase(child, layout);
-    if (tag == DW_TAG_subprogram && AttributeNumber(child, DW_AT_virtuality).value_or(0) != 0)
-      if (const auto slot = SlotOf(child))
-        layout->slots = std::max(layout->slots, static_cast<uint32_t>(std::min<uint64_t>(*slot, kMostMembers)) + 1);
   }
+  // g++ calls what is captured `__name`, clang `name`.
+  for (TypeMember& member : layout->members)
+    if (is_closure && member.name.starts_with("__")) member.name.erase(0, 2);
+  layout->slots = VtableSlots(type);
   AddDerived(type, layout);
 }
 
@@ -341,7 +333,9 @@ std::vector<std::string> ReadInlined(DebugInfo& debug) {
       const int tag = dwarf_tag(&child);
       if (tag == DW_TAG_namespace || tag == DW_TAG_class_type || tag == DW_TAG_structure_type) visit(child, depth + 1);
       if (tag != DW_TAG_subprogram || !AttributeNumber(child, DW_AT_inline)) continue;
-      if (!DebugInfo::DeclaredAt(child).file.starts_with("/usr/")) names.insert(LinkageName(child));
+      if (DebugInfo::DeclaredAt(child).file.starts_with("/usr/")) continue;
+      const std::string linkage_name = LinkageName(child);  // none in C, nor of static functions by g++
+      names.insert(linkage_name.empty() ? DieName(child) : linkage_name);
     } while (dwarf_siblingof(&child, &child) == 0);
   };
   debug.ForEachUnit([&](Dwarf_Die& unit) { visit(unit, 0); });
