@@ -314,6 +314,8 @@ void AddReproduce(CLI::App* app, Invocation* to) {
   AddReport(command, &to->reproduce.report);
   AddFolder(command, &request);
   AddTwin(command, &request.twin);
+  command->add_flag("!--no-inputs", request.inputs,
+                    "leave out input files that the report does not hold, though they are as at the crash");
   command->add_flag("--rerun", to->rerun,
                     "run the program again, on its recorded arguments, environment and files, and start tests from the "
                     "memory that each function had at its entry");

@@ -1,6 +1,14 @@
 #include "testgen/suite/load.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "agent/base/fd.h"
 #include "agent/base/own_reports.h"
+#include "agent/base/sha256.h"
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/kept_programs.h"
 #include "agent/report/reader.h"
@@ -64,6 +72,46 @@ Result<Crash> Load(const fs::path& path, const SymbolOptions& symbols) {
   Result<Crash> crash = LoadReport(path, symbols);
   if (crash && crash->no_backtrace) return *crash->no_backtrace;
   return crash;
+}
+
+namespace {
+
+// Nothing if it is not the file of the crash.
+std::optional<std::vector<uint8_t>> ReadAsRecorded(const Input& input) {
+  const Fd file(open(input.path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat status;
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (static_cast<uint64_t>(status.st_size) != input.size) return std::nullopt;
+  std::vector<uint8_t> bytes(input.size);
+  size_t filled = 0;
+  while (filled < bytes.size()) {
+    const ssize_t got = read(file.get(), bytes.data() + filled, bytes.size() - filled);
+    if (got <= 0) return std::nullopt;
+    filled += static_cast<size_t>(got);
+  }
+  Sha256 hash;
+  hash.Append(bytes);
+  if (hash.Finish() != input.sha256) return std::nullopt;
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::string> HoldInputs(Report* report) {
+  std::vector<std::string> taken;
+  uint64_t room = kMaxHeldInputs;
+  for (const Input& input : report->inputs)
+    if (input.held()) room -= std::min(room, input.size);
+  for (Input& input : report->inputs) {
+    if (input.held() || input.sha256.empty() || input.size > std::min(room, kMaxHeldInput)) continue;
+    std::optional<std::vector<uint8_t>> bytes = ReadAsRecorded(input);
+    if (!bytes) continue;
+    input.bytes = *std::move(bytes);
+    input.content = InputContent::kHeld;
+    room -= input.size;
+    taken.push_back(input.path);
+  }
+  return taken;
 }
 
 }  // namespace recrash

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
@@ -30,6 +31,11 @@ struct Crash {
 Result<Crash> LoadReport(const std::filesystem::path& path, const SymbolOptions& symbols);
 // An error: there is no report or no back-trace.
 Result<Crash> Load(const std::filesystem::path& path, const SymbolOptions& symbols);
+
+// Takes inputs that a report names and does not hold from disk, as long as size and hash are those of the crash, within
+// the limits of reports. Returns their paths. Tests that go with their inputs decide something on any machine.
+// REQUIRES: this user wrote the report, which says what files these are.
+std::vector<std::string> HoldInputs(Report* report);
 
 bool IsReport(const std::filesystem::path& path);  // by its file name
 std::string ReportName(const std::filesystem::path& path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agent/base/printable_text.h"
 #include "agent/elf/elf_notes.h"
 #include "testgen/replay/host/sandbox_check.h"
 #include "testgen/suite/build.h"
@@ -89,6 +90,9 @@ Status Pipeline::Load() {
     observer_->Note(
         "the report was not written on this machine by you: replays run code of the program, in a sandbox, on "
         "data of the report");
+  if (crash_->is_own && request_.inputs && request_.goal != Goal::kCandidates)
+    for (const std::string& path : HoldInputs(&crash_->report))
+      observer_->Note(PrintableText(path) + " is as at the crash and goes with the tests (--no-inputs leaves it out)");
   if (!request_.program.empty()) return Ok{};
   const CodeSources sources = {request_.search_paths, crash_->is_own || request_.trust_report};
   const Result<std::string> program = FindRecordedProgram(crash_->report, sources);

@@ -41,6 +41,7 @@ struct Request {
   Goal goal = Goal::kTests;
   bool trust_report = false;  // as if it had been written here by this user (code_files.h)
   bool sandbox = true;
+  bool inputs = true;                 // take input files of today that are as at the crash, if the report is our own
   bool format = true;                 // the source by the project's clang-format
   bool force = false;                 // use a folder that holds other files
   std::optional<RerunRequest> rerun;  // run the program again, and use that crash

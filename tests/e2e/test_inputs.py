@@ -160,9 +160,16 @@ int main(int count, char** words) { return count < 3 ? 0 : Read(words[1], words[
         self.assertIn("/input is missing", self.output.stdout)
         shown = self.run_command("recrash", "show", report).stdout
         self.assertIn("file input, 9 bytes, content not held, only its SHA-256 (RECRASH_OPTIONS=files=embed", shown)
-        # With the very file they do; what needs it says so.
+        # The very file goes with the tests.
         (self.path / "input").write_text("head end\n")
-        result = self.reproduce(self.program, report=report)
+        result = self.reproduce(self.program, report=report, build=True)
+        self.assertIn("/input is as at the crash and goes with the tests", self.output.stderr)
+        self.assertEqual(self.self_contained(result), dict.fromkeys(["Finish", "ByName", "Read", "main"], True))
+        (self.path / "input").unlink()
+        self.assertNotIn("SKIPPED", self.run_tests(expect=1).stdout)
+        # Unless nobody wants it there; what needs it says so.
+        (self.path / "input").write_text("head end\n")
+        result = self.reproduce(self.program, "--no-inputs", report=report)
         self.assertEqual(self.self_contained(result), {"Finish": True, "ByName": False, "Read": False, "main": False})
         self.assertRegex(self.output.stdout, r"ByName +program.cc:\d+ +reproduced \(not self-contained\)")
         self.assertIn("need files of this machine", self.output.stderr)
@@ -218,10 +225,13 @@ int main(int count, char** words) { return count < 3 ? 0 : Read(words[1], words[
         shown = self.run_command("recrash", "show", report).stdout
         self.assertIn("file in\\n\\x1b[2J", shown)
         (self.path / name).write_text("head end\n")
-        self.reproduce(self.program, report=report, build=True)
+        self.reproduce(self.program, report=report)
+        noted = self.output.stderr
+        self.assertIn("in\\n\\x1b[2J", noted)
+        self.reproduce(self.program, "--no-inputs", report=report, build=True)
         (self.path / name).unlink()
         run = self.run_tests(expect=1)
-        for text in (shown, self.output.stdout, self.output.stderr, run.stdout, run.stderr):
+        for text in (shown, noted, self.output.stdout, self.output.stderr, run.stdout, run.stderr):
             self.assertNotIn("\x1b", text)
         self.assertIn("is missing, and the report does not hold it", run.stderr)
 
