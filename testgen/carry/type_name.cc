@@ -131,4 +131,35 @@ class Writer {
 
 std::string CommonTypeName(std::string_view name) { return Writer(Tokens(name)).Write(); }
 
+bool IsLambda(std::string_view name) { return name.starts_with("(lambda ") && name.find(" in ") != name.npos; }
+
+namespace {
+
+struct LambdaPlace {
+  std::string_view number, count, function, line;
+};
+
+// "(lambda 1 of 2 in Count, line +3 of a.cc)". The name of a function may hold anything but the last comma.
+LambdaPlace PlaceOf(std::string_view name) {
+  constexpr std::string_view kBegin = "(lambda ", kOf = " of ", kIn = " in ", kLine = ", line ";
+  const size_t of = name.find(kOf), in = name.find(kIn), line = name.rfind(kLine);
+  if (of == name.npos || in == name.npos || line == name.npos || of > in || in > line) return {};
+  return {name.substr(kBegin.size(), of - kBegin.size()), name.substr(of + kOf.size(), in - of - kOf.size()),
+          name.substr(in + kIn.size(), line - in - kIn.size()), name.substr(line + kLine.size())};
+}
+
+}  // namespace
+
+bool IsSameTypeName(std::string_view recorded, std::string_view built) {
+  if (recorded == built) return true;
+  if (!IsLambda(recorded) || !IsLambda(built)) {
+    // Reports were written before recrash told lambdas apart.
+    if (recorded == "(anonymous class)" && IsLambda(built)) return true;
+    return CommonTypeName(recorded) == CommonTypeName(built);
+  }
+  const LambdaPlace was = PlaceOf(recorded), is = PlaceOf(built);
+  if (CommonTypeName(was.function) != CommonTypeName(is.function)) return false;
+  return was.count == is.count ? was.number == is.number : was.line == is.line;
+}
+
 }  // namespace recrash

@@ -3,7 +3,8 @@
 //   CommonTypeName("std::vector<long unsigned int>") == CommonTypeName("std::vector<unsigned long>")
 //   CommonTypeName("Ring<double, 8UL> const&") == CommonTypeName("const Ring<double, 8> &")
 //
-// A lambda keeps the name of its file alone: lines move.
+// A lambda keeps the name of its file alone: lines move. Whether a closure class is of the same lambda IsSameTypeName
+// says.
 #ifndef RECRASH_TESTGEN_CARRY_TYPE_NAME_H_
 #define RECRASH_TESTGEN_CARRY_TYPE_NAME_H_
 
@@ -13,6 +14,11 @@
 namespace recrash {
 
 std::string CommonTypeName(std::string_view name);
+
+// Whether two builds mean the same class. A lambda (closures.h) is the same if it has the same place among those of the
+// function around it or, where that function has more or fewer of them now, the same line of it.
+bool IsSameTypeName(std::string_view recorded, std::string_view built);
+bool IsLambda(std::string_view name);
 
 }  // namespace recrash
 

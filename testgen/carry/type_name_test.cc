@@ -53,5 +53,22 @@ TEST(CommonTypeName, EndsForAnyText) {
     EXPECT_LT(CommonTypeName(text).size(), 100u) << text;
 }
 
+// A lambda is known by its place among those of its function; where their number has changed, by its line.
+TEST(IsSameTypeName, TellsLambdasApart) {
+  const std::string only = "(lambda 1 of 1 in Count, line +3 of a.cc)",
+                    first = "(lambda 1 of 2 in Count, line +2 of a.cc)",
+                    second = "(lambda 2 of 2 in Count, line +3 of a.cc)";
+  EXPECT_TRUE(IsSameTypeName(only, only));
+  EXPECT_TRUE(IsSameTypeName(only, "(lambda 1 of 1 in Count, line +4 of a.cc)"));
+  EXPECT_TRUE(IsSameTypeName(only, second));
+  EXPECT_FALSE(IsSameTypeName(only, first));
+  EXPECT_FALSE(IsSameTypeName(first, second));
+  EXPECT_FALSE(IsSameTypeName(only, "(lambda 1 of 1 in Sum, line +3 of a.cc)"));
+  EXPECT_FALSE(IsSameTypeName(only, "Count"));
+  EXPECT_TRUE(IsSameTypeName("(anonymous class)", only));
+  for (const char* odd : {"(lambda ", "(lambda  in ", "(lambda 1 in , line  of ", "(lambda 1 of 1 in , line "})
+    EXPECT_TRUE(IsSameTypeName(odd, odd));
+}
+
 }  // namespace
 }  // namespace recrash

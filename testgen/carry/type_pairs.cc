@@ -17,8 +17,10 @@ bool IsOfLibrary(const TypeLayout& type) {
   return type.name.starts_with("std::") || type.name.starts_with("__gnu_cxx::");
 }
 
-bool HasNameOf(const TypeLayout& one, const TypeLayout& other) {
-  return one.name == other.name || CommonTypeName(one.name) == CommonTypeName(other.name);
+bool HasNameOf(const TypeLayout& one, const TypeLayout& other) { return IsSameTypeName(one.name, other.name); }
+
+std::string AnotherLambda(const TypeLayout& type) {
+  return type.name + " is another lambda in this build: compilers number them";
 }
 
 std::string Named(const TypeLayout& type) {
@@ -160,7 +162,7 @@ std::string TypePairs::Compare(const TypePair& pair) {
   if (old.form != built.form || (IsClass(old) && !HasNameOf(old, built))) {
     if (IsOfLibrary(old) || IsOfLibrary(built))
       return old.name + " is " + built.name + " in this build, of another C++ library or with other options of it";
-    return old.name + " is " + built.name + " in this build";
+    return IsLambda(old.name) ? AnotherLambda(old) : old.name + " is " + built.name + " in this build";
   }
   switch (old.form) {
     case TypeForm::kClass:
@@ -173,6 +175,7 @@ std::string TypePairs::Compare(const TypePair& pair) {
     case TypeForm::kPointer: {
       const TypeLayout& target = At(before_, old.target);
       const TypeLayout& target_now = At(now_, built.target);
+      if (IsLambda(target.name) && !HasNameOf(target, target_now)) return AnotherLambda(target);
       if (IsClass(target) && IsClass(target_now) && !HasNameOf(target, target_now))
         return old.name + " is " + built.name + " in this build";
       return "";

@@ -7,6 +7,7 @@
 #include "agent/base/text.h"
 #include "agent/base/tool_function.h"
 #include "agent/elf/symbol_key.h"
+#include "testgen/carry/type_name.h"
 #include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash {
@@ -33,7 +34,9 @@ const TypeLayout& At(const std::vector<TypeLayout>& types, uint32_t place) {
 bool IsSameType(const std::vector<TypeLayout>& before, uint32_t type, const std::vector<TypeLayout>& now,
                 uint32_t type_now, int depth = 0) {
   const TypeLayout &a = At(before, type), &b = At(now, type_now);
-  if (a.form != b.form || a.name != b.name || depth > kDeepest) return false;
+  const bool is_class = a.form == TypeForm::kClass || a.form == TypeForm::kUnion;
+  if (a.form != b.form || depth > kDeepest) return false;
+  if (is_class ? !IsSameTypeName(a.name, b.name) : a.name != b.name) return false;
   if (a.form == TypeForm::kInteger || a.form == TypeForm::kFloat) return a.size == b.size && a.is_signed == b.is_signed;
   if (a.form != TypeForm::kPointer && a.form != TypeForm::kArray) return true;
   return IsSameType(before, a.target, now, b.target, depth + 1);

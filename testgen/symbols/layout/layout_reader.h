@@ -18,6 +18,7 @@
 #include "agent/report/type_layout.h"
 #include "testgen/symbols/dwarf/debug_info.h"
 #include "testgen/symbols/files/elf_file.h"
+#include "testgen/symbols/layout/closures.h"
 
 namespace recrash {
 
@@ -55,6 +56,7 @@ class LayoutReader {
   };
 
   DebugInfo& debug_;
+  Closures closures_{debug_};
   std::vector<TypeLayout> types_;
   std::vector<Pending> pending_;
   std::unordered_map<const void*, uint32_t> by_die_;

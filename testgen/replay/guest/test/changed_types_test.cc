@@ -115,6 +115,30 @@ TEST(ChangedTypes, DoNotDifferWhereABaseIsGivenByAnotherName) {
   EXPECT_EQ(program.Verify("First", options).verdict, Verdict::kReproduced) << program.text();
 }
 
+// Compilers number lambdas: with one more before it, the number is another lambda's, and that one may do well.
+TEST(ChangedTypes, TellALambdaFromAnotherOfItsFunction) {
+  const auto source = [](const std::string& before) {
+    return "template <typename F> __attribute__((noinline)) int Run(F run) { return run(); }\n"
+           "int main(int argc, char**) {\n  int* place = argc > 5 ? &argc : nullptr;\n" +
+           before + "  return Run([&place]() __attribute__((noinline)) { return *place; });\n}\n";
+  };
+  ReplayedProgram program(source(""), "-O0 -g");
+  VerifyOptions options;
+  options.program =
+      program.Rebuild(source("  int first = Run([&place]() __attribute__((noinline)) { return place ? 1 : 2; });\n"
+                             "  if (first == 3) return 4;\n"),
+                      "-O0 -g");
+  for (const char* function : {"main::$_0", "int Run<main::$_0>"}) {
+    const FrameVerdict verdict = program.Verify(function, options);
+    EXPECT_EQ(verdict.verdict, Verdict::kCannotReplay) << program.text();
+    EXPECT_THAT(verdict.note, HasSubstr("is another lambda in this build: compilers number them"));
+  }
+  EXPECT_EQ(program.Verify("main", options).verdict, Verdict::kReproduced) << program.text();
+  options.program = program.Rebuild(source("  // one line more\n"), "-O0 -g");
+  for (const char* function : {"main::$_0", "int Run<main::$_0>"})
+    EXPECT_EQ(program.Verify(function, options).verdict, Verdict::kReproduced) << program.text();
+}
+
 // What nothing with a type leads to cannot be found.
 TEST(ChangedTypes, AreNotReadAsTheyWere) {
   const std::string source = std::string("#define HIDDEN\n") + kShop;
