@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "testgen/symbols/testing_crashed_process.h"
 
@@ -18,6 +19,8 @@ __attribute__((noinline)) static int Step(Counter* counter, int by) {
 }
 __attribute__((noinline)) int Run(Counter* counter, int by) { return Step(counter, by) + counter->unread; }
 const char* volatile text = "a text of its own";
+int First() { return 1; }
+extern int (*const table_of_functions[2])() = {First, nullptr};
 int main(int argc, char**) {
   Counter counter{5, 6, nullptr};
   return Run(&counter, argc + 1) + 1;
@@ -28,6 +31,18 @@ bool Holds(const ModuleImage& image, TargetAddress address) {
   return std::ranges::any_of(image.read_only, [&](const Region& region) {
     return address >= region.address && address < region.address + region.bytes.size();
   });
+}
+
+// 0 if the image does not hold it.
+uint64_t WordAt(const ModuleImage& image, TargetAddress address) {
+  for (const Region& region : image.read_only) {
+    const uint64_t offset = address.value - region.address.value;
+    uint64_t word = 0;
+    if (address < region.address || offset + sizeof word > region.bytes.size()) continue;
+    std::memcpy(&word, region.bytes.data() + offset, sizeof word);
+    return word;
+  }
+  return 0;
 }
 
 bool HoldsText(const ModuleImage& image, const std::string& text) {
@@ -72,6 +87,11 @@ TEST_P(ReplayDataOf, HoldsFramesPlaceAndImage) {
   EXPECT_FALSE(Holds(image, step.entry));
   EXPECT_TRUE(HoldsText(image, "a text of its own"));
   EXPECT_TRUE(std::ranges::is_sorted(image.symbols, {}, &Symbol::offset));
+  // The loader wrote the addresses there, and took away the right to write.
+  const auto offset_of = [&](const char* name) {
+    return std::ranges::find(image.symbols, name, &Symbol::name)->offset;
+  };
+  EXPECT_EQ(WordAt(image, image.base + offset_of("table_of_functions")), image.base.value + offset_of("_Z5Firstv"));
   const auto symbol = std::ranges::find(image.symbols, "_ZL12hidden_table@program.cc", &Symbol::name);
   ASSERT_NE(symbol, image.symbols.end());
   EXPECT_EQ(symbol->size, 16u);

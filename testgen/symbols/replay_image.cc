@@ -1,7 +1,10 @@
 #include "testgen/symbols/replay_image.h"
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <span>
+#include <string_view>
 
 #include "agent/base/signal_safe/linker_tables.h"
 
@@ -39,6 +42,47 @@ void AddPages(TargetAddress address, Bytes left, std::vector<Region>* regions) {
   }
 }
 
+// Addresses of the module's own symbols by name, of those that `relocations` name.
+std::map<std::string_view, uint64_t> AddressesOf(const ElfImage& image,
+                                                 const std::map<uint64_t, ElfRelocation>& relocations) {
+  std::map<std::string_view, uint64_t> addresses;
+  for (const auto& [at, relocation] : relocations)
+    if (!relocation.symbol.empty()) addresses.emplace(relocation.symbol, 0);
+  if (addresses.empty()) return addresses;
+  image.VisitSymbols([&](const ElfSymbol& symbol) {
+    const auto found = addresses.find(symbol.name);
+    if (found != addresses.end() && !symbol.is_thread_local) found->second = symbol.address;
+  });
+  return addresses;
+}
+
+// Constants that hold addresses, such as tables of functions, as the loader leaves them before it takes away the right
+// to write. A report has no memory that cannot be written. An address in another module stays 0.
+void AddRelocatedConstants(const LoadedModule& module, std::vector<Region>* regions) {
+  const ElfImage& image = *module.image;
+  const ElfSection* section = image.FindSection(".data.rel.ro");
+  if (!section || section->bytes.empty()) return;
+  for (const ElfLoad& load : image.facts().loads) {
+    const Bytes segment = image.Bytes(load.vaddr, load.file_size);
+    if (!load.writable || segment.empty() || section->bytes.data() < segment.data() ||
+        section->bytes.data() >= segment.data() + segment.size())
+      continue;
+    const uint64_t start = load.vaddr + static_cast<uint64_t>(section->bytes.data() - segment.data());
+    std::vector<uint8_t> bytes(section->bytes.begin(), section->bytes.end());
+    const std::map<uint64_t, ElfRelocation> relocations = image.Relocations();
+    const std::map<std::string_view, uint64_t> addresses = AddressesOf(image, relocations);
+    for (auto at = relocations.lower_bound(start); at != relocations.end(); ++at) {
+      const auto& [address, relocation] = *at;
+      if (bytes.size() < sizeof(uint64_t) || address - start > bytes.size() - sizeof(uint64_t)) break;
+      const uint64_t symbol = relocation.symbol.empty() ? 0 : addresses.at(relocation.symbol);
+      const uint64_t target = symbol + static_cast<uint64_t>(relocation.addend);
+      const uint64_t word = relocation.symbol.empty() || symbol != 0 ? target + module.bias() : 0;
+      std::memcpy(bytes.data() + (address - start), &word, sizeof word);
+    }
+    regions->push_back({TargetAddress{start + module.bias()}, std::move(bytes)});
+  }
+}
+
 }  // namespace
 
 std::vector<Region> ReadOnlyData(const LoadedModule& module) {
@@ -55,6 +99,7 @@ std::vector<Region> ReadOnlyData(const LoadedModule& module) {
     else
       regions.push_back({address, {segment.begin(), segment.end()}});
   }
+  AddRelocatedConstants(module, &regions);
   return regions;
 }
 
