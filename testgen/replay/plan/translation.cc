@@ -40,6 +40,7 @@ ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const 
     symbols_.push_back(std::move(symbol));
   }
   PairRenamedFiles();
+  PairInitialisers();
   std::ranges::sort(symbols_, {},
                     [](const TranslatedSymbol& symbol) { return std::pair(symbol.offset, ~symbol.size); });
 }
@@ -74,6 +75,26 @@ void ModuleTranslation::PairRenamedFiles() {
     pair.old->found = true;
     pair.old->new_offset = pair.found->offset;
     pair.old->new_size = pair.found->size;
+  }
+}
+
+// The function that initialises the variables of a source file has the name of the file from clang, and that of a
+// function in it from g++.
+void ModuleTranslation::PairInitialisers() {
+  constexpr const char* kPrefix = "_GLOBAL__sub_I_";
+  const auto file_of = [](const std::string& key) { return key.substr(std::min(key.find('@'), key.size())); };
+  std::map<std::string, std::vector<const Symbol*>> by_file;
+  for (const Symbol& symbol : rebuilt_)
+    if (symbol.is_function && IsKeyOfLocal(symbol.name) && symbol.name.starts_with(kPrefix) &&
+        NameInKey(symbol.name).find(".cold") == std::string::npos)
+      by_file[file_of(symbol.name)].push_back(&symbol);
+  for (TranslatedSymbol& symbol : symbols_) {
+    if (symbol.found || !symbol.is_function || !symbol.name.starts_with(kPrefix)) continue;
+    const auto found = by_file.find(file_of(symbol.name));
+    if (found == by_file.end() || found->second.size() != 1) continue;
+    symbol.found = true;
+    symbol.new_offset = found->second[0]->offset;
+    symbol.new_size = found->second[0]->size;
   }
 }
 

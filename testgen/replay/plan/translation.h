@@ -48,6 +48,7 @@ class ModuleTranslation {
 
  private:
   void PairRenamedFiles();
+  void PairInitialisers();
   const TranslatedSymbol* Find(uint64_t offset, const std::string& linkage_name) const;
 
   std::vector<TranslatedSymbol> symbols_;

@@ -42,6 +42,21 @@ TEST(ModuleTranslation, FollowsALocalIntoARenamedFileWhenItIsTheOnlyOne) {
   EXPECT_FALSE(Only(translation, "m@a.cc").found);
 }
 
+// clang names them by the file, g++ by a function in it.
+TEST(ModuleTranslation, KnowsTheInitialisersOfAFile) {
+  const std::vector<Symbol> recorded = {Function(0x10, "_GLOBAL__sub_I_a.cc@a.cc"),
+                                        Function(0x20, "_GLOBAL__sub_I_b.cc@b.cc")};
+  const ModuleTranslation translation(
+      recorded, {Function(0x50, "_GLOBAL__sub_I__Z1fv@a.cc"), Function(0x60, "_GLOBAL__sub_I__Z1fv.cold@a.cc"),
+                 Function(0x70, "_GLOBAL__sub_I__Z1gv@b.cc"), Function(0x80, "_GLOBAL__sub_I_z@b.cc")});
+  ASSERT_TRUE(Only(translation, "_GLOBAL__sub_I_a.cc@a.cc").found);
+  EXPECT_EQ(Only(translation, "_GLOBAL__sub_I_a.cc@a.cc").new_offset, 0x50u);
+  EXPECT_FALSE(Only(translation, "_GLOBAL__sub_I_b.cc@b.cc").found);
+  EXPECT_FALSE(
+      Only(ModuleTranslation(recorded, {Function(0x50, "_GLOBAL__sub_I__Z1fv@c.cc")}), "_GLOBAL__sub_I_a.cc@a.cc")
+          .found);
+}
+
 TEST(ModuleTranslation, DoesNotTakeAFunctionForAnObject) {
   const ModuleTranslation translation({Object(0x10, 4, "x")}, {Function(0x50, "x")});
   EXPECT_FALSE(Only(translation, "x").found);
