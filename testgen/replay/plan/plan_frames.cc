@@ -69,6 +69,8 @@ void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   const std::string here = " in this build of " + (rebuilt.is_program ? "the program" : BaseName(rebuilt.path));
   std::string problem = options_.inlined.contains(frame.index)
                             ? name + " is inlined" + here + WhoHasInlined(frame, translation)
+                        : translation.MayBeAnotherLambda(frame.linkage_name)
+                            ? name + " may be another lambda" + here + ": compilers number them"
                             : name + " is not" + here + ": removed, renamed, inlined, or its signature has changed";
   if (const auto found = options_.candidates.find(frame.index); found != options_.candidates.end())
     for (const std::string& candidate : found->second)

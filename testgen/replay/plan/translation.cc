@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "agent/base/readable_name.h"
 #include "agent/elf/symbol_key.h"
 
 namespace recrash {
@@ -17,10 +18,61 @@ std::vector<const Symbol*> SortedByName(const std::vector<Symbol>& symbols) {
   return sorted;
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// A name in which compilers have numbered lambdas, without the numbers, and these; no numbers: it has none.
+struct Numbered {
+  std::string name;
+  std::string numbers;
+};
+
+// "Plan()::$_1" of clang, "Plan()::'lambda0'(int)" of it in inline functions, "Plan()::{lambda(int)#2}" of g++.
+Numbered WithoutNumbers(const std::string& key) {
+  Numbered numbered;
+  if (key.find("$_") == key.npos && key.find("Ul") == key.npos && key.find("UL") == key.npos) return numbered;
+  const std::string name = Demangle(NameInKey(key));
+  for (size_t at = 0; at < name.size();) {
+    size_t digits = 0;
+    for (const std::string_view token : {"$_", "'lambda", "}#", ")#"})
+      if (name.compare(at, token.size(), token) == 0) digits = at + token.size();
+    if (digits == 0) {
+      numbered.name += name[at++];
+      continue;
+    }
+    numbered.name.append(name, at, digits - at);
+    for (at = digits; at < name.size() && IsDigit(name[at]); ++at) numbered.numbers += name[at];
+    numbered.numbers += ',';
+  }
+  numbered.name += key.substr(std::min(key.find('@'), key.size()));
+  return numbered;
+}
+
+// The recorded names of which the numbers may be those of other lambdas now: the other build has more or fewer of them.
+std::set<std::string> UnsureLambdas(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt) {
+  struct Known {
+    std::set<std::string> names, before, now;
+  };
+  std::map<std::string, Known> all;
+  for (const Symbol& symbol : recorded) {
+    const Numbered numbered = WithoutNumbers(symbol.name);
+    if (numbered.numbers.empty()) continue;
+    all[numbered.name].names.insert(symbol.name);
+    all[numbered.name].before.insert(numbered.numbers);
+  }
+  for (const Symbol& symbol : all.empty() ? std::vector<Symbol>() : rebuilt) {
+    const Numbered numbered = WithoutNumbers(symbol.name);
+    if (!numbered.numbers.empty()) all[numbered.name].now.insert(numbered.numbers);
+  }
+  std::set<std::string> unsure;
+  for (auto& [name, known] : all)
+    if (known.before != known.now) unsure.merge(known.names);
+  return unsure;
+}
+
 }  // namespace
 
 ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt)
-    : rebuilt_(rebuilt) {
+    : rebuilt_(rebuilt), unsure_lambdas_(UnsureLambdas(recorded, rebuilt)) {
   const std::vector<const Symbol*> old_names = SortedByName(recorded);
   const std::vector<const Symbol*> new_names = SortedByName(rebuilt_);
   auto candidate = new_names.begin();
@@ -29,7 +81,7 @@ ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const 
     while (candidate != new_names.end() && (*candidate)->name < old.name) ++candidate;
     TranslatedSymbol symbol{old.name, old.offset, old.size, old.is_function};
     if (candidate != new_names.end() && (*candidate)->name == old.name &&
-        (*candidate)->is_function == old.is_function) {
+        (*candidate)->is_function == old.is_function && !unsure_lambdas_.contains(old.name)) {
       symbol.found = true;
       symbol.new_offset = (*candidate)->offset;
       symbol.new_size = (*candidate)->size;
@@ -58,7 +110,7 @@ void ModuleTranslation::PairRenamedFiles() {
   std::set<std::string> taken;
   for (TranslatedSymbol& symbol : symbols_) {
     if (symbol.found) taken.insert(symbol.name);
-    if (symbol.found || !IsKeyOfLocal(symbol.name)) continue;
+    if (symbol.found || !IsKeyOfLocal(symbol.name) || unsure_lambdas_.contains(symbol.name)) continue;
     Pair& pair = pairs[NameInKey(symbol.name)];
     pair.old = &symbol;
     ++pair.old_count;
@@ -129,6 +181,10 @@ std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindFunction(uin
     if (symbol.is_function && symbol.name == linkage_name) return std::pair{symbol.offset, symbol.offset + symbol.size};
   }
   return std::nullopt;
+}
+
+bool ModuleTranslation::MayBeAnotherLambda(const std::string& linkage_name) const {
+  return std::ranges::any_of(unsure_lambdas_, [&](const std::string& key) { return NameInKey(key) == linkage_name; });
 }
 
 std::optional<std::pair<uint64_t, uint64_t>> ModuleTranslation::FindFunctionNamed(

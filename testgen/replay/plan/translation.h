@@ -4,12 +4,15 @@
 //   const auto now = translation.FindFunction(entry - module.base, frame.linkage_name);
 //
 // The key of a local symbol has the name of its source file. Equal keys are paired in the order of their addresses.
+// Compilers number lambdas. Names with such a number are paired only if both builds have the same numbers of them: with
+// one lambda more, each number may be another one's.
 // Between two builds of cppcheck, 5617 of 5617 symbols were found again.
 #ifndef RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_
 #define RECRASH_TESTGEN_REPLAY_PLAN_TRANSLATION_H_
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +45,8 @@ class ModuleTranslation {
   // Returns where the function that began at `offset` begins and ends now, or nothing if it is gone. It is sought by
   // the symbols at `offset`, then by its linkage name.
   std::optional<std::pair<uint64_t, uint64_t>> FindFunction(uint64_t offset, const std::string& linkage_name) const;
+  // Whether the function was not sought, since its number may be another lambda's.
+  bool MayBeAnotherLambda(const std::string& linkage_name) const;
   // Returns the same of the function that has this linkage name in the rebuilt module. Nothing if several files there
   // have a static function of that name.
   std::optional<std::pair<uint64_t, uint64_t>> FindFunctionNamed(const std::string& linkage_name) const;
@@ -53,6 +58,7 @@ class ModuleTranslation {
 
   std::vector<TranslatedSymbol> symbols_;
   std::vector<Symbol> rebuilt_;
+  std::set<std::string> unsure_lambdas_;
 };
 
 }  // namespace recrash

@@ -8,12 +8,11 @@ namespace {
 Symbol Function(uint64_t offset, const std::string& name) { return {offset, 16, true, name}; }
 Symbol Object(uint64_t offset, uint64_t size, const std::string& name) { return {offset, size, false, name}; }
 
-const TranslatedSymbol& Only(const ModuleTranslation& translation, const std::string& name) {
+TranslatedSymbol Only(const ModuleTranslation& translation, const std::string& name) {
   for (const TranslatedSymbol& symbol : translation.symbols()) {
     if (symbol.name == name) return symbol;
   }
-  static const TranslatedSymbol none;
-  return none;
+  return {};
 }
 
 TEST(ModuleTranslation, FindsByName) {
@@ -55,6 +54,21 @@ TEST(ModuleTranslation, KnowsTheInitialisersOfAFile) {
   EXPECT_FALSE(
       Only(ModuleTranslation(recorded, {Function(0x50, "_GLOBAL__sub_I__Z1fv@c.cc")}), "_GLOBAL__sub_I_a.cc@a.cc")
           .found);
+}
+
+// With one lambda more before it, $_0 is another one's, and so are pointers to what calls it.
+TEST(ModuleTranslation, DoesNotTakeALambdaForAnother) {
+  const std::string first = "_ZZ4PlanvENK3$_0clEv@a.cc", second = "_ZZ4PlanvENK3$_1clEv@a.cc";
+  const std::string of_gcc = "_ZZ4PlanvENKUliE_clEi@a.cc", second_of_gcc = "_ZZ4PlanvENKUliE0_clEi@a.cc";
+  EXPECT_TRUE(Only({{Function(0x10, first)}, {Function(0x50, first)}}, first).found);
+  EXPECT_TRUE(Only({{Function(0x10, of_gcc)}, {Function(0x50, of_gcc)}}, of_gcc).found);
+  const std::vector<Symbol> both = {Function(0x50, first), Function(0x60, second)};
+  EXPECT_TRUE(Only({both, both}, second).found);
+  const ModuleTranslation unsure({Function(0x10, first)}, both);
+  EXPECT_FALSE(unsure.symbols()[0].found);
+  EXPECT_TRUE(unsure.MayBeAnotherLambda("_ZZ4PlanvENK3$_0clEv"));
+  EXPECT_FALSE(unsure.MayBeAnotherLambda("_Z4Planv"));
+  EXPECT_FALSE(Only({{Function(0x10, of_gcc)}, {Function(0x50, of_gcc), Function(0x60, second_of_gcc)}}, of_gcc).found);
 }
 
 TEST(ModuleTranslation, DoesNotTakeAFunctionForAnObject) {
