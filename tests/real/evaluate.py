@@ -4,6 +4,7 @@
   tests/real/evaluate.py --list [PROGRAM…]          print the cases of corpus/corpus.tsv
   tests/real/evaluate.py [--quick] [PROGRAM…]       build, crash, reproduce; what is there already is kept
   tests/real/evaluate.py --again [PROGRAM…]         keep the builds, do the rest again
+  tests/real/evaluate.py --twin [PROGRAM…]          build each program without inlining too, and reproduce with that twin once more
   tests/real/evaluate.py --tables                   docs/evaluation.md and its plot, from the results; those that the work
                                                     folder has not are taken from docs/evaluation/results.json
 
@@ -76,7 +77,7 @@ class Build:
     def __init__(self, work, name, mode):
         self.program, self.mode = PROGRAMS[name], mode
         self.folder = work / name
-        build = product.BUILDS[mode]
+        self.kind = build = product.BUILDS.get(mode, mode)
         self.build = self.folder / build
         self.executable = self.build / self.program.program
         self.stamp = self.folder / f"{build}.agent"
@@ -92,12 +93,12 @@ class Build:
             self.stamp.unlink(missing_ok=True)
             self.executable.unlink(missing_ok=True)
         linked = self.stamp.read_text() if self.stamp.exists() else None
-        if self.executable.exists() and (product.BUILDS[self.mode] == "plain" or linked == product.agent()):
+        if self.executable.exists() and (self.kind == "plain" or linked == product.agent()):
             return
         self.folder.mkdir(parents=True, exist_ok=True)
         debian.install(self.program.needs)
         source = debian.source(self.program.package, self.program.version, self.folder / "source")
-        cc, cxx, flags = product.compilers(product.BUILDS[self.mode])
+        cc, cxx, flags = product.compilers(self.kind)
         script = self.program.make
         if linked is None:
             shutil.rmtree(self.build, ignore_errors=True)
@@ -218,13 +219,19 @@ def happens_again(test):
     return all("happens again" in failure["failure"] for failure in test["failures"])
 
 
-def merge(runs, gone, again):
-    """The frames of the first run. What the input's absence and a second run of the program change stands beside."""
+def is_of_source(frame):
+    """Of the program's own source, without templates of the C++ library that are compiled into it."""
+    return frame["own"] and bool(frame["file"]) and not frame["file"].startswith("/usr/")
+
+
+def merge(runs, gone, again, twin):
+    """The frames of the first run. What the input's absence, a second run of the program, and a twin change stands beside."""
     frames = runs[0]["frames"]
     for frame in frames:
         verdicts = [verdict_of(run, frame) for run in runs]
         frame["input_removed"] = verdict_of(gone, frame) if gone else None
         frame["rerun"] = verdict_of(again, frame) if again else None
+        frame["source"], frame["twin"] = is_of_source(frame), verdict_of(twin, frame) if twin else None
         frame["rerun_self_contained"] = bool(again) and any(same(frame, other) and other["self_contained"] for other in again["frames"])
         # A frame that needs no input must not care that it is gone.
         if frame.get("self_contained") and gone:
@@ -241,8 +248,8 @@ def same(frame, other):
     return (other["index"], other["function"]) == (frame["index"], frame["function"])
 
 
-def evaluate(build, case, runs, keep):
-    """One case in one mode: all that the tables need, as a dictionary."""
+def evaluate(build, case, runs, keep, twin=None):
+    """One case in one mode: all that the tables need, as a dictionary. `twin`: a Build, or none."""
     result = {"program": case.program, "input": case.title, "after_work": bool(case.work), "mode": build.mode, "kind": case.kind, "shipped": case.signal,
               "product": product.everything()}
     with tempfile.TemporaryDirectory(prefix="case.", dir=build.folder) as place:
@@ -267,10 +274,12 @@ def evaluate(build, case, runs, keep):
         if build.mode not in product.RECORDED:
             again, rerun_seconds, output = reproduce(build, report, folder, "--no-build", "--rerun", "--yes")
             result["rerun_said"] = output.stdout[:600]
+        with_twin = twin and reproduce(build, report, folder, "--no-build", "--twin", twin.executable)[0]
+        result["has_twin"] = bool(with_twin)
         (folder / case.name).unlink()
         gone = reproduce(build, report, folder, "--no-build")
         times = [seconds, *(run[1] for run in more), gone[1]]
-        result["frames"] = merge([first, *(run[0] for run in more if run[0])], gone[0], again)
+        result["frames"] = merge([first, *(run[0] for run in more if run[0])], gone[0], again, with_twin)
         result.update({key: value for key, value in first.items() if key not in ("frames", "report_bytes")},
                       seconds=times, **({"rerun_seconds": rerun_seconds} if again else {}))
     return result
@@ -289,8 +298,12 @@ def summary(result):
     again = sum(frame.get("rerun") == "reproduced" for frame in tried)
     unstable = sum(not frame["stable"] for frame in tried)
     wrong = len(wrong_tests(result))
+    own = [frame for frame in result["frames"] if frame.get("source")]
+    tested = f"{sum(frame['verdict'] == 'reproduced' for frame in own)} of {len(own)} own source frames have a test"
+    if result.get("has_twin"):
+        tested += f", {sum('reproduced' in (frame['verdict'], frame['twin']) for frame in own)} with the twin"
     return (f"{head} {good:3} of {len(tried):3} reproduce, {again:3} run again, {gone:3} without the input, {result['report_bytes'] / 1024:5.0f} KiB, "
-            f"{result['seconds'][-1]:5.1f} s{f', {unstable} unstable' if unstable else ''}{f', {wrong} TESTS WRONG' if wrong else ''}")
+            f"{result['seconds'][-1]:5.1f} s, {tested}{f', {unstable} unstable' if unstable else ''}{f', {wrong} TESTS WRONG' if wrong else ''}")
 
 
 def reproduced(result):
@@ -322,6 +335,7 @@ def main():
     parser.add_argument("--input", help="only the case of this input")
     parser.add_argument("--runs", type=int, default=2, help="times that each report is reproduced in the same way (2; with the input gone once more)")
     parser.add_argument("--again", action="store_true", help="crash and reproduce again what has a result")
+    parser.add_argument("--twin", action="store_true", help="build each program without inlining too: its tests count in modes with entry states")
     parser.add_argument("--work-first", action="store_true", help="only cases of programs that can be given work before their input")
     parser.add_argument("--rebuild", action="store_true", help="build the programs from nothing")
     parser.add_argument("--build-only", action="store_true")
@@ -359,8 +373,10 @@ def main():
     failed = missing = 0
     for build in [Build(work, name, mode) for mode in modes for name in names]:
         progress.now(f"{build.folder.name}: building {build.mode}")
+        twin = Build(work, build.folder.name, product.TWIN) if options.twin and build.mode in product.RECORDED else None
         try:
-            build.ensure(options.rebuild)
+            for one in filter(None, (build, twin)):
+                one.ensure(options.rebuild)
         except (BuildFailed, debian.Missing) as error:
             print(f"{build.folder.name} {build.mode}: {error}", file=sys.stderr)
             failed += isinstance(error, BuildFailed)
@@ -370,7 +386,7 @@ def main():
             file = work / "results" / case.program / f"{case.title}.{build.mode}.json"
             if options.again or not file.exists():
                 progress.now(f"{case.program} {case.title} {build.mode}")
-                result = evaluate(build, case, runs, options.keep)
+                result = evaluate(build, case, runs, options.keep, twin)
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_text(json.dumps(result, indent=1))
             result = json.loads(file.read_text())

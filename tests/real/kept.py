@@ -8,7 +8,7 @@ import tables
 
 # What the tables read of a frame, and what it is where nothing is said.
 FRAME = {"own": False, "monitored": False, "inlined": False, "verdict": None, "stable": True, "input_removed": None, "rerun": None,
-         "rerun_self_contained": False}
+         "rerun_self_contained": False, "source": None, "twin": None}  # the last two: not asked
 NAMED = {"function": "", "note": ""}  # of frames that were tried and did not reproduce
 LEFT_OUT = ("said", "rerun_said")
 

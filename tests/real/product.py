@@ -13,6 +13,8 @@ MODES = ("references", "full", "plain", "second-chance", "adaptive")
 RECORDED = ("second-chance", "adaptive")  # with entry states in the report
 # Both are the same build: adaptive is a word to the agent.
 BUILDS = {mode: "references+second-chance" if mode in RECORDED else mode for mode in MODES}
+# A program's twin is built by the same recipe without inlining.
+TWIN = "twin"
 OPTIONS = {mode: "files=embed,adaptive=1" if mode == "adaptive" else "files=embed" for mode in MODES}
 
 
@@ -20,6 +22,8 @@ def compilers(build):
     """C and C++ compiler, and the flags that say how to build."""
     if build == "plain":
         return "clang-19", "clang++-19", "-O2 -g -w"
+    if build == TWIN:
+        return str(PREFIX / "bin/recrash-clang"), str(PREFIX / "bin/recrash-clang++"), "-O0 -fno-inline -g -w"
     return str(PREFIX / "bin/recrash-clang"), str(PREFIX / "bin/recrash-clang++"), f"-O2 -g -w -recrash-mode={build}"
 
 

@@ -131,6 +131,14 @@ def sealed_cell(results):
     return percent(good, sum(len(tried(r)) for r in results))
 
 
+def source_cell(results, twin=False):
+    """Frames of the program's own source, inlined ones too. Results that do not tell them from others are left out."""
+    frames = [frame for r in results for frame in r.get("frames", []) if frame.get("source")]
+    good = sum((frame["verdict"] == "reproduced" and frame["stable"]) or (twin and frame.get("twin") == "reproduced")
+               for frame in frames)
+    return percent(good, len(frames))
+
+
 def times(results, key):
     values = [result[key] for result in results if key in result]
     return f"{median(values):.0f} / {max(values):.0f} ms" if values else "-"
@@ -160,6 +168,9 @@ def summary(results):
         line("the same from the report alone, its input removed from the disk", lambda m: removed_cell(results.of(m, overflow=False))),
         line("the same with `--rerun`, without the input", lambda m: sealed_cell(results.of(m, overflow=False)), again),
         line("frames that reproduce, overflows (at most 200 tried each)", lambda m: frames_cell(results.of(m, overflow=True))),
+        line("own source frames with a test, overflows aside", lambda m: source_cell(results.of(m, overflow=False))),
+        line("the same with a twin (`--twin`)", lambda m: source_cell(
+            [r for r in results.of(m, overflow=False) if r.get("has_twin")], twin=True), RECORDED),
         line("report, median / largest", memory),
         line("memory in it, uncompressed, median", lambda m: f"{median([r.get('memory_bytes', 0) / 1024 for r in results.of(m)]):.0f} KiB"),
         line("signal to report on disk, to a tick of its time stamp, median / longest", lambda m: times(results.of(m), "report_ms")),
