@@ -86,6 +86,41 @@ TEST(RecordedPlace, UsesAFreedBlockThoughTheCallReturns) {
   }
 }
 
+// What is read out of the freed block fails a line later.
+constexpr char kLater[] = R"(
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#ifndef TEXT
+#define TEXT 32
+#endif
+struct Lines { const char** first; };
+__attribute__((noinline)) size_t Length(const Lines* lines) {
+  const char* third = lines->first[2];
+  return strlen(third) + 1;
+}
+int main() {
+  Lines lines{static_cast<const char**>(malloc(32))};
+  for (int i = 0; i < 4; ++i) lines.first[i] = "line";
+#ifndef FIXED
+  free(lines.first);
+#endif
+  char* text = static_cast<char*>(malloc(TEXT));
+  memset(text, 'x', TEXT);
+  printf("%zu %c\n", Length(&lines), text[3]);
+}
+)";
+
+TEST(RecordedPlace, CountsWhatItsFunctionDoesBefore) {
+  Rebuilt program(kLater);
+  const std::string level = "-O0 -g";  // an optimiser leaves out what is written to a block that is freed
+  EXPECT_EQ(program.In(level, "").verdict, Verdict::kReproduced) << program.text();
+  const FrameVerdict harmless = program.In(level, "-DTEXT=400");
+  EXPECT_EQ(harmless.verdict, Verdict::kHarmless) << program.text();
+  EXPECT_THAT(harmless.note, HasSubstr(":10 used a freed heap block of "));
+  EXPECT_EQ(program.In(level, "-DFIXED").verdict, Verdict::kReturned) << program.text();
+}
+
 // Reads one number behind the end, and where it then goes depends on SCALE.
 constexpr char kBehind[] = R"(
 #include <cstdio>
