@@ -139,10 +139,23 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
 
 namespace {
 
+bool HasAddressSanitizer(const std::vector<Symbol>& symbols) {
+  return std::ranges::find(symbols, "__asan_init", &Symbol::name) != symbols.end();
+}
+
+// The size of a variable in a build of clang's AddressSanitizer: with the red zone behind it.
+uint64_t WithRedZone(uint64_t size) {
+  constexpr uint64_t kUnit = 32, kLongest = 1 << 18;
+  if (size <= kUnit / 2) return kUnit;
+  const uint64_t zone = std::clamp(size / kUnit / 4 * kUnit, kUnit, kLongest);
+  return (size + zone + kUnit - 1) / kUnit * kUnit;
+}
+
 // Says whether the contents of a variable move to the new build as they are. A guard variable says that a static local
-// has been initialised. Debug information has no type of it, and AddressSanitizer puts a red zone behind it.
-bool IsCopied(const TranslatedSymbol& symbol) {
+// has been initialised, and has no type that could have changed.
+bool IsCopied(const TranslatedSymbol& symbol, bool has_red_zones) {
   if (!symbol.found || symbol.is_function) return false;
+  if (has_red_zones && symbol.new_size == WithRedZone(symbol.size)) return true;
   return symbol.size == symbol.new_size || symbol.name.starts_with("_ZGV");
 }
 
@@ -150,6 +163,7 @@ bool IsCopied(const TranslatedSymbol& symbol) {
 
 void PlanBuilder::AddSymbols(const ModuleTranslation& translation, plan::Module* module) {
   const bool is_rebuilt = module->flags & plan::kOtherBuild;
+  const bool has_red_zones = HasAddressSanitizer(translation.only_rebuilt());
   std::vector<plan::Symbol> symbols;
   const auto add = [&](const std::string& name, bool is_function, plan::Symbol symbol) {
     if (is_function) symbol.flags |= plan::kFunction;
@@ -161,7 +175,7 @@ void PlanBuilder::AddSymbols(const ModuleTranslation& translation, plan::Module*
     const uint32_t translated = symbol.found ? plan::kTranslated : 0;
     add(symbol.name, symbol.is_function,
         {symbol.offset, symbol.size, symbol.new_offset, symbol.new_size, 0,
-         translated | (IsCopied(symbol) ? plan::kCopied : 0)});
+         translated | (IsCopied(symbol, has_red_zones) ? plan::kCopied : 0)});
   }
   // The others name code as well, and say which of it is ours. No recorded word leads to them.
   for (const Symbol& symbol : translation.only_rebuilt()) {
