@@ -64,7 +64,7 @@ ROOMS = {
                             "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/discern "
                             "testgen/emit",
     "integrations/cli": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite",
-    "integrations/compiler": BASE,
+    "integrations/compiler": BASE + "agent/elf",
 }
 
 MOST_FILES = 30

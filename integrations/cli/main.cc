@@ -43,8 +43,8 @@ The report holds the files that the program was given, up to 4 MiB each. To keep
 RECRASH_OPTIONS=files=names.
 
 A program that crashes is kept, by its build-id, so that `recrash reproduce` works after the next build has taken its
-place: at most 32 programs, of 1 GiB together, in $XDG_CACHE_HOME/recrash/programs, else ~/.cache/recrash/programs.
-RECRASH_KEEP_PROGRAMS=0 turns that off. Libraries of its own are not kept.
+place. So is one that left a report in the store, when recrash-clang++ links it anew. At most 32 programs, of 1 GiB
+together, are kept, in $XDG_CACHE_HOME/recrash/programs, else ~/.cache/recrash/programs. RECRASH_KEEP_PROGRAMS=0 turns that off. Libraries of its own are not kept.
 
 A program that was built with -recrash-mode=references+second-chance and crashes is run a second time. In that run
 recrash watches the functions that were on the stack, so that tests can start from the memory that each of them had

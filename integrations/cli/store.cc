@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "agent/report/reader.h"
 #include "testgen/suite/load.h"
@@ -44,16 +43,6 @@ Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::s
 }
 
 }  // namespace
-
-fs::path StoreDirectory() {
-  const auto variable = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value ? value : "";
-  };
-  if (const std::string directory = variable("RECRASH_DIR"); !directory.empty()) return directory;
-  if (const std::string state = variable("XDG_STATE_HOME"); !state.empty()) return fs::path(state) / "recrash";
-  return fs::path(variable("HOME")) / ".local" / "state" / "recrash";
-}
 
 std::vector<StoredReport> ListStore(const fs::path& directory) {
   std::vector<StoredReport> reports;

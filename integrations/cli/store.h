@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "agent/base/report_store.h"
 #include "agent/base/result.h"
 
 namespace recrash::cli {
-
-// $RECRASH_DIR, else $XDG_STATE_HOME/recrash, else ~/.local/state/recrash. It need not exist.
-std::filesystem::path StoreDirectory();
 
 struct StoredReport {
   std::filesystem::path path;

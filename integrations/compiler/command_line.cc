@@ -378,6 +378,7 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   result.help = scan.help;
   result.uses_plugin = scan.instruments() || loads_at_link;
   result.uses_client = scan.uses_client();
+  if (result.uses_client) result.program = scan.output.empty() ? "a.out" : scan.output;
   if (const std::string complaint = FirstComplaint(words, scan); !complaint.empty())
     return Error{Errc::kUsage, complaint};
 

@@ -22,6 +22,7 @@ struct CommandLine {
   bool help = false;  // --recrash-help: print it instead of running
   bool uses_plugin = false;
   bool uses_client = false;
+  std::string program;                 // that is linked; empty: none is
   std::vector<std::string> arguments;  // for clang
 };
 

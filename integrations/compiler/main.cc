@@ -16,6 +16,7 @@
 #include "agent/base/installation.h"
 #include "agent/base/text.h"
 #include "integrations/compiler/command_line.h"
+#include "integrations/compiler/crashed_output.h"
 
 namespace recrash::compiler {
 namespace {
@@ -114,6 +115,7 @@ int Run(const std::vector<std::string>& arguments) {
     const Result<std::filesystem::path> part = InstalledFile(name);
     if (!part) return Fail({part.error().code, part.error().message + "; -fno-recrash compiles without it"});
   }
+  if (!command->program.empty()) KeepCrashedOutput(command->program);
   return Execute(command->arguments);
 }
 

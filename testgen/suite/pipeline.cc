@@ -84,7 +84,7 @@ Status Pipeline::Load() {
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
   if (!crash_->kept_program.empty())
-    observer_->Note(fmt::format("the build that crashed is not there any more: using the one that recrash run kept, {}",
+    observer_->Note(fmt::format("the build that crashed is not there any more: using the one that was kept, {}",
                                 crash_->kept_program));
   if (!crash_->is_own && request_.goal != Goal::kCandidates)
     observer_->Note(

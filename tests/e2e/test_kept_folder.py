@@ -106,10 +106,25 @@ class KeptPrograms(harness.Workspace):
         program, report = self.crash_and_build_anew()
         result = self.reproduce(program, report=report, build=True)
         self.assert_reproduced(result, "Read", "main")
-        self.assertIn("using the one that recrash run kept", self.output.stderr)
+        self.assertIn("using the one that was kept", self.output.stderr)
         self.assertNotIn(".cache", (self.path / "tests/CMakeLists.txt").read_text())
         self.run_tests()  # against what is there now, which is fixed
         self.assertIn("2 of 2 tests turned green", self.run_command("recrash", "verify", "tests", "--fixed", program).stdout)
+
+    def test_the_link_step_keeps_what_crashed_outside_of_recrash_run(self):
+        (self.path / "program.cc").write_text(PROGRAM)
+        build = ("recrash-clang++", "-O2", "-g", "program.cc", "-o", "program")
+        self.run_command(*build)
+        self.run_command(*build)
+        self.assertFalse((self.path / ".cache").exists())  # it has not crashed
+        report = self.crash(self.path / "program", died_of=signal.SIGSEGV)
+        (self.path / "program.cc").write_text(self.FIXED)
+        self.run_command(*build)
+        result = self.reproduce(self.path / "program", report=report)
+        self.assert_reproduced(result, "Read", "main")
+        self.assertIn("using the one that was kept", self.output.stderr)
+        self.run_command(*build)
+        self.assertEqual(len(list((self.path / ".cache/recrash/programs").iterdir())), 1)  # the fixed one has not crashed
 
     def test_it_can_be_turned_off(self):
         self.environment["RECRASH_KEEP_PROGRAMS"] = "0"
