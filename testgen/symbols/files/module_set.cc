@@ -1,6 +1,10 @@
 #include "testgen/symbols/files/module_set.h"
 
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "agent/base/ordinary_path.h"
@@ -21,6 +25,49 @@ std::string DebugPath(const std::string& root, const std::string& build_id) {
 
 bool Matches(const ElfFile& file, const Module& module) {
   return module.build_id.empty() || file.build_id() == module.build_id;
+}
+
+// libelf before 0.189 does not know zstd, and libdw then finds no units.
+bool HasReadableDwarf(ElfFile& file) {
+  if (!file.has_dwarf() || file.dwarf() == nullptr) return false;
+  Dwarf_CU* unit = nullptr;
+  return dwarf_get_units(file.dwarf(), nullptr, &unit, nullptr, nullptr, nullptr, nullptr) == 0;
+}
+
+// A compressed section begins with its kind. No unit is two bytes long.
+bool IsCompressedByZstd(const ElfFile& file) {
+  const ElfSection* section = file.FindSection(".debug_info");
+  uint32_t kind = 0;
+  constexpr uint32_t kZstd = 2;  // ELFCOMPRESS_ZSTD
+  if (section == nullptr || section->bytes.size() < sizeof kind) return false;
+  std::memcpy(&kind, section->bytes.data(), sizeof kind);
+  return kind == kZstd;
+}
+
+// -gsplit-dwarf: the file's own units have addresses alone.
+bool IsSplit(Dwarf* dwarf) {
+  Dwarf_CU* unit = nullptr;
+  uint8_t kind = 0;
+  for (int i = 0; i < 16 && dwarf_get_units(dwarf, unit, &unit, nullptr, &kind, nullptr, nullptr) == 0; ++i)
+    if (kind == DW_UT_skeleton) return true;
+  return false;
+}
+
+// Why nothing, or too little, is known of the module's types and lines; empty: it has debug information.
+std::string NoteOnDebugInformation(const LoadedModule& loaded) {
+  const std::string name = BaseName(loaded.module->path);
+  if (loaded.dwarf != nullptr)
+    return IsSplit(loaded.dwarf->dwarf()) ? name +
+                                                ": its debug information lies in .dwo files (-gsplit-dwarf), which "
+                                                "are not read; build with -gno-split-dwarf"
+                                          : "";
+  const auto zstd = std::ranges::find_if(loaded.files, [](const auto& file) { return IsCompressedByZstd(*file); });
+  if (zstd == loaded.files.end())
+    return name +
+           ": no debug information found; give --search-path where its unstripped file lies, or build it with -g";
+  return name + ": its debug information is compressed by zstd, which cannot be read here; run `objcopy " +
+         "--decompress-debug-sections " + BaseName((*zstd)->path()) + " FOLDER/" + name +
+         "` and give --search-path FOLDER, or build with -gz=zlib";
 }
 
 std::string Short(const std::string& build_id) {
@@ -94,9 +141,8 @@ LoadedModule* ModuleSet::Load(const Module& module) {
       notes_.push_back(BaseName(module.path) + ": no file with build-id " + Short(module.build_id) +
                        " found; frames in it, and beyond it, may be missing");
     loaded.reset();
-  } else if (loaded->own && loaded->dwarf == nullptr) {
-    notes_.push_back(BaseName(module.path) + ": no debug information found; give --search-path where its unstripped " +
-                     "file lies");
+  } else if (std::string note = loaded->own ? NoteOnDebugInformation(*loaded) : ""; !note.empty()) {
+    notes_.push_back(std::move(note));
   }
   return (loaded_[&module] = std::move(loaded)).get();
 }
@@ -107,7 +153,7 @@ void ModuleSet::AddUnstripped(LoadedModule& loaded) {
   ElfFile* symtab = nullptr;
   const auto take = [&](ElfFile& file) {
     if (loaded.image == nullptr && file.has_code()) loaded.image = &file;
-    if (dwarf == nullptr && file.has_dwarf()) dwarf = &file;
+    if (dwarf == nullptr && HasReadableDwarf(file)) dwarf = &file;
     if (symtab == nullptr && file.has_symtab()) symtab = &file;
   };
   const auto complete = [&] { return loaded.image != nullptr && dwarf != nullptr && symtab != nullptr; };

@@ -10,6 +10,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr char kProgram[] = R"(
 struct Tree { int* root; int size; };
@@ -126,6 +127,30 @@ TEST(Modules, WithoutBuildIdAreTakenByPath) {
   const Backtrace backtrace = MustRead(fixture.Crash());
   EXPECT_THAT(FunctionNames(backtrace), ElementsAre("Insert", "Fill", "main"));
   EXPECT_THAT(backtrace.notes, testing::Contains(HasSubstr("has no build-id")));
+}
+
+// -gsplit-dwarf: the program has addresses alone.
+TEST(Modules, MayHaveTheirDebugInformationBeside) {
+  const Fixture fixture(kProgram, Monitored("-O2 -g -gsplit-dwarf") + " -Wl,--build-id");
+  EXPECT_THAT(
+      MustRead(fixture.Crash()).notes,
+      testing::Contains(HasSubstr(".dwo files (-gsplit-dwarf), which are not read; build with -gno-split-dwarf")));
+}
+
+// The way out that the note names is taken.
+TEST(Modules, MayBeCompressedByAKindThatCannotBeRead) {
+  const Fixture fixture(kProgram, Monitored("-O2 -g") + " -Wl,--build-id");
+  fixture.Run("objcopy --compress-debug-sections=zstd program");
+  const Report report = fixture.Crash();
+  const Backtrace none = MustRead(report);
+  if (none.notes.empty()) GTEST_SKIP() << "this libelf reads zstd";
+  EXPECT_THAT(none.notes, testing::Contains(HasSubstr("`objcopy --decompress-debug-sections program FOLDER/program`")));
+  fixture.Run("mkdir plain && objcopy --decompress-debug-sections program plain/program");
+  SymbolOptions options;
+  options.search_paths = {fixture.path("plain")};
+  const Backtrace backtrace = MustRead(report, options);
+  EXPECT_THAT(backtrace.notes, Not(testing::Contains(HasSubstr("zstd"))));
+  EXPECT_EQ(ParameterOf(backtrace.frames[0], "tree").rendered, "Tree {root = nullptr, size = 3}");
 }
 
 TEST(Modules, OfTheSystemMayBeMissing) {
