@@ -18,6 +18,9 @@ import small_programs
 
 CLANG, GCC = "clang", "gcc"
 COMMON = ("-g", "-w")
+ASAN = ("-O1", "-fsanitize=address", "-fno-omit-frame-pointer")
+UBSAN = ("-O1", "-fsanitize=undefined")
+ASSERTIONS = ("-O1", "-D_GLIBCXX_ASSERTIONS")
 
 
 class BuildFailed(Exception):
@@ -91,6 +94,10 @@ def marks(word):
     return lambda program: word in program.text and not program.is_c
 
 
+def is_cpp(program):
+    return not program.is_c
+
+
 def changes(program):
     return program.changes
 
@@ -99,7 +106,8 @@ REBUILDS = {rebuild.name: rebuild for rebuild in (
     Rebuild("clang -O0", ("-O0",)), Rebuild("clang -O1", ("-O1",)), Rebuild("clang -O2", ("-O2",)),
     Rebuild("clang -O3", ("-O3",)), Rebuild("clang -Os", ("-Os",)),
     Rebuild("g++ -O0", ("-O0",), GCC), Rebuild("g++ -O2", ("-O2",), GCC),
-    Rebuild("ASan", ("-O1", "-fsanitize=address", "-fno-omit-frame-pointer")),
+    Rebuild("ASan", ASAN), Rebuild("g++ ASan", ASAN, GCC),
+    Rebuild("UBSan", UBSAN), Rebuild("g++ UBSan", UBSAN, GCC), Rebuild("assertions", ASSERTIONS, needs=is_cpp),
     Rebuild("LTO", ("-O2", "-flto", "-fuse-ld=lld")),
     Rebuild("another folder", own_folder=True),
     Rebuild("a line more", text=one_line_more),
@@ -117,6 +125,8 @@ FIXES = {fix.name: fix for fix in (
     Rebuild("fixed", fixed=True),
     Rebuild("fixed, g++ -O2", ("-O2",), GCC, fixed=True),
     Rebuild("fixed, g++ -O2, a twin", ("-O2",), GCC, fixed=True, twin=True),
+    Rebuild("fixed, ASan", ASAN, fixed=True), Rebuild("fixed, g++ ASan", ASAN, GCC, fixed=True),
+    Rebuild("fixed, UBSan", UBSAN, fixed=True), Rebuild("fixed, assertions", ASSERTIONS, fixed=True, needs=is_cpp),
     Rebuild("fixed, a member added", macros=("-DCHANGED",), fixed=True, needs=changes))}
 
 

@@ -50,7 +50,7 @@ def environment(folder):
     home = next(parent for parent in folder.parents if parent.name == "programs").parent / "home"
     home.mkdir(exist_ok=True)
     return {"PATH": f"{product.PREFIX}/bin:{os.environ['PATH']}", "HOME": str(home), "RECRASH_DIR": str(folder / "reports"),
-            "ASAN_OPTIONS": f"detect_leaks=0:exitcode={SANITIZER}"}
+            "ASAN_OPTIONS": f"detect_leaks=0:exitcode={SANITIZER}", "UBSAN_OPTIONS": f"exitcode={SANITIZER}"}
 
 
 def file_name(name):
@@ -155,7 +155,12 @@ def asked(program, rebuild, executable, twin, origin_folder, tests, names):
     return row
 
 
-def measure(program, origin, work):
+def chosen_builds(names):
+    """Those of the names; all if there are none."""
+    return [rebuild for rebuild in (*builds.WITH_BUG.values(), *builds.FIXES.values()) if not names or rebuild.name in names]
+
+
+def measure(program, origin, work, wanted=()):
     """All rows of one program as it was built at its crash."""
     folder = place(work, program.name, origin.name)
     folder.mkdir(parents=True, exist_ok=True)
@@ -179,7 +184,7 @@ def measure(program, origin, work):
            "bytes": (tests / "crash_test.rcr").stat().st_size if names else None, "seconds": round(seconds, 1), "rebuilds": {}}
     if not names:
         return row
-    for rebuild in (*builds.WITH_BUG.values(), *builds.FIXES.values()):
+    for rebuild in chosen_builds(wanted):
         if rebuild.applies(program, origin):
             row["rebuilds"][rebuild.name] = asked(program, rebuild, made(rebuild), twin_of(rebuild), folder, tests, names)
     return row
@@ -211,20 +216,20 @@ def words(kinds):
     return ", ".join(f"{kinds[kind]} {kind}" for kind in verdicts.KINDS if kinds[kind]) or "none"
 
 
-def measured(program, origin, work):
+def measured(program, origin, work, wanted):
     try:
-        return measure(program, origin, work)
+        return measure(program, origin, work, wanted)
     except (Failed, builds.BuildFailed, subprocess.TimeoutExpired) as error:
         return {"program": program.name, "group": program.group, "origin": origin.name, "error": str(error)}
 
 
-def run(chosen, origins, work, jobs):
+def run(chosen, origins, work, jobs, wanted=()):
     """All rows, each printed when it is there. One job has all builds of a program, since they share its folder."""
     results = work / "results"
     results.mkdir(parents=True, exist_ok=True)
 
     def of_program(program):
-        found = [measured(program, origin, work) for origin in origins]
+        found = [measured(program, origin, work, wanted) for origin in origins]
         (results / f"{program.name}.json").write_text(json.dumps(found, indent=1))
         return found
 
@@ -242,6 +247,8 @@ def main():
     parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs or groups: cpp, far, samples (default: all)")
     parser.add_argument("--quick", action="store_true", help="few programs, as they crash at -O2")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/rebuilds")
+    parser.add_argument("--build", action="append", default=[], metavar="NAME",
+                        help="this way to build alone, as the page names it; may be given again")
     parser.add_argument("--list", action="store_true", help="print the programs")
     parser.add_argument("--tables", action="store_true", help="write docs/evaluation/rebuilds.json and its page")
     parser.add_argument("--as-before", action="store_true", help="with --tables: these are the figures to compare with")
@@ -253,6 +260,8 @@ def main():
     for name in wanted:
         if name not in known and name not in page.GROUPS:
             parser.error(f"no program or group '{name}'")
+    if unknown := set(options.build) - {rebuild.name for rebuild in chosen_builds(())}:
+        parser.error(f"no way to build '{min(unknown)}'")
     if options.list:
         return print("\n".join(f"{program.group:8} {program.name}" for program in chosen))
     results = options.work.resolve() / "results"
@@ -260,7 +269,7 @@ def main():
         rows = [row for file in sorted(results.glob("*.json")) for row in json.loads(file.read_text())]
         return page.write(ROOT, rows, options.as_before)
     origins = [builds.ORIGINS["-O2"]] if options.quick else list(builds.ORIGINS.values())
-    rows = run(chosen, origins, options.work.resolve(), int(os.environ.get("RECRASH_JOBS", "2")))
+    rows = run(chosen, origins, options.work.resolve(), int(os.environ.get("RECRASH_JOBS", "2")), options.build)
     print(page.totals_line(rows))
     wrong = [row for row in rows if "error" in row or (options.strict and any(lies(row))) or
              any(not one["counted"] for name, one in row["rebuilds"].items() if name in builds.FIXES)]

@@ -66,6 +66,13 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(rebuilds.fails(seldom, "status 0"))
 
 
+class Builds(unittest.TestCase):
+    def test_all_are_made_unless_some_are_named(self):
+        everything = [*builds.WITH_BUG, *builds.FIXES]
+        self.assertEqual([rebuild.name for rebuild in rebuilds.chosen_builds([])], everything)
+        self.assertEqual([rebuild.name for rebuild in rebuilds.chosen_builds(["fixed, ASan", "ASan"])], ["ASan", "fixed, ASan"])
+
+
 class Programs(unittest.TestCase):
     def test_each_says_what_a_test_needs(self):
         for program in small_programs.all_programs().values():
