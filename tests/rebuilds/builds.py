@@ -14,6 +14,7 @@ import shutil
 import subprocess
 
 import product
+import real_programs
 import small_programs
 
 CLANG, GCC = "clang", "gcc"
@@ -67,6 +68,8 @@ class Rebuild:
 
     def make_twin(self, program, sources, folder):
         """The executable that stands beside it: as recrash_twin builds it, without optimisation of any kind."""
+        if program.group == real_programs.GROUP:
+            return real_programs.make(program, self, ("-O0", "-fno-inline"), sources, folder)
         if self.fixed:
             sources = folder / "sources"
         text, fixed = program.fixed_text() if self.fixed else (program.text, ())
@@ -74,6 +77,8 @@ class Rebuild:
 
     def make(self, program, origin, sources, folder):
         """The executable in `folder`, of the sources as they lay at the crash, unless others are what it is about."""
+        if program.group == real_programs.GROUP:
+            return real_programs.make(program, self, self.flags or origin.flags, sources, folder)
         if self.own_folder or self.text or self.fixed:
             sources = folder / "sources"
         text, fixed = program.fixed_text() if self.fixed else (program.text, ())

@@ -13,7 +13,7 @@ import verdicts
 
 JSON, PAGE = "docs/evaluation/rebuilds.json", "docs/measurements/rebuilds.md"
 GROUPS = {"cpp": "small programs, a feature of C++ each", "far": "programs whose bug is far from the failure",
-          "samples": "samples"}
+          "samples": "samples", "real": "programs that nobody here wrote"}
 MOST_FRAMES = 100  # more are of a stack overflow, of which not every frame is tried
 FEWEST = 8  # tests, for the time of a larger suite
 
@@ -185,7 +185,7 @@ def green(rows):
 def by_program(rows):
     lines = ["| program | crashed as | fails by | tests | lies | green when fixed |", "| --- | --- | --- | --- | --- | --- |"]
     for row in rows:
-        if row["group"] == "far" and "error" not in row:
+        if row["group"] in ("far", "real") and "error" not in row:
             bug, fixed = (added(totals([row], names)) for names in (builds.REBUILDS, ("fixed",)))
             lines.append(f"| {row['program']} | {row['origin']} | {row['failure']} | {row['tests']} | "
                          f"{count(bug, verdicts.GREEN)} of {asked(bug)} | {count(fixed, verdicts.GREEN)} of {asked(fixed)} |")
@@ -211,7 +211,7 @@ def document(rows, before):
             text += [*bug_table(now[group]), "", *fixed_table(now[group]["fixed"]), ""]
         if group in before:
             text += ["Before:", "", *bug_table(before[group]), "", *fixed_table(before[group]["fixed"]), ""]
-    text += ["## Bugs far from the failure, one by one", "", *by_program(rows), "", "## Tests that lie", "", *green(rows), "",
+    text += ["## Bugs far from the failure and real programs, one by one", "", *by_program(rows), "", "## Tests that lie", "", *green(rows), "",
              "## Why not as recorded", "", *reasons(rows), "", "## Not counted", "",
              "These builds end otherwise than the table needs when they are run on the input of the crash.", "", *left_out(rows), ""]
     return "\n".join(text)

@@ -5,6 +5,9 @@
   tests/rebuilds/rebuilds.py --tables                docs/evaluation/rebuilds.json and docs/measurements/rebuilds.md, from these
                                                      results; those that the work folder has not stay
   tests/rebuilds/rebuilds.py --list
+  tests/rebuilds/rebuilds.py --programs DIR [--quick] [PROGRAM…]
+                                                     programs of your own: small_programs.py says how their sources begin; results go
+                                                     to DIR/rebuilds, or WORK
 
 Each program is built, crashed and reproduced in several ways (builds.ORIGINS); the kept tests are run against each of
 builds.WITH_BUG and builds.FIXES. First each rebuild is run on the input of the crash: only one that fails still is counted. A test
@@ -31,8 +34,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "tests/real"))
 
 import builds
+import debian
+import evaluate
 import page
 import product
+import real_programs
 import small_programs
 import verdicts
 
@@ -45,12 +51,13 @@ class Failed(Exception):
     """The text says which program cannot be measured, and why."""
 
 
-def environment(folder):
+def environment(folder, program=None, executable=None):
     """A small one. The home is the same for all, since it has what tells that a report was written here."""
     home = next(parent for parent in folder.parents if parent.name == "programs").parent / "home"
     home.mkdir(exist_ok=True)
+    own = program.environment(program.folder_of(executable)) if program else {}
     return {"PATH": f"{product.PREFIX}/bin:{os.environ['PATH']}", "HOME": str(home), "RECRASH_DIR": str(folder / "reports"),
-            "ASAN_OPTIONS": f"detect_leaks=0:exitcode={SANITIZER}", "UBSAN_OPTIONS": f"exitcode={SANITIZER}"}
+            "ASAN_OPTIONS": f"detect_leaks=0:exitcode={SANITIZER}", "UBSAN_OPTIONS": f"exitcode={SANITIZER}", **own}
 
 
 def file_name(name):
@@ -66,22 +73,16 @@ def said_folder(origin_folder, rebuild):
     return origin_folder / "said" / file_name(rebuild)
 
 
-def place_input(program, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    if program.input is None:
-        return ()
-    (folder / "input.txt").write_text(program.input)
-    return ("input.txt",)
-
-
 @functools.cache
 def end_of(program, executable, folder):
     """How the program ends on the input of the crash, in several runs: "SIGSEGV", "status 0", "SIGSEGV or status 0"."""
-    arguments, ends = place_input(program, folder), []
+    folder.mkdir(parents=True, exist_ok=True)
+    arguments, ends = program.place_input(folder), []
     for _ in range(max(2, program.tries)):
         try:
-            status = subprocess.run([executable, *arguments], cwd=folder, env=environment(folder), timeout=SECONDS,
-                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+            status = subprocess.run([executable, *arguments], cwd=folder, env=environment(folder, program, executable),
+                                    timeout=SECONDS, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL).returncode
         except subprocess.TimeoutExpired:
             status = None
         name = "runs on" if status is None else signal.Signals(-status).name if status < 0 else \
@@ -99,10 +100,11 @@ def fails(program, end):
 
 def crash(program, executable, folder):
     """Runs the program until it leaves a report."""
-    arguments = place_input(program, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    arguments = program.place_input(folder)
     for _ in range(program.tries):
-        subprocess.run([executable, *arguments], cwd=folder, env=environment(folder), timeout=SECONDS, stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        subprocess.run([executable, *arguments], cwd=folder, env=environment(folder, program, executable), timeout=SECONDS,
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for report in (folder / "reports").glob("*.rcr"):
             return report
     raise Failed(f"{program.name}: no report in {folder / 'reports'}")
@@ -115,8 +117,9 @@ def reproduce(program, origin, executable, report, folder):
     result.unlink(missing_ok=True)
     command = ["recrash", "reproduce", report, "--program", executable, "-o", tests, "--json", result]
     start = time.monotonic()
-    done = subprocess.run([*command, *(["--rerun"] if origin.rerun else [])], cwd=folder, env=environment(folder), text=True,
-                          timeout=600, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+    done = subprocess.run([*command, *(["--rerun"] if origin.rerun else [])], cwd=folder,
+                          env=environment(folder, program, executable), text=True, timeout=600, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
     seconds = time.monotonic() - start
     (folder / "reproduce.txt").write_text(done.stdout)
     if not result.exists():
@@ -139,18 +142,19 @@ def enabled(tests):
 def asked(program, rebuild, executable, twin, origin_folder, tests, names):
     """One row: how the rebuild ends, and what each test says of it. Tests against a rebuild that ends otherwise than it should are
     not run."""
-    end = end_of(program, executable, executable.parent / "run")
+    end = end_of(program, executable, program.folder_of(executable) / "run" / file_name(program.name))
     row = {"end": end, "counted": fails(program, end) != rebuild.fixed}
     if not row["counted"]:
         return row
-    given = origin_folder / "crash/input.txt"
+    given = origin_folder / "crash" / program.input_name
     if rebuild.without_input:
-        given.rename(given.with_suffix(".gone"))
+        given.rename(given.with_name("gone"))
     try:
-        said = verdicts.ask(tests, executable, said_folder(origin_folder, rebuild.name), names, twin)
+        said = verdicts.ask(tests, executable, said_folder(origin_folder, rebuild.name), names, twin=twin,
+                            environment=program.environment(program.folder_of(executable)))
     finally:
         if rebuild.without_input:
-            given.with_suffix(".gone").rename(given)
+            given.with_name("gone").rename(given)
     row["said"] = {test: {"kind": kind, "words": words} for test, (kind, words) in said.items()}
     return row
 
@@ -164,13 +168,13 @@ def measure(program, origin, work, wanted=()):
     """All rows of one program as it was built at its crash."""
     folder = place(work, program.name, origin.name)
     folder.mkdir(parents=True, exist_ok=True)
-    sources = place(work, program.name, "sources")
+    sources = place(work, program.build_name, "sources")
 
     def made(rebuild):
-        return rebuild.make(program, origin, sources, place(work, program.name, *rebuild.place(origin)))
+        return rebuild.make(program, origin, sources, place(work, program.build_name, *rebuild.place(origin)))
 
     def twin_of(rebuild):
-        folder = place(work, program.name, "builds", f"{rebuild.compiler} twin{', fixed' if rebuild.fixed else ''}")
+        folder = place(work, program.build_name, "builds", f"{rebuild.compiler} twin{', fixed' if rebuild.fixed else ''}")
         return rebuild.make_twin(program, sources, folder) if rebuild.twin else None
 
     original = made(builds.Rebuild(f"{origin.compiler} {origin.level}", origin.flags, origin.compiler))
@@ -219,7 +223,7 @@ def words(kinds):
 def measured(program, origin, work, wanted):
     try:
         return measure(program, origin, work, wanted)
-    except (Failed, builds.BuildFailed, subprocess.TimeoutExpired) as error:
+    except (Failed, builds.BuildFailed, evaluate.BuildFailed, debian.Missing, subprocess.TimeoutExpired) as error:
         return {"program": program.name, "group": program.group, "origin": origin.name, "error": str(error)}
 
 
@@ -244,9 +248,10 @@ def run(chosen, origins, work, jobs, wanted=()):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs or groups: cpp, far, samples (default: all)")
+    parser.add_argument("names", nargs="*", metavar="PROGRAM", help="programs or groups: cpp, far, samples, real (default: all)")
     parser.add_argument("--quick", action="store_true", help="few programs, as they crash at -O2")
-    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/rebuilds")
+    parser.add_argument("--work", type=pathlib.Path, help="builds and results (default: build/rebuilds)")
+    parser.add_argument("--programs", type=pathlib.Path, metavar="DIR", help="the programs of this folder, in place of those here")
     parser.add_argument("--build", action="append", default=[], metavar="NAME",
                         help="this way to build alone, as the page names it; may be given again")
     parser.add_argument("--list", action="store_true", help="print the programs")
@@ -254,22 +259,26 @@ def main():
     parser.add_argument("--as-before", action="store_true", help="with --tables: these are the figures to compare with")
     parser.add_argument("--strict", action="store_true", help="a test that lies is a failure of this command")
     options = parser.parse_args()
-    known = small_programs.all_programs()
-    wanted = options.names or (QUICK if options.quick else ("cpp", "far", "samples"))
-    chosen = [program for program in known.values() if {program.name, program.group} & set(wanted)]
+    if options.programs and options.tables:
+        parser.error("--tables is about the programs of this tree, not of --programs")
+    options.work = (options.work or (options.programs / "rebuilds" if options.programs else ROOT / "build/rebuilds")).resolve()
+    known = small_programs.of_folder(options.programs.resolve()) if options.programs else \
+        small_programs.all_programs() | real_programs.all_programs(options.work / "inputs")
+    wanted = options.names or (known if options.programs else QUICK if options.quick else page.GROUPS)
+    chosen = [program for program in known.values() if {program.name, program.build_name, program.group} & set(wanted)]
     for name in wanted:
-        if name not in known and name not in page.GROUPS:
+        if not any(name in (program.name, program.build_name, program.group) for program in known.values()):
             parser.error(f"no program or group '{name}'")
     if unknown := set(options.build) - {rebuild.name for rebuild in chosen_builds(())}:
         parser.error(f"no way to build '{min(unknown)}'")
     if options.list:
         return print("\n".join(f"{program.group:8} {program.name}" for program in chosen))
-    results = options.work.resolve() / "results"
+    results = options.work / "results"
     if options.tables:
         rows = [row for file in sorted(results.glob("*.json")) for row in json.loads(file.read_text())]
         return page.write(ROOT, rows, options.as_before)
     origins = [builds.ORIGINS["-O2"]] if options.quick else list(builds.ORIGINS.values())
-    rows = run(chosen, origins, options.work.resolve(), int(os.environ.get("RECRASH_JOBS", "2")), options.build)
+    rows = run(chosen, origins, options.work, int(os.environ.get("RECRASH_JOBS", "2")), options.build)
     print(page.totals_line(rows))
     wrong = [row for row in rows if "error" in row or (options.strict and any(lies(row))) or
              any(not one["counted"] for name, one in row["rebuilds"].items() if name in builds.FIXES)]

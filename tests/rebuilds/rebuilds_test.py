@@ -3,6 +3,7 @@
 
 import pathlib
 import sys
+import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -10,6 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "real")]
 
 import builds
 import page
+import real_programs
 import rebuilds
 import small_programs
 import verdicts
@@ -73,7 +75,51 @@ class Builds(unittest.TestCase):
         self.assertEqual([rebuild.name for rebuild in rebuilds.chosen_builds(["fixed, ASan", "ASan"])], ["ASan", "fixed, ASan"])
 
 
+class RealPrograms(unittest.TestCase):
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = pathlib.Path(place.name)
+
+    def test_three_have_a_crash_and_a_fix(self):
+        programs = real_programs.all_programs(self.folder)
+        self.assertEqual({program.build_name for program in programs.values()}, set(real_programs.NAMES))
+        self.assertGreaterEqual(len(real_programs.NAMES), 3)
+        for program in programs.values():
+            self.assertIn(program.input_name, program.place_input(self.folder))
+            self.assertTrue((self.folder / program.input_name).exists())
+
+    def test_they_are_built_in_other_ways_but_not_from_marked_text(self):
+        program = next(iter(real_programs.all_programs(self.folder).values()))
+        names = {name for name, rebuild in (builds.REBUILDS | builds.FIXES).items() if rebuild.applies(program, builds.ORIGINS["-O2"])}
+        self.assertLessEqual({"clang -O0", "g++ -O2", "ASan", "LTO", "another folder", "a line more", "fixed", "fixed, g++ -O2"}, names)
+        self.assertFalse({"a function split", "a function moved", "a member added"} & names)
+
+    def test_each_file_gets_a_line(self):
+        (self.folder / "core").mkdir()
+        for name in ("core/parse.cpp", "core/parse.h", "README"):
+            (self.folder / name).write_text("text\n")
+        real_programs.add_line(self.folder)
+        self.assertEqual([(self.folder / name).read_text() for name in ("core/parse.cpp", "core/parse.h", "README")],
+                         ["// one line more\ntext\n"] * 2 + ["text\n"])
+
+    def test_the_folder_of_a_build_is_found_again(self):
+        for program in real_programs.all_programs(self.folder).values():
+            executable = self.folder / "build" / real_programs.PROGRAMS[program.build_name].program
+            self.assertEqual(program.folder_of(executable), self.folder)
+
+
 class Programs(unittest.TestCase):
+    def test_those_of_a_folder_are_its_sources(self):
+        with tempfile.TemporaryDirectory() as place:
+            folder = pathlib.Path(place)
+            for name in ("one.cc", "two.c", "notes.txt"):
+                (folder / name).write_text("// frames: main\n// input: 3 4\\n\nint main() {}\n")
+            programs = small_programs.of_folder(folder)
+            self.assertEqual(list(programs), ["one", "two"])
+            self.assertEqual(programs["two"].place_input(folder), ("input.txt",))
+            self.assertEqual((folder / "input.txt").read_text(), "3 4\n")
+
     def test_each_says_what_a_test_needs(self):
         for program in small_programs.all_programs().values():
             with self.subTest(program=program.name):

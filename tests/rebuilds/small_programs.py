@@ -1,4 +1,4 @@
-"""The small programs of tests/e2e/cpp, those of tests/rebuilds/far, and the samples, read from their sources.
+"""The small programs of tests/e2e/cpp, those of tests/rebuilds/far, the samples, and those of any folder, read from their sources.
 
 A source begins with what it shows, and then says what a test of it needs:
 
@@ -20,12 +20,14 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = {"cpp": ROOT / "tests/e2e/cpp", "far": ROOT / "tests/rebuilds/far"}
+SUFFIXES = (".c", ".cc", ".cpp", ".cxx")
 SAMPLES = ("bst", "missing_url", "random_crash", "side_effect")
 
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    group: str  # cpp, far or samples
+    input_name = "input.txt"
+    group: str  # cpp, far, samples or other
     name: str
     file: pathlib.Path
     text: str
@@ -42,6 +44,24 @@ class Program:
     @property
     def changes(self):
         return "CHANGED" in self.text
+
+    @property
+    def build_name(self):
+        return self.name
+
+    def place_input(self, folder):
+        """Writes the input. Gives the arguments of the program that runs in `folder`."""
+        if self.input is None:
+            return ()
+        (folder / self.input_name).write_text(self.input)
+        return (self.input_name,)
+
+    def environment(self, folder):
+        return {}
+
+    def folder_of(self, executable):
+        """The folder of its build."""
+        return executable.parent
 
     def fixed_text(self):
         """The text without the bug, and the macro that it takes."""
@@ -69,10 +89,14 @@ def read(group, file):
                    tries=100 if file.stem == "random_crash" else 1)
 
 
+def of_folder(folder, group="other"):
+    """{name: Program}: each C or C++ file of a folder is a program."""
+    return {file.stem: read(group, file) for file in sorted(folder.iterdir()) if file.suffix in SUFFIXES}
+
+
 def all_programs():
-    files = [(group, file) for group, folder in FOLDERS.items() for file in sorted(folder.glob("*.c*"))]
-    files += [("samples", ROOT / "samples" / name / f"{name}.cc") for name in SAMPLES]
-    return {file.stem: read(group, file) for group, file in files}
+    programs = {name: program for group, folder in FOLDERS.items() for name, program in of_folder(folder, group).items()}
+    return programs | {name: read("samples", ROOT / "samples" / name / f"{name}.cc") for name in SAMPLES}
 
 
 def split(text):

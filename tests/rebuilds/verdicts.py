@@ -4,6 +4,7 @@ A test is red for the recorded reason, red for another one, skipped, or green. G
 """
 
 import json
+import os
 import re
 import subprocess
 
@@ -51,18 +52,18 @@ def read(report, output):
     return verdicts
 
 
-def ask(tests, program, folder, expected, twin=None):
+def ask(tests, program, folder, expected, *options, twin=None, environment=None):
     """Runs the tests of the folder `tests` against a program and its twin, in `folder`. A test of `expected` that says nothing has no verdict.
     The output stays in folder/said.txt."""
     folder.mkdir(parents=True, exist_ok=True)
     result, said = folder / "tests.json", folder / "said.txt"
     result.unlink(missing_ok=True)
-    command = [str(tests / "build/crash_test"), "--program", str(program), f"--gtest_output=json:{result}"]
+    command = [str(tests / "build/crash_test"), "--program", str(program), f"--gtest_output=json:{result}", *options]
     if twin:
         command.append(f"--twin={twin}")
     try:
-        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=SECONDS, text=True, errors="replace")
+        done = subprocess.run(command, cwd=folder, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, text=True, errors="replace")
         output, end = done.stdout, f"crash_test ended with {done.returncode}"
     except subprocess.TimeoutExpired as late:
         output, end = (late.stdout or b"").decode(errors="replace"), f"crash_test ran longer than {SECONDS} s"
