@@ -60,6 +60,18 @@ class Corpus(unittest.TestCase):
         self.assertIn("generation:2012", (self.inputs / "ivl/pattern.v").read_text().splitlines())
 
 
+class TestsAfterAFix(unittest.TestCase):
+    def test_what_is_skipped_is_not_green(self):
+        tests = [{"name": name, "before": before, "after": after} for name, before, after in (
+            ("Frame0_Sum", "red", "green"), ("Frame1_Read", "red", "skipped"), ("Frame2_main", "red", "red"),
+            ("DISABLED_Frame3_Old", "red", "green"), ("DISABLED_Frame4_Old", "red", "red otherwise"))]
+        self.assertEqual(fixes.count(tests), {"enabled": 3, "green": 1, "disabled": 2, "disabled_green": 1, "wrong": 0})
+
+    def test_what_was_not_red_before_is_wrong(self):
+        counted = fixes.count([{"name": "Frame0_Sum", "before": "skipped", "after": "green"}])
+        self.assertEqual((counted["green"], counted["wrong"]), (0, 1))
+
+
 class PartOfASource(unittest.TestCase):
     """A mirror that answers 404 for Debian's own part of a package."""
 

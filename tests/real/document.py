@@ -113,7 +113,8 @@ FIXES = """
 
 For each crash the tests were generated first. Then the program's own fix was applied, or one of ours (`tests/real/fixes`), the program
 was built again, and the same tests ran against it (`tests/real/fixes.py`). The tests come from the report alone. Where all of these
-say that a fix of the caller cannot help them, they come from `--rerun`:
+are disabled from the start, they come from `--rerun`. A skipped test is not green. A row without disabled tests is from before any
+test was disabled:
 
 {table}
 """
@@ -125,20 +126,16 @@ def optional(file, text, make):
 
 def fixes_table(fixes):
     fixes = [fix for fix in fixes if "error" not in fix]
-    lines = [tables.header("program", "input", "fix", "from", "tests", "pass", "labelled impossible", "of the others pass",
-                           "what stays red")]
+    lines = [tables.header("program", "input", "fix", "from", "enabled tests that turn green", "disabled ones that do", "what stays red")]
     for fix in fixes:
-        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["origin"], f"{fix['tests']}{' (`--rerun`)' if fix.get('rerun') else ''}",
-                                fix["passed"], fix["impossible"], of_others(fix), tables.escape(fix["left"])))
-    total = {key: sum(fix[key] for fix in fixes) for key in ("tests", "passed", "impossible", "passed_possible")}
-    lines.append(tables.row("in all", f"{len(fixes)} crashes", "", "", total["tests"], total["passed"], total["impossible"],
-                            of_others(total), ""))
+        again = " (`--rerun`)" if fix.get("rerun") else ""
+        lines.append(tables.row(fix["program"], tables.escape(fix["input"]), tables.escape(fix["what"]), fix["origin"],
+                                tables.percent(fix["green"], fix["enabled"]) + again, f"{fix['disabled_green']} of {fix['disabled']}",
+                                tables.escape(fix["left"])))
+    total = {key: sum(fix[key] for fix in fixes) for key in ("enabled", "green", "disabled", "disabled_green")}
+    lines.append(tables.row("in all", f"{len(fixes)} crashes", "", "", tables.percent(total["green"], total["enabled"]),
+                            f"{total['disabled_green']} of {total['disabled']}", ""))
     return "\n".join(lines)
-
-
-def of_others(counted):
-    """Of the tests that do not say that they cannot pass, those that do."""
-    return tables.percent(counted["passed_possible"], counted["tests"] - counted["impossible"])
 
 
 def not_run(found, cases):

@@ -3,8 +3,10 @@
 
   tests/real/fixes.py [--work DIR] [--json FILE] [NAME…]      NAME: a program or an input of fixes/fixes.tsv
 
-For each fix: the program is crashed, `recrash reproduce` makes and builds its tests, all of which must fail (where the report
-alone gives none but such as a fix cannot help, by `--rerun`, and that is said); the fix is applied with patch(1) and the program built again; it must survive the input now; the same tests run against it.
+For each fix: the program is crashed; `recrash reproduce` makes and builds its tests, all of which must fail as recorded (where all
+that the report alone gives are disabled, by `--rerun`, and that is said); the fix is applied with patch(1) and the program built
+again; it must survive the input now; the same tests run against it. What counts is the enabled ones; the disabled ones are run, too.
+A skipped test is not green.
 
 All of that happens in a mount namespace of its own, where the program's folders are overlaid: the build there is the build
 of `./dev evaluate` under the same paths, so that only the patched files are compiled again, and outside nothing changes.
@@ -22,14 +24,16 @@ import subprocess
 import sys
 import tempfile
 
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE.parent / "rebuilds"))
+
 import cases
 import evaluate
 import product
+import verdicts
 
-HERE = pathlib.Path(__file__).resolve().parent
 FIXES = HERE / "fixes"
 NAMESPACE = ["unshare", "--mount"] + ([] if os.geteuid() == 0 else ["--map-root-user"])
-IMPOSSIBLE = "this test can only pass if the function"  # of the labels of testgen/emit/why.cc
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,36 +96,10 @@ def rebuild(build, patch):
         raise Failed(f"{build.build} does not build with {patch}: {done.stdout[-2000:]}")
 
 
-def labels(source):
-    """Test name -> the comment above it, from crash_test.cc."""
-    found, comment = {}, []
-    for line in source.read_text().splitlines():
-        if line.startswith("//"):
-            comment.append(line.removeprefix("//").strip())
-            continue
-        if test := re.match(r"TEST\(\w+, (\w+)\)", line):
-            found[test[1]] = " ".join(comment)
-        comment = []
-    return found
-
-
-def run_tests(build, folder, name):
-    """The generated tests against the program as it is now: test name -> (passed, what it said)."""
-    out = folder / f"{name}.json"
-    done = subprocess.run([folder / "tests/build/crash_test", f"--gtest_output=json:{out}"], cwd=folder / "empty",
-                          env={**os.environ, **build.environment()}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", timeout=1800)
-    if not out.exists():
-        raise Failed(f"the tests did not run: {done.stdout[-1000:]}")
-    said = dict(re.findall(r"^\[ RUN      \] \w+\.(\w+)\n(.*?)^\[ +(?:OK|FAILED) +\]", done.stdout, re.M | re.S))
-    tests = [test for suite in json.loads(out.read_text())["testsuites"] for test in suite["testsuite"]]
-    return {test["name"]: ("failures" not in test, text(test, said)) for test in tests}
-
-
-def text(test, said):
-    """The failure, or for what passed the note that it printed; without the paths of this run."""
-    lines = "".join(failure["failure"] for failure in test["failures"]) if "failures" in test else said.get(test["name"], "")
-    return re.sub(r"\S*/fix\.\w+/case/", "", lines).strip()[:600]
+def run_tests(folder, name, executable):
+    """The generated tests, the disabled ones too, against a program: {test: (kind, words)} of tests/rebuilds/verdicts.py."""
+    written = re.findall(r"^TEST\(\w+, (\w+)\)", (folder / "tests/crash_test.cc").read_text(), re.MULTILINE)
+    return verdicts.ask(folder / "tests", executable, folder / name, written, "--gtest_also_run_disabled_tests")
 
 
 def survives(build, case, folder):
@@ -141,29 +119,37 @@ def make_tests(build, report, folder, *options):
     return found
 
 
+def enabled(name):
+    return not name.startswith("DISABLED_")
+
+
 def measure(fix, case, build, folder, keep):
-    """One fix, inside the namespace: the row of the table, and each test with what it said before and after."""
+    """One fix, inside the namespace: the row of the table, and each test with its verdicts before and after."""
     build.ensure()
+    os.environ.update(build.environment())
     report, ended, _ = evaluate.crash(build, case, folder)
     if not report:
         raise Failed(f"does not crash: {ended}")
     found, rerun = make_tests(build, report, folder), False
-    if all(IMPOSSIBLE in comment for comment in labels(folder / "tests/crash_test.cc").values()):
+    if not any(map(enabled, before := run_tests(folder, "before", build.executable))):
         found, rerun = make_tests(build, report, folder, "--rerun", "--yes"), True
-    before = run_tests(build, folder, "before")
+        before = run_tests(folder, "before", build.executable)
     rebuild(build, FIXES / fix.patch)
     status = survives(build, case, folder / "fixed")
-    after = run_tests(build, folder, "after")
-    comments = labels(folder / "tests/crash_test.cc")
+    after = run_tests(folder, "after", build.executable)
     if keep:
         shutil.copytree(folder, keep / f"{case.program}.{case.name}.fix", dirs_exist_ok=True, symlinks=True)
-    tests = [{"name": name, "impossible": IMPOSSIBLE in comments[name], "failed_before": not before[name][0],
-              "passed": after[name][0], "after": after[name][1]} for name in after]
-    possible = [test for test in tests if not test["impossible"]]
-    return {"fixed_exit_status": status, "failure": found["failure"], "rerun": rerun, "tests": len(tests),
-            "passed": sum(test["passed"] for test in tests), "impossible": len(tests) - len(possible),
-            "passed_possible": sum(test["passed"] for test in possible),
-            "wrong": sum(not test["failed_before"] for test in tests), "each": tests}
+    tests = [{"name": name, "before": before[name][0], "after": kind, "said": words} for name, (kind, words) in after.items()]
+    return {"fixed_exit_status": status, "failure": found["failure"], "rerun": rerun, **count(tests), "each": tests}
+
+
+def count(tests):
+    """How many are enabled and disabled, and how many of them turned green. A test that was not red before is wrong."""
+    green = [test["name"] for test in tests if test["after"] == verdicts.GREEN and test["before"] == verdicts.RED]
+    names = [test["name"] for test in tests]
+    return {"enabled": sum(map(enabled, names)), "green": sum(map(enabled, green)),
+            "disabled": len(names) - sum(map(enabled, names)), "disabled_green": len(green) - sum(map(enabled, green)),
+            "wrong": sum(test["before"] != verdicts.RED for test in tests)}
 
 
 def inside(fix, case, build, keep):
@@ -199,19 +185,18 @@ def summary(result):
     head = f"{result['program']:14} {result['input']:28}"
     if "error" in result:
         return f"{head} not measured: {result['error']}"
-    wrong = f", {result['wrong']} PASS BEFORE" if result["wrong"] else ""
-    return (f"{head} {result['passed']:3} of {result['tests']:3} pass; {result['impossible']:2} labelled impossible, of the others "
-            f"{result['passed_possible']:3} of {result['tests'] - result['impossible']:3}{wrong}")
+    wrong = f", {result['wrong']} NOT RED BEFORE" if result["wrong"] else ""
+    return (f"{head} {result['green']:3} of {result['enabled']:3} enabled tests turn green; of the disabled ones "
+            f"{result['disabled_green']:3} of {result['disabled']:3}{wrong}")
 
 
 def total(results):
     done = [result for result in results if "error" not in result]
-    tests, passed, impossible, possible = (sum(result[key] for result in done)
-                                           for key in ("tests", "passed", "impossible", "passed_possible"))
+    tests, green, disabled, disabled_green = (sum(result[key] for result in done)
+                                              for key in ("enabled", "green", "disabled", "disabled_green"))
     programs = len({result["program"] for result in done})
-    print(f"{len(done)} crashes of {programs} programs: {passed} of {tests} tests pass after the fix; {impossible} are labelled "
-          f"impossible, of the others {possible} of {tests - impossible} pass; "
-          f"{sum(result['passed'] == 0 for result in done)} crashes have no test that passes")
+    print(f"{len(done)} crashes of {programs} programs: {green} of {tests} enabled tests turn green with the fix, "
+          f"{disabled_green} of {disabled} disabled ones; {sum(result['green'] == 0 for result in done)} crashes have none that does")
 
 
 def main():
@@ -243,7 +228,7 @@ def main():
         old = json.loads(options.json.read_text()) if options.json.exists() else []
         new = {(result["program"], result["input"]): result for result in [*old, *results]}
         options.json.write_text(json.dumps(list(new.values()), indent=1) + "\n")
-    return 1 if any("error" in result or result["wrong"] or not result["passed"] for result in results) else 0
+    return 1 if any("error" in result or result["wrong"] or not result["green"] for result in results) else 0
 
 
 if __name__ == "__main__":
