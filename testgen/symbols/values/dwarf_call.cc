@@ -104,6 +104,7 @@ DwarfCall CallFromDwarf(ValueReader& values, std::vector<Parameter>& parameters)
     if (IsUnused(info)) continue;
     auto bytes = EntryValue(values, info, placed, ValueReader::Callers::kSure);
     if (!bytes) bytes = EntryValue(values, info, placed, ValueReader::Callers::kAny);
+    if (!bytes && parameter.is_receiver) bytes = values.VirtualReceiver();
     if (bytes) {
       parameter.bytes = *bytes;
       parameter.indirect = placed.indirect;

@@ -109,5 +109,27 @@ TEST(NoDebugInformation, LeavesNames) {
   EXPECT_EQ(backtrace.frames[0].why_not, "it has no record and no debug information");
 }
 
+// A thread's first function of the program has its object from libstdc++ alone, which keeps it to delete it.
+constexpr char kThread[] = R"(
+#include <thread>
+#include <vector>
+__attribute__((noinline)) long At(const long* values, long index) { return values[index]; }
+int main(int argc, char**) {
+  long* none = nullptr;
+  long sum = 0;
+  std::thread worker([&sum, none, argc] { sum = At(none, argc) + At(none, 2); sum = 0; At(none, sum); });
+  worker.join();
+  return static_cast<int>(sum);
+}
+)";
+
+TEST(Threads, BeginWithTheObjectThatTheLibraryKeeps) {
+  const Fixture fixture(kThread, "-O2 -g -pthread");
+  const Backtrace backtrace = MustRead(fixture.Crash());
+  const Frame& run = FrameOf(backtrace, "std::thread::_State_impl");
+  EXPECT_TRUE(run.candidate) << run.why_not;
+  EXPECT_NE(ValueOf(ParameterOf(run, "this")), 0u);
+}
+
 }  // namespace
 }  // namespace recrash

@@ -4,6 +4,7 @@
 
 #include "agent/report/recorded_states.h"
 #include "testgen/symbols/stack/call_site.h"
+#include "testgen/symbols/values/virtual_receiver.h"
 
 namespace recrash {
 namespace {
@@ -105,6 +106,10 @@ std::optional<Bytes> ValueReader::PieceAtEntry(const PlacedPiece& piece, Callers
   place.atom = DW_OP_reg0 + *number;
   const auto value = FromCaller(place, callers, 0);
   return value ? FirstBytes(*value, piece.size) : std::nullopt;
+}
+
+std::optional<Bytes> ValueReader::VirtualReceiver() {
+  return code_.module == nullptr ? std::nullopt : FindVirtualReceiver(stack_, index_, code_, memory_);
 }
 
 std::optional<Bytes> ValueReader::Stored(const abi::MapWord& word, std::optional<TargetAddress> record) {

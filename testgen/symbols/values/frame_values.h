@@ -75,6 +75,8 @@ class ValueReader {
   std::optional<Bytes> AddressAtPc(Dwarf_Die variable);
   // Returns DWARF's number of the register in which the parameter lies at the frame's pc, if it lies in one.
   std::optional<uint8_t> RegisterAtPc(Dwarf_Die variable);
+  // Returns the object that a virtual function was called on, as its caller keeps it (virtual_receiver.h).
+  std::optional<Bytes> VirtualReceiver();
   // Returns what lay at an argument's place when the function was entered: from the entry state, the caller's
   // call site, or the stack.
   std::optional<Bytes> PieceAtEntry(const PlacedPiece& piece, Callers callers);
