@@ -1,18 +1,17 @@
 #include "testgen/derive/derive.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
 
-#include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
 #include "agent/process/traced_program.h"
 #include "agent/report/pages.h"
 #include "testgen/derive/arguments.h"
 #include "testgen/derive/replayed_memory.h"
+#include "testgen/derive/traced_replay.h"
+#include "testgen/derive/twin_replay.h"
 #include "testgen/rerun/hit_counts.h"
 #include "testgen/rerun/rounds.h"
 #include "testgen/verify/replays.h"
@@ -24,9 +23,6 @@ namespace {
 constexpr int kMostAstray = 4;
 // The same bound as for recorded states (agent/report/recorded_states.cc).
 constexpr uint64_t kMostBytes = 2ull << 30;
-
-// In seconds. The subject itself ends a replay whose time is over, and says so: it is waited for.
-constexpr double kGrace = 5;
 
 std::string FrameText(uint32_t index) { return "frame " + std::to_string(index); }
 
@@ -40,9 +36,16 @@ class OuterFrame {
 
  public:
   // The replay begins as `start` says, with the memory of `state`.
+  // `in_twin` is null without one.
   OuterFrame(const TestReport& report, size_t position, const EntryState& state, const Start& start,
-             const DeriveOptions& options, Replays* replays)
-      : report_(report), position_(position), state_(state), start_(start), options_(options), replays_(replays) {}
+             const DeriveOptions& options, Replays* replays, Replays* in_twin)
+      : report_(report),
+        position_(position),
+        state_(state),
+        start_(start),
+        options_(options),
+        replays_(replays),
+        in_twin_(in_twin) {}
 
   // Moves what it derives out of `frames`. The error says in one clause what its replay did otherwise.
   Status Derive(std::vector<uint32_t>* frames, uint64_t* bytes_left, Derivation* derivation);
@@ -51,6 +54,7 @@ class OuterFrame {
   const ReplayFrame& outer() const { return report_.replay.frames[position_]; }
   const ReplayFrame& FrameAt(size_t i) const;
   void ListEntries(const std::vector<uint32_t>& frames);
+  void ChooseBegins();
   Status Run(const Round& round, bool to_its_end);
   Status Count(HitCounts* counts);
   Status CountAllEntries();
@@ -58,6 +62,8 @@ class OuterFrame {
   std::string ReplayText() const;
   void Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left);
   void NoteRegisters(TracedProgram& program, size_t i, uint64_t sp);
+  bool KnowCall(uint32_t frame, Taken* taken, const Report* twin);
+  void KnowCalls();
   void Finish(std::vector<uint32_t>* frames, Derivation* derivation);
 
   const TestReport& report_;
@@ -66,7 +72,9 @@ class OuterFrame {
   Start start_;
   const DeriveOptions& options_;
   Replays* replays_;
-  std::vector<FrameEntry> entries_;  // innermost first; the last one is the outer frame itself
+  Replays* in_twin_;
+  std::vector<FrameEntry> entries_;      // innermost first; the last one is the outer frame itself
+  std::map<uint32_t, uint64_t> begins_;  // of the frames that are met: the entry at which their states are taken
   std::map<uint32_t, std::string> why_not_;
   std::map<uint32_t, Taken> taken_;
   std::optional<ReplayedMemory> begin_;
@@ -89,8 +97,10 @@ void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
     const TargetAddress sp = is_met ? met->second.sp : frame.entry_sp;
     entries_.push_back({frame.index, entry.value, sp.value, 0, std::nullopt});
     if (!is_met) continue;
-    for (const TargetAddress later : met->second.later)
-      entries_.push_back({frame.index, later.value, sp.value, 0, std::nullopt});
+    begins_[frame.index] = entry.value;
+    for (const std::vector<TargetAddress>* more : {&met->second.later, &met->second.others})
+      for (const TargetAddress address : *more)
+        entries_.push_back({frame.index, address.value, sp.value, 0, std::nullopt});
   }
   std::ranges::sort(entries_, {}, &FrameEntry::frame);
   // The outer frame is entered first, so it can be the gate of every hot function.
@@ -98,19 +108,10 @@ void OuterFrame::ListEntries(const std::vector<uint32_t>& frames) {
 }
 
 Status OuterFrame::Run(const Round& round, bool to_its_end) {
-  Status traced = Error{Errc::kRefused, "it did not come to its call"};
-  const auto trace = [&](pid_t process, const std::function<void()>& begin) {
-    // The number stands in memory that the replay shares until it has its tracer.
-    if (!IsDescendant(process, getpid())) return;
-    TracedProgram program(round.on_loaded, round.on_entry);
-    const Result<int> status = program.Join(process, options_.seconds + kGrace, begin);
-    traced = status ? Status(Ok{}) : Status(status.error());
-  };
-  const Result<Try> outcome = replays_->RunHeld(static_cast<uint32_t>(position_), start_, trace);
-  if (!outcome) return outcome.error();
-  if (!traced) return Error{traced.error().code, FrameText(outer().index) + " replayed: " + traced.error().message};
-  if (!to_its_end || outcome->verdict == Verdict::kReproduced) return Ok{};
-  return Error{Errc::kRefused, ReplayText() + ": " + VerdictText(outcome->verdict)};
+  const Result<Verdict> verdict = RunTraced(replays_, position_, start_, options_.seconds, round);
+  if (!verdict) return Error{verdict.error().code, FrameText(outer().index) + " replayed: " + verdict.error().message};
+  if (!to_its_end || *verdict == Verdict::kReproduced) return Ok{};
+  return Error{Errc::kRefused, ReplayText() + ": " + VerdictText(*verdict)};
 }
 
 Status OuterFrame::Count(HitCounts* counts) {
@@ -120,6 +121,19 @@ Status OuterFrame::Count(HitCounts* counts) {
     return std::vector<uint64_t>(all.begin(), all.end());
   };
   return Run(CountEntries(entries, counts), true);
+}
+
+// An inlined call whose first piece of code is not reached begins with another piece.
+void OuterFrame::ChooseBegins() {
+  const auto is_reached = [this](uint32_t frame, uint64_t address) {
+    return std::ranges::any_of(
+        entries_, [&](const FrameEntry& e) { return e.frame == frame && e.entry == address && e.number != 0; });
+  };
+  for (auto& [frame, begin] : begins_) {
+    const std::vector<TargetAddress>& others = options_.met.at(frame).others;
+    const auto other = std::ranges::find_if(others, [&](TargetAddress at) { return is_reached(frame, at.value); });
+    if (!is_reached(frame, begin) && other != others.end()) begin = other->value;
+  }
 }
 
 // Sealed, as verification does it; if that does not reproduce, with the files of this machine.
@@ -134,6 +148,7 @@ Status OuterFrame::CountAllEntries() {
   }
   const auto run = [this](const Round& round) { return Run(round, true); };
   if (Status numbered = NumberEntries(*counts, run, &entries_); !numbered) return numbered;
+  ChooseBegins();
   for (size_t i = 0; i + 1 < entries_.size(); ++i) {
     const bool often = counts->IsHot(entries_[i].entry);
     why_not_[entries_[i].frame] = often ? "its function is entered too often" : ReplayText() + " did not come to it";
@@ -144,13 +159,13 @@ Status OuterFrame::CountAllEntries() {
 void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* bytes_left) {
   const uint32_t frame = entries_[i].frame;
   if (frame == outer().index) return;
-  const auto met = options_.met.find(frame);
-  if (met != options_.met.end() && entries_[i].entry != met->second.at.value) return NoteRegisters(program, i, sp);
+  const bool is_met = begins_.contains(frame);
+  if (is_met && entries_[i].entry != begins_[frame]) return NoteRegisters(program, i, sp);
   why_not_[frame] = ReplayText() + " took another way to it";
   if (entries_[i].sp != sp) return;
   why_not_[frame] = ReplayText() + " came to it with other arguments";
   std::optional<std::vector<ReplayWord>> arguments;
-  if (met == options_.met.end()) {
+  if (!is_met) {
     arguments = ArgumentsAt(report_, FrameAt(i), program.pid());
     if (!arguments) return;
   }
@@ -160,7 +175,7 @@ void OuterFrame::Take(TracedProgram& program, size_t i, uint64_t sp, uint64_t* b
   *bytes_left -= SizeOf(state->memory.own());
   if (arguments) state->arguments = *std::move(arguments);
   taken_.insert_or_assign(frame, Taken{*std::move(state), {}});
-  if (met != options_.met.end()) NoteRegisters(program, i, sp);
+  if (is_met) NoteRegisters(program, i, sp);
   why_not_[frame].clear();
 }
 
@@ -173,17 +188,43 @@ void OuterFrame::NoteRegisters(TracedProgram& program, size_t i, uint64_t sp) {
   taken->second.registers.push_back(*std::move(registers));
 }
 
-// The states that were taken are the frames', if their arguments are known.
+// False if an argument is not known, which it says.
+bool OuterFrame::KnowCall(uint32_t frame, Taken* taken, const Report* twin) {
+  Result<std::vector<ReplayWord>> arguments = options_.call_where_met(frame, taken->registers, taken->state, twin);
+  why_not_[frame] = arguments ? "" : arguments.error().message;
+  if (!arguments) return false;
+  taken->state.arguments = *std::move(arguments);
+  return true;
+}
+
+// Leaves the states of those frames whose arguments are known. The twin is asked first: what it was given is exact.
+void OuterFrame::KnowCalls() {
+  std::set<uint32_t> lost;
+  for (const auto& [frame, taken] : taken_)
+    if (options_.met.contains(frame)) lost.insert(frame);
+  std::map<uint32_t, std::string> in_twin;
+  if (!lost.empty() && in_twin_) {
+    TwinReplay twin(report_, position_, start_, options_, in_twin_);
+    const std::set<uint32_t> asked = lost;
+    const Status visited = twin.Visit(asked, [&](uint32_t frame, const Report& process) {
+      if (KnowCall(frame, &taken_.at(frame), &process))
+        lost.erase(frame);
+      else
+        in_twin[frame] = why_not_[frame];
+    });
+    for (const uint32_t frame : visited ? std::set<uint32_t>() : lost) in_twin[frame] = visited.error().message;
+  }
+  for (const uint32_t frame : std::set<uint32_t>(lost)) {
+    if (KnowCall(frame, &taken_.at(frame), nullptr)) continue;
+    if (in_twin.contains(frame)) why_not_[frame] = in_twin[frame];
+    taken_.erase(frame);
+  }
+}
+
+// The states that were taken are the frames'.
 void OuterFrame::Finish(std::vector<uint32_t>* frames, Derivation* derivation) {
+  KnowCalls();
   for (auto& [frame, taken] : taken_) {
-    if (options_.met.contains(frame)) {
-      auto arguments = options_.call_where_met(frame, taken.registers, taken.state);
-      if (!arguments) {
-        why_not_[frame] = "an argument is known nowhere in its call";
-        continue;
-      }
-      taken.state.arguments = *std::move(arguments);
-    }
     derivation->states.push_back(std::move(taken.state));
     std::erase(*frames, frame);
   }
@@ -220,8 +261,9 @@ Status OuterFrame::Derive(std::vector<uint32_t>* frames, uint64_t* bytes_left, D
   return Ok{};
 }
 
-Result<Replays> PrepareReplays(const TestReport& report, const DeriveOptions& options) {
+Result<Replays> PrepareReplays(const TestReport& report, const DeriveOptions& options, const std::string& program) {
   VerifyOptions one = options.replay;
+  one.program = program;
   one.seconds_per_frame = options.seconds;
   one.jobs = 1;
   return Replays::Prepare(report, one);
@@ -275,6 +317,8 @@ class Deriver {
   std::vector<uint32_t> left_;
   Derivation derivation_;
   std::optional<Replays> replays_;
+  std::optional<Replays> in_twin_;
+  bool asked_twin_ = false;
   uint64_t bytes_left_ = kMostBytes;
   int astray_ = 0;
 };
@@ -291,14 +335,20 @@ Status Deriver::From(const EntryState& state, const Start& start) {
     return Ok{};
   }
   if (!replays_) {
-    Result<Replays> prepared = PrepareReplays(report_, options_);
+    Result<Replays> prepared = PrepareReplays(report_, options_, options_.replay.program);
     if (!prepared) return prepared.error();
     replays_.emplace(*std::move(prepared));
+  }
+  if (!asked_twin_ && !options_.replay.twin.empty() && options_.entries_in_twin) {
+    asked_twin_ = true;
+    if (Result<Replays> prepared = PrepareReplays(report_, options_, options_.replay.twin); prepared)
+      in_twin_.emplace(*std::move(prepared));
   }
   const std::vector<uint32_t> wanted = inside;
   const size_t position = static_cast<size_t>(outer - all.begin());
   const Status derived =
-      OuterFrame(report_, position, state, start, options_, &*replays_).Derive(&inside, &bytes_left_, &derivation_);
+      OuterFrame(report_, position, state, start, options_, &*replays_, in_twin_ ? &*in_twin_ : nullptr)
+          .Derive(&inside, &bytes_left_, &derivation_);
   if (inside.size() == wanted.size()) ++astray_;
   for (const uint32_t frame : wanted) {
     if (!derived) derivation_.reasons.emplace(frame, derived.error().message);

@@ -24,6 +24,13 @@ struct MetEntry {
   TargetAddress sp;
   // Arguments may get a place only later in the call.
   std::vector<TargetAddress> later = {};
+  // Where the call may begin if a replay does not come to `at`.
+  std::vector<TargetAddress> others = {};
+};
+
+struct EntryInTwin {
+  uint32_t frame = 0;
+  TargetAddress address;
 };
 
 // A frame that was seen to reproduce, not from an entry state.
@@ -37,9 +44,13 @@ struct DeriveOptions {
   double seconds = 30;  // for one replay, stops at entries included
   std::map<uint32_t, MetEntry> met;
   // The words of a call of such a frame, from the registers where it is met, then later in that call, and the state
-  // where it is met. Nothing if one of them is not known.
-  std::function<std::optional<std::vector<ReplayWord>>(uint32_t frame, std::span<const Registers>, const EntryState&)>
+  // where it is met; if `twin` is not null, also from the twin's process, which stands at the function's first
+  // instruction. kRefused: one of them is not known.
+  std::function<Result<std::vector<ReplayWord>>(uint32_t frame, std::span<const Registers>, const EntryState&,
+                                                const Report* twin)>
       call_where_met = {};
+  // The entries of the frames' functions in a process of the twin, replay.twin. Null: it is not asked.
+  std::function<std::vector<EntryInTwin>(const Report& twin)> entries_in_twin = {};
   // The replays of these lead to the frames inside as well, after those from entry states, in this order.
   std::vector<ReproducedFrame> reproduced = {};
 };

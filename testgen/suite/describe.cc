@@ -5,6 +5,7 @@
 #include "agent/report/recorded_states.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/suite/steps.h"
+#include "testgen/symbols/twin.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {
@@ -37,6 +38,15 @@ std::vector<ReplayFrame> Chosen(const std::vector<ReplayFrame>& frames, uint32_t
   return chosen;
 }
 
+// Compilers number lambdas as they come to them, which depends on what is inlined.
+void NameInTwin(const std::string& twin, const std::vector<std::string>& search_paths, Backtrace* backtrace) {
+  const Result<Report> file = TwinFile(twin);
+  const Result<std::unique_ptr<Twin>> opened =
+      file ? Twin::Open(*file, {.program = twin, .search_paths = search_paths}) : file.error();
+  for (const TwinEntry& entry : opened ? (*opened)->EntriesOf(backtrace->frames) : std::vector<TwinEntry>())
+    std::ranges::find(backtrace->frames, entry.frame, &Frame::index)->name_in_twin = (*opened)->NameAt(entry.address);
+}
+
 std::string Absolute(const fs::path& path) { return fs::absolute(path).lexically_normal(); }
 
 }  // namespace
@@ -49,6 +59,7 @@ void AddFramesOfTwin(const Backtrace& backtrace, ReplayData* replay) {
 
 Result<Suite> Describe(Crash crash, const std::string& twin) {
   if (crash.report.memory.empty()) return NoMemory(crash);
+  if (!twin.empty()) NameInTwin(twin, crash.symbols.search_paths, &crash.backtrace);
   ReplayData replay = MakeReplayData(crash.backtrace, *crash.opened);
   if (!twin.empty()) AddFramesOfTwin(crash.backtrace, &replay);
   if (replay.frames.empty()) return NoCandidates(crash);

@@ -89,8 +89,10 @@ class MetFrames {
  private:
   std::vector<Frame>& frames() { return suite_->backtrace.frames; }
   bool has_twin() const { return !suite_->twin.empty(); }
-  std::optional<std::vector<ReplayWord>> Meet(uint32_t frame, std::span<const Registers> registers,
-                                              const EntryState& state);
+  Result<std::vector<ReplayWord>> Meet(uint32_t frame, std::span<const Registers> registers, const EntryState& state,
+                                       const Report* twin);
+  std::vector<EntryInTwin> EntriesIn(const Report& twin);
+  SymbolOptions TwinsSymbols() const;
 
   Suite* suite_;
   std::optional<Symbols> symbols_;
@@ -128,8 +130,9 @@ void MetFrames::DropLost(std::vector<FrameVerdict>* verdicts) {
 Status MetFrames::Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptions* options) {
   for (const Frame& frame : frames())
     if (CanBeMet(frame, has_twin()))
-      options->met[frame.index] = frame.inlined ? MetEntry{frame.inlined_at, frame.inlined_sp, frame.inlined_later}
-                                                : MetEntry{frame.entry, frame.entry_sp, {}};
+      options->met[frame.index] =
+          frame.inlined ? MetEntry{frame.inlined_at, frame.inlined_sp, frame.inlined_later, frame.inlined_else}
+                        : MetEntry{frame.entry, frame.entry_sp};
   for (const FrameVerdict& verdict : verdicts) {
     const bool reproduced = verdict.verdict == Verdict::kReproduced && !verdict.start.from_entry;
     if (reproduced && !options->met.contains(verdict.index))
@@ -145,21 +148,42 @@ Status MetFrames::Prepare(const std::vector<FrameVerdict>& verdicts, DeriveOptio
   Result<InlinedFrames> inlined = InlinedFrames::Read(suite_->report, *symbols_);
   if (!inlined) return inlined.error();
   inlined_.emplace(*std::move(inlined));
-  options->call_where_met = [this](uint32_t frame, std::span<const Registers> registers, const EntryState& state) {
-    return Meet(frame, registers, state);
-  };
+  options->call_where_met = [this](uint32_t frame, std::span<const Registers> registers, const EntryState& state,
+                                   const Report* twin) { return Meet(frame, registers, state, twin); };
+  options->entries_in_twin = [this](const Report& twin) { return EntriesIn(twin); };
   return Ok{};
 }
 
-std::optional<std::vector<ReplayWord>> MetFrames::Meet(uint32_t frame, std::span<const Registers> registers,
-                                                       const EntryState& state) {
+SymbolOptions MetFrames::TwinsSymbols() const {
+  SymbolOptions options = suite_->symbols;
+  options.program = suite_->twin;
+  return options;
+}
+
+std::vector<EntryInTwin> MetFrames::EntriesIn(const Report& twin) {
+  std::vector<EntryInTwin> entries;
+  const Result<std::unique_ptr<Twin>> opened = Twin::Open(twin, TwinsSymbols());
+  if (!opened) return entries;
+  for (const TwinEntry& entry : (*opened)->EntriesOf(frames())) entries.push_back({entry.frame, entry.address});
+  return entries;
+}
+
+Result<std::vector<ReplayWord>> MetFrames::Meet(uint32_t frame, std::span<const Registers> registers,
+                                                const EntryState& state, const Report* twin) {
   const auto found = std::ranges::find(frames(), frame, &Frame::index);
-  if (found == frames().end()) return std::nullopt;
-  std::optional<Frame> met =
-      found->inlined ? inlined_->AtItsEntry(frames(), static_cast<size_t>(found - frames().begin()), registers, state)
-      : registers.empty() ? std::nullopt
-                          : FrameAtItsEntry(suite_->report, *symbols_, *found, registers.front(), state);
-  if (!met) return std::nullopt;
+  const Error not_known{Errc::kRefused, "an argument is known nowhere in its call"};
+  if (found == frames().end() || registers.empty()) return not_known;
+  if (!found->inlined) {
+    const auto met = FrameAtItsEntry(suite_->report, *symbols_, *found, registers.front(), state);
+    if (!met) return not_known;
+    return met_.insert_or_assign(frame, *met).first->second.words;
+  }
+  std::unique_ptr<Twin> opened;
+  if (twin)
+    if (Result<std::unique_ptr<Twin>> result = Twin::Open(*twin, TwinsSymbols())) opened = *std::move(result);
+  const auto position = static_cast<size_t>(found - frames().begin());
+  Result<Frame> met = inlined_->AtItsEntry(frames(), position, registers, state, opened.get());
+  if (!met) return met.error();
   return met_.insert_or_assign(frame, *std::move(met)).first->second.words;
 }
 

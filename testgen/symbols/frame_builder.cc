@@ -6,7 +6,6 @@
 #include "testgen/symbols/bad_value.h"
 #include "testgen/symbols/place_copies.h"
 #include "testgen/symbols/values/dwarf_call.h"
-#include "testgen/symbols/values/inlined_call.h"
 #include "testgen/symbols/values/recorded_call.h"
 #include "testgen/symbols/values/streams.h"
 
@@ -96,12 +95,13 @@ void FrameBuilder::AddInlined(ValueReader& values, const UnwoundFrame& around, c
     frame.inlined_at = how.at;
     frame.inlined_sp = how.sp;
     frame.inlined_later = how.later;
+    frame.inlined_else = how.others;
     frame.entry = how.copy ? how.copy->entry : TargetAddress{};
     frame.why_not = how.why_not;
     if (how.why_not.empty()) {
       frame.entry_sp = how.layout.entry_sp;
       ValueReader* const readers[] = {&values};
-      const DwarfCall call = CallOfInlined(readers, live, how, frame.parameters);
+      const DwarfCall call = CallOfInlined(readers, live, how, nullptr, frame.parameters);
       frame.words = call.words;
       frame.why_not = how.copy ? call.why_not : "it is inlined into its caller, and the program has no copy of it";
       frame.candidate = how.copy && call.complete;
@@ -111,7 +111,7 @@ void FrameBuilder::AddInlined(ValueReader& values, const UnwoundFrame& around, c
   for (size_t i = 0; i < frame.parameters.size(); ++i) Finish(values, live.parameters[i], false, frame.parameters[i]);
 }
 
-bool FrameBuilder::CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around, Frame& frame) {
+const LiveFunction* FrameBuilder::InlinedAt(const UnwoundFrame& around, const Frame& frame) {
   const CodeInfo& code = code_.At(around.lookup_pc());
   const auto live = std::ranges::find_if(code.live, [&](const LiveFunction& function) {
     Dwarf_Die die = function.die;
@@ -119,16 +119,29 @@ bool FrameBuilder::CallFromItsEntry(std::span<ValueReader* const> readers, const
     return begin && *begin + code.module->bias() == frame.inlined_at.value &&
            function.linkage_name == frame.linkage_name;
   });
-  if (live == code.live.end()) return false;
+  return live == code.live.end() ? nullptr : &*live;
+}
+
+bool FrameBuilder::CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around,
+                                    OtherArguments* others, Frame& frame) {
+  const LiveFunction* live = InlinedAt(around, frame);
+  if (!live) return false;
   const InlinedCall how = FindInlinedCall(code_, unwinder_, around, *live);
+  frame.why_not = how.why_not;
   if (!how.why_not.empty()) return false;
   frame.parameters.clear();
   for (const ParameterInfo& info : live->parameters) frame.parameters.push_back(info.described);
-  const DwarfCall call = CallOfInlined(readers, *live, how, frame.parameters);
+  const DwarfCall call = CallOfInlined(readers, *live, how, others, frame.parameters);
   frame.words = call.words;
-  for (size_t i = 0; i < frame.parameters.size(); ++i)
-    Finish(*readers.front(), live->parameters[i], false, frame.parameters[i]);
+  frame.why_not = call.why_not;
   return call.complete;
+}
+
+void FrameBuilder::ShowArguments(ValueReader& values, const UnwoundFrame& around, Frame& frame) {
+  const LiveFunction* live = InlinedAt(around, frame);
+  renderer_.EnterFrame(frame.entry_sp);
+  for (size_t i = 0; live && i < frame.parameters.size(); ++i)
+    Finish(values, live->parameters[i], false, frame.parameters[i]);
 }
 
 void FrameBuilder::AddRecordedCall(ValueReader& values, const Recorded& recorded, Frame& frame) {

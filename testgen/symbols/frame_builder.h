@@ -9,6 +9,7 @@
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/text/render.h"
 #include "testgen/symbols/values/frame_values.h"
+#include "testgen/symbols/values/inlined_call.h"
 
 namespace recrash {
 
@@ -20,14 +21,21 @@ class FrameBuilder {
   // Appends the frame at `index` of `stack`, after the calls that were inlined there.
   void Append(const Stack& stack, size_t index, std::vector<Frame>& frames);
   // Puts together the call of an inlined frame once more. An argument comes from the first of `readers` that knows it,
-  // each of which stands at another instruction. Returns false if that is not all.
+  // each of which stands at another instruction, else from `others`, which may be null. Sets the frame's why_not if
+  // that is not all, and returns false.
   // REQUIRES: `frame` was appended for `around`; there is a reader.
-  bool CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around, Frame& frame);
+  bool CallFromItsEntry(std::span<ValueReader* const> readers, const UnwoundFrame& around, OtherArguments* others,
+                        Frame& frame);
+
+  // Shows the arguments of that call. REQUIRES: CallFromItsEntry has put it together, and the memory now has what the
+  // call writes to the stack.
+  void ShowArguments(ValueReader& values, const UnwoundFrame& around, Frame& frame);
 
   Renderer& renderer() { return renderer_; }
 
  private:
   void AddInlined(ValueReader& values, const UnwoundFrame& around, const LiveFunction& live, Frame& frame);
+  const LiveFunction* InlinedAt(const UnwoundFrame& around, const Frame& frame);
   void AddCall(ValueReader& values, Frame& frame);
   void AddRecordedCall(ValueReader& values, const Recorded& recorded, Frame& frame);
   void AddDwarfCall(ValueReader& values, Frame& frame);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
 
 #include "agent/report/pages.h"
 #include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/frame_builder.h"
+#include "testgen/symbols/twin.h"
 
 namespace recrash {
 namespace {
@@ -44,6 +46,62 @@ EntryRegisters ArgumentRegisters(const Registers& met, const Frame& frame) {
   return registers;
 }
 
+constexpr uint64_t kPageSize = 4096;
+
+// The pages to which the call writes arguments and objects, with these.
+std::map<uint64_t, std::vector<uint8_t>> PagesWithStack(const Frame& frame, const ReportMemory& memory) {
+  std::map<uint64_t, std::vector<uint8_t>> pages;
+  for (const ReplayWord& word : frame.words) {
+    if (word.location != abi::Location::kStack) continue;
+    for (size_t i = 0; i < word.size; ++i) {
+      const TargetAddress at = frame.entry_sp + 8 + word.stack_offset + i;
+      const uint64_t offset = at.value % kPageSize;
+      std::vector<uint8_t>& page = pages[at.value - offset];
+      if (page.empty()) {
+        page.resize(kPageSize);
+        memory.Read(at - offset, page);
+      }
+      page[offset] = word.bytes[i];
+    }
+  }
+  return pages;
+}
+
+// What is live where an inlined call begins, from that call out to the frame that was entered at `outer_sp`.
+class Chain {
+ public:
+  Chain(CodeReader& code, Unwinder& unwinder, const ReportMemory& memory, const MetFrame& met)
+      : code_(code), unwinder_(unwinder), memory_(memory), met_(met) {}
+
+  // Empty if the stack does not lead there.
+  std::vector<ChainLink> From(const Frame& inlined, TargetAddress outer_sp) {
+    std::vector<ChainLink> links;
+    for (size_t i = 0; i < met_.frames.size(); ++i) {
+      ValueReader& values = readers_.emplace_back(code_, unwinder_, memory_, met_.stack, i);
+      // The calls around are inlined at the crash as they were here.
+      const CodeInfo& code = i == 0 ? code_.At(inlined.pc) : values.code();
+      for (const LiveFunction& function : code.live)
+        if (!links.empty() || BeginsAt(function, code, inlined)) links.push_back({&function, &values});
+      if (met_.frames[i].cfa == outer_sp + 8) return links;
+    }
+    return {};
+  }
+
+ private:
+  static bool BeginsAt(const LiveFunction& function, const CodeInfo& code, const Frame& inlined) {
+    Dwarf_Die die = function.die;
+    const auto begin = function.inlined ? DebugInfo::EntryOf(die) : std::nullopt;
+    return begin && *begin + code.module->bias() == inlined.inlined_at.value &&
+           function.linkage_name == inlined.linkage_name;
+  }
+
+  CodeReader& code_;
+  Unwinder& unwinder_;
+  const ReportMemory& memory_;
+  const MetFrame& met_;
+  std::deque<ValueReader> readers_;
+};
+
 }  // namespace
 
 bool CanBeMet(const Frame& frame, bool twin) {
@@ -58,15 +116,16 @@ Result<InlinedFrames> InlinedFrames::Read(const Report& report, const Symbols& s
   return InlinedFrames(report, symbols, *std::move(stack));
 }
 
-std::optional<Frame> InlinedFrames::AtItsEntry(const std::vector<Frame>& frames, size_t position,
-                                               std::span<const Registers> met, const EntryState& state) const {
+Result<Frame> InlinedFrames::AtItsEntry(const std::vector<Frame>& frames, size_t position,
+                                        std::span<const Registers> met, const EntryState& state, Twin* twin) const {
+  const Error not_there{Errc::kRefused, "the frame around it is not among those of the crash"};
   const auto around = std::find_if(frames.begin() + static_cast<ptrdiff_t>(position), frames.end(),
                                    [](const Frame& frame) { return !frame.inlined; });
-  if (around == frames.end()) return std::nullopt;
+  if (around == frames.end() || met.empty()) return not_there;
   const TargetAddress cfa = around->entry_sp + 8;
   std::span<const UnwoundFrame> crashed = From(stack_->unwound.inner, around->pc, cfa);
   if (crashed.empty()) crashed = From(stack_->unwound.outer, around->pc, cfa);
-  if (crashed.empty()) return std::nullopt;
+  if (crashed.empty()) return not_there;
 
   const Pages pages = PagesOf(*report_, state);
   ReportMemory memory = stack_->memory;
@@ -84,7 +143,21 @@ std::optional<Frame> InlinedFrames::AtItsEntry(const std::vector<Frame>& frames,
   readers.push_back(&last);
   Frame frame = frames[position];
   FrameBuilder builder(symbols_->code(), unwinder, memory, symbols_->modules());
-  if (!builder.CallFromItsEntry(readers, crashed[0], frame)) return std::nullopt;
+  Chain chain(symbols_->code(), unwinder, memory, stood.front());
+  std::unique_ptr<TwinArguments> others;
+  const auto outer = std::ranges::find(frames, state.outer, &Frame::index);
+  if (twin && outer != frames.end()) {
+    Result<std::unique_ptr<TwinArguments>> matched =
+        TwinArguments::Match(*twin, outer->entry_sp, chain.From(frame, outer->entry_sp), memory, symbols_->modules());
+    if (!matched) return matched.error();
+    others = *std::move(matched);
+  }
+  if (!builder.CallFromItsEntry(readers, crashed[0], others.get(), frame)) return Error{Errc::kRefused, frame.why_not};
+  const std::map<uint64_t, std::vector<uint8_t>> written = PagesWithStack(frame, memory);
+  Pages with_call = pages;
+  for (const auto& [page, bytes] : written) with_call[page] = bytes.data();
+  memory.OverlayPages(&with_call);
+  builder.ShowArguments(*readers.front(), crashed[0], frame);
   frame.candidate = frame.entry.value != 0;
   frame.twin_candidate = frame.entry.value == 0;
   frame.why_not.clear();

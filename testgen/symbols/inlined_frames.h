@@ -2,7 +2,7 @@
 // the call, which at the crash may be lost.
 //
 //   const auto inlined = InlinedFrames::Read(report, *symbols);
-//   std::optional<Frame> frame = inlined->AtItsEntry(frames, position, registers, state);
+//   Result<Frame> frame = inlined->AtItsEntry(frames, position, registers, state, nullptr);
 //   std::optional<Frame> plain = FrameAtItsEntry(report, *symbols, frames[position], registers, state);
 #ifndef RECRASH_TESTGEN_SYMBOLS_INLINED_FRAMES_H_
 #define RECRASH_TESTGEN_SYMBOLS_INLINED_FRAMES_H_
@@ -17,6 +17,7 @@
 #include "testgen/symbols/failing_stack.h"
 #include "testgen/symbols/stack/frame.h"
 #include "testgen/symbols/symbols.h"
+#include "testgen/symbols/twin.h"
 
 namespace recrash {
 
@@ -30,10 +31,11 @@ class InlinedFrames {
   static Result<InlinedFrames> Read(const Report& report, const Symbols& symbols);
 
   // Returns frames[position] with its arguments and its call as they are where it was met: `met` has the registers at
-  // Frame::inlined_at and then at some of Frame::inlined_later, `state` the memory. Nothing if an argument is not
-  // known. REQUIRES: `frames` are those of the report's back-trace.
-  std::optional<Frame> AtItsEntry(const std::vector<Frame>& frames, size_t position, std::span<const Registers> met,
-                                  const EntryState& state) const;
+  // Frame::inlined_at and then at some of Frame::inlined_later, `state` the memory. What is lost there comes from
+  // `twin`, if that is not null: it stands at the function's first instruction, in a replay of the same outer frame.
+  // kRefused: an argument is not known. REQUIRES: `frames` are those of the report's back-trace.
+  Result<Frame> AtItsEntry(const std::vector<Frame>& frames, size_t position, std::span<const Registers> met,
+                           const EntryState& state, Twin* twin) const;
 
  private:
   InlinedFrames(const Report& report, const Symbols& symbols, std::unique_ptr<FailingStack> stack)

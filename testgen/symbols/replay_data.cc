@@ -91,7 +91,8 @@ class TypeCollector {
 ReplayFrame MakeReplayFrame(const Frame& frame) {
   ReplayFrame replay;
   replay.index = frame.index;
-  replay.linkage_name = frame.linkage_name;
+  const bool is_of_twin = frame.inlined && frame.entry.value == 0 && !frame.name_in_twin.empty();
+  replay.linkage_name = is_of_twin ? frame.name_in_twin : frame.linkage_name;
   replay.function = frame.function;
   replay.file = frame.declared_file;
   replay.line = frame.declared_line;

@@ -100,6 +100,48 @@ int main(int argc, char**) {
 """
 
 
+# In the program nothing points to the sums any more, and the count goes down before the call's first instruction. The lambda has
+# another number in the twin, which has the other one out of line as well.
+LOST = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+struct Sums {
+  std::vector<long> totals;
+  const long* weights;
+  long Weigh(long row, long count) const {
+    long sum = 0;
+    while (count-- > 0) sum += weights[row] * totals[row];
+    return sum;
+  }
+};
+
+long Apply(const Sums& sums, const char* what, long row) {
+  const auto first = [&sums](long at) { return sums.totals[at]; };
+  const auto weigh = [&sums, &first, what](long at) { return sums.Weigh(at, first(at) + what[0] - what[0]); };
+  return weigh(row);
+}
+
+}  // namespace
+
+int main(int argc, char**) {
+  static const long weights[] = {2, 3};
+  Sums good{std::vector<long>(3, argc + 2), weights}, bad{std::vector<long>(3, argc + 3), nullptr};
+  long result = 0;
+  std::thread worker([&good, &bad, &result] {
+    for (const Sums* sums : {&good, &bad}) result += Apply(*sums, "weights", 1);
+    std::printf("%ld\n", good.totals[0] + bad.totals[0]);
+  });
+  worker.join();
+  std::printf("%ld\n", result);
+}
+"""
+
+
 def inlined(result):
     """Readable name -> verdict of the inlined frames."""
     return {harness.short_name(f["function"]): f["verdict"] for f in result["frames"] if f["inlined"]}
@@ -153,6 +195,23 @@ class Twins(harness.Workspace):
         self.run_tests("--expect=fail")
         run = self.run_tests(expect=1)
         self.assertIn("CrashTestInTwin.", run.stdout)
+
+    # Each argument is what the source says: the twin was given it in a replay of the thread's first frame.
+    def test_what_the_optimiser_has_lost_comes_from_the_twin(self):
+        program = self.compile_text(LOST, "lost", flags=("-O2", "-g", "-pthread"))
+        twin = self.compile("lost.cc", output="lost-twin", flags=(*TWIN, "-pthread"))
+        self.crash(program, died_of=signal.SIGSEGV)
+        result = self.reproduce(program, "--twin", twin, build=True)
+        own = [frame for frame in result["frames"] if frame["own"] and frame["file"].endswith("lost.cc")]
+        self.assertTrue(all(frame["test"] for frame in own), self.output.stdout)
+        self.assertIn("Weigh", {harness.short_name(frame["function"]) for frame in own})
+        tests = (self.path / "tests/crash_test.cc").read_text()
+        weigh = tests[tests.index("Sums_Weigh)"):]
+        self.assertIn("const long row = 1;", weigh)
+        self.assertIn("const long count = 4;", weigh)
+        apply = tests[tests.index("Apply)"):]
+        self.assertIn('"weights"', apply)
+        self.run_tests("--expect=fail")
 
     def test_they_have_tests_too_if_the_program_is_run_again(self):
         program = self.compile_text(QUEUE, "queue")

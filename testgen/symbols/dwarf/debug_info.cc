@@ -298,6 +298,18 @@ std::optional<uint64_t> DebugInfo::EntryOf(Dwarf_Die& inlined) {
   return std::ranges::min(ranges, {}, &Range::low).low;
 }
 
+std::vector<uint64_t> DebugInfo::OtherEntriesOf(Dwarf_Die& inlined) {
+  constexpr size_t kMost = 16;
+  const auto entry = EntryOf(inlined);
+  std::vector<Range> ranges;
+  AddRanges(inlined, ranges);
+  std::ranges::sort(ranges, {}, &Range::low);
+  std::vector<uint64_t> others;
+  for (const Range& range : ranges)
+    if (range.low != entry && others.size() < kMost) others.push_back(range.low);
+  return others;
+}
+
 std::vector<uint64_t> DebugInfo::RowsIn(uint64_t low, uint64_t high) {
   std::vector<uint64_t> addresses;
   auto unit = UnitAt(low);

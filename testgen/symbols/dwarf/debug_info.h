@@ -69,6 +69,9 @@ class DebugInfo {
   static SourceLine CalledAt(Dwarf_Die& inlined, Dwarf_Die& unit);
   // Returns the address at which an inlined call begins: its entry, else the lowest address of its code.
   static std::optional<uint64_t> EntryOf(Dwarf_Die& inlined);
+  // Returns where else it may begin: the compiler puts its pieces in any order, and only the code knows which runs
+  // first. At most some, ascending.
+  static std::vector<uint64_t> OtherEntriesOf(Dwarf_Die& inlined);
   // Returns the addresses in [low, high) at which the line table has a row, ascending.
   std::vector<uint64_t> RowsIn(uint64_t low, uint64_t high);
   // Returns the name of file `number` of the unit's line table; empty if there is none.

@@ -47,6 +47,8 @@ struct Frame {
   TargetAddress inlined_sp;
   // Where arguments that have no place at inlined_at get one: later instructions of the same call, with that sp.
   std::vector<TargetAddress> inlined_later;
+  std::vector<TargetAddress> inlined_else;  // where the call may begin if inlined_at is not reached
+  std::string name_in_twin;  // the linkage name of its function in the twin; empty: linkage_name. Lambdas differ
   std::vector<Parameter> parameters;
   std::vector<ReplayWord> words;    // what a call needs
   std::vector<ReplayField> fields;  // of depth 1 and 2

@@ -36,7 +36,10 @@ class Renderer {
       : memory_(memory), modules_(modules), addresses_(memory, modules) {}
 
   // The values that follow are of a frame with this stack pointer at its entry; 0: not known.
-  void EnterFrame(TargetAddress entry_sp) { entry_sp_ = entry_sp; }
+  void EnterFrame(TargetAddress entry_sp) {
+    entry_sp_ = entry_sp;
+    addresses_.LiveFrom(entry_sp);
+  }
 
   // Returns a parameter's value. A pointer or reference to a class shows the object.
   RenderedValue Parameter(DebugInfo& debug, Dwarf_Die type, std::span<const uint8_t> bytes);

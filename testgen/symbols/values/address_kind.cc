@@ -66,6 +66,7 @@ std::optional<AddressKind> AddressReader::OnStack(TargetAddress address) const {
     if (sp < mapping->start.value || sp >= mapping->end.value) continue;
     // If `noexcept` ended the program, the frames that are shown are those at the throw.
     if (thread.failing && report_.thrown) sp = std::min(sp, report_.thrown->registers.sp());
+    if (thread.failing && live_from_ >= mapping->start) sp = std::min(sp, live_from_.value);
     const std::string whose = thread.failing ? "the" : "a";
     const std::string of = thread.failing ? "" : " of thread " + std::to_string(thread.id);
     if (address.value + kRedZone >= sp) return AddressKind{AddressKind::kLiveStack, "on " + whose + " stack" + of};

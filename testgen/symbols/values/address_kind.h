@@ -47,6 +47,8 @@ class AddressReader {
   AddressReader(const ReportMemory& memory, ModuleSet& modules)
       : report_(memory.report()), modules_(modules), heap_(memory) {}
   AddressKind KindOf(TargetAddress address);
+  // The failing thread's stack is live from `sp` on, if that is lower than at the failure: a call may be put below it.
+  void LiveFrom(TargetAddress sp) { live_from_ = sp; }
 
  private:
   std::optional<AddressKind> InModule(TargetAddress address);
@@ -56,6 +58,7 @@ class AddressReader {
   const Report& report_;
   ModuleSet& modules_;
   GlibcHeap heap_;
+  TargetAddress live_from_;  // 0: as at the failure
 };
 
 // Returns the bytes of `value` as quoted text if they are text: at least five printable characters, then zeros only.

@@ -16,6 +16,8 @@ constexpr uint64_t kRedZone = 128;
 // The guest writes at most 64 words of 16 bytes to the stack (PreparedCall).
 constexpr uint64_t kMostOnStack = 1024;
 constexpr uint64_t kMostScratch = 32768;
+// Room for objects that a twin had on its stack: a few strings, or some dozens of numbers.
+constexpr uint64_t kMostSpare = 512;
 
 uint64_t AlignedUp(uint64_t offset) { return (offset + 15) & ~uint64_t{15}; }
 
@@ -58,6 +60,7 @@ ReplayWord OnStack(uint64_t offset) {
 struct Passed {
   Bytes bytes;
   Bytes object;
+  ValueSource source = ValueSource::kDwarf;
 };
 
 // The class to which the parameter points; nothing if it points to no class.
@@ -127,8 +130,11 @@ std::optional<Passed> ValueAt(ValueReader& values, const ParameterInfo& info, co
 }
 
 std::optional<Passed> ValueOf(std::span<ValueReader* const> readers, const ParameterInfo& info,
-                              const PlacedParameter& placed, TargetAddress object) {
+                              const PlacedParameter& placed, TargetAddress object, OtherArguments* others,
+                              size_t position) {
   if (placed.pieces.empty()) return Passed{};
+  if (auto passed = others ? others->Passed(position, placed) : std::nullopt)
+    return Passed{*std::move(passed), {}, ValueSource::kRegister};
   for (ValueReader* values : readers)
     if (auto passed = ValueAt(*values, info, placed, object)) return passed;
   DebugInfo& debug = *readers.front()->code().debug;
@@ -178,6 +184,8 @@ std::optional<InlinedLayout> LayOut(DebugInfo& debug, const PlacedCall& places, 
     written += AlignedUp(size);
     layout.objects.push_back(reserve(size));
   }
+  layout.spare_size = std::min(kMostSpare, kMostOnStack - std::min(kMostOnStack, written));
+  layout.spare = reserve(layout.spare_size);
   end = AlignedUp(end) + kRedZone;
   if (written > kMostOnStack || end > kMostScratch || below.value < end) return std::nullopt;
   // At a function's first instruction the return address makes the stack pointer odd by eight.
@@ -197,6 +205,7 @@ InlinedCall FindInlinedCall(CodeReader& code, Unwinder& unwinder, const UnwoundF
   call.why_not = "it is inlined, and where its call begins is not known";
   if (!begin || !sp || around.cfa.value == 0) return call;
   call.at = {*begin + here.module->bias()};
+  for (const uint64_t other : DebugInfo::OtherEntriesOf(die)) call.others.push_back({other + here.module->bias()});
   for (const ParameterInfo& parameter : inlined.parameters)
     if (const auto later = parameter.has_die ? FirstPlaceAfter(parameter.die, *begin) : std::nullopt)
       call.later.push_back({*later + here.module->bias()});
@@ -217,10 +226,11 @@ InlinedCall FindInlinedCall(CodeReader& code, Unwinder& unwinder, const UnwoundF
 }
 
 DwarfCall CallOfInlined(std::span<ValueReader* const> readers, const LiveFunction& inlined, const InlinedCall& how,
-                        std::vector<Parameter>& parameters) {
+                        OtherArguments* others, std::vector<Parameter>& parameters) {
   DwarfCall call;
   call.complete = true;
   const TargetAddress base = how.layout.entry_sp + 8;
+  if (others) others->UseSpare(base + how.layout.spare, how.layout.spare_size);
   if (how.places.result_in_memory) {
     const PlacedParameter result{false, {{0, 8, abi::Location::kRdi, 0}}};
     AppendPieces(result, 0, *FirstBytes((base + how.layout.result).value, 8), call.words);
@@ -228,7 +238,7 @@ DwarfCall CallOfInlined(std::span<ValueReader* const> readers, const LiveFunctio
   for (size_t i = 0; i < parameters.size(); ++i) {
     Parameter& parameter = parameters[i];
     const PlacedParameter& placed = how.places.parameters[i];
-    const auto passed = ValueOf(readers, inlined.parameters[i], placed, base + how.layout.objects[i]);
+    const auto passed = ValueOf(readers, inlined.parameters[i], placed, base + how.layout.objects[i], others, i);
     if (!passed) {
       call.complete = false;
       if (call.why_not.empty())
@@ -239,10 +249,14 @@ DwarfCall CallOfInlined(std::span<ValueReader* const> readers, const LiveFunctio
     parameter.bytes = passed->bytes;
     parameter.indirect = placed.indirect;
     parameter.complete = true;
-    parameter.source = ValueSource::kDwarf;
+    parameter.source = passed->source;
+    const size_t before = call.words.size();
     AppendPieces(placed, parameter.number, passed->bytes, call.words);
+    for (size_t at = before; at < call.words.size(); ++at) call.words[at].source = passed->source;
     AppendWords(OnStack(how.layout.objects[i]), passed->object, call.words);
   }
+  for (const auto& [address, bytes] : others ? others->Objects() : std::vector<std::pair<TargetAddress, Bytes>>())
+    AppendWords(OnStack(address - base), bytes, call.words);
   return call;
 }
 

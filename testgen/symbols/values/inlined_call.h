@@ -2,7 +2,8 @@
 // arguments where the ABI says; the inlined call had them wherever the compiler liked.
 //
 //   const InlinedCall call = FindInlinedCall(code, unwinder, around, live);
-//   if (call.why_not.empty()) words = CallOfInlined({&at_its_entry, &at_the_crash}, live, call, parameters).words;
+//   if (call.why_not.empty()) words = CallOfInlined({&at_its_entry, &at_the_crash}, live, call, nullptr,
+//   parameters).words;
 #ifndef RECRASH_TESTGEN_SYMBOLS_VALUES_INLINED_CALL_H_
 #define RECRASH_TESTGEN_SYMBOLS_VALUES_INLINED_CALL_H_
 
@@ -10,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "testgen/symbols/dwarf/calling_convention.h"
@@ -25,13 +27,30 @@ struct InlinedLayout {
   TargetAddress entry_sp;
   uint64_t result = 0;            // offset from entry_sp + 8 of the place for a result in memory
   std::vector<uint64_t> objects;  // the same for each parameter: of the object, if its address is passed
+  uint64_t spare = 0;             // the same of room for objects that arguments from elsewhere refer to
+  uint64_t spare_size = 0;
+};
+
+// Arguments that are known from elsewhere: a twin was given them. They are exact, whereas what debug information gives
+// at the beginning of an inlined call may be what the optimiser made of it.
+class OtherArguments {
+ public:
+  virtual ~OtherArguments() = default;
+  // Objects that arguments refer to may be put into `size` bytes from `at` on. Called before all others.
+  virtual void UseSpare(TargetAddress at, uint64_t size) = 0;
+  // What the call gets for the function's parameter at `position`, counted from 0: its value or, if `placed` says so,
+  // the address of the object. Nothing: it is not known there either.
+  virtual std::optional<Bytes> Passed(size_t position, const PlacedParameter& placed) = 0;
+  // Objects that the arguments refer to and that are written for the call, with their addresses.
+  virtual std::vector<std::pair<TargetAddress, Bytes>> Objects() const = 0;
 };
 
 struct InlinedCall {
-  TargetAddress at;                  // the instruction at which the inlined call begins
-  TargetAddress sp;                  // the stack pointer there
-  std::vector<TargetAddress> later;  // instructions of the call at which arguments get a place that have none at `at`
-  const CodeInfo* copy = nullptr;    // out of line, in the same module; null: there is none
+  TargetAddress at;                   // the instruction at which the inlined call begins
+  TargetAddress sp;                   // the stack pointer there
+  std::vector<TargetAddress> later;   // instructions of the call at which arguments get a place that have none at `at`
+  std::vector<TargetAddress> others;  // where the call may begin if not at `at`
+  const CodeInfo* copy = nullptr;     // out of line, in the same module; null: there is none
   PlacedCall places;
   InlinedLayout layout;
   std::string why_not;  // not empty: it cannot be called, in one clause
@@ -42,11 +61,11 @@ struct InlinedCall {
 InlinedCall FindInlinedCall(CodeReader& code, Unwinder& unwinder, const UnwoundFrame& around,
                             const LiveFunction& inlined);
 
-// Puts together the call. A parameter's value comes from the first of `readers` that knows it, at that reader's pc.
-// An object that is passed by its address and has none, since the compiler took it apart, gets a place on the stack.
-// Fills in `parameters`, one for each parameter of the function.
+// Puts together the call. A parameter's value comes from `others`, if that is not null and knows it, else from the
+// first of `readers` that does, at that reader's pc. An object that is passed by its address and has none, since the
+// compiler took it apart, gets a place on the stack. Fills in `parameters`, one for each parameter of the function.
 DwarfCall CallOfInlined(std::span<ValueReader* const> readers, const LiveFunction& inlined, const InlinedCall& how,
-                        std::vector<Parameter>& parameters);
+                        OtherArguments* others, std::vector<Parameter>& parameters);
 
 }  // namespace recrash
 
