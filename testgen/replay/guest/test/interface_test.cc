@@ -10,7 +10,7 @@ using ::testing::HasSubstr;
 
 Start called;  // of the last call
 
-uint32_t WriteDown(uint32_t, const Start* start, char*, size_t) {
+uint32_t WriteDown(uint32_t, const Start* start, const char*, char*, size_t) {
   called = *start;
   return static_cast<uint32_t>(Verdict::kReturned);
 }
