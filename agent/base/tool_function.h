@@ -18,10 +18,12 @@ inline bool IsToolFunction(std::string_view name) {
         "__clang_call_terminate", "__asan_", "__ubsan_", "__sanitizer_", "__interceptor_", "___interceptor_"})
     if (name.starts_with(prefix)) return true;
   // _ZN, _ZNK of a const member, _ZZN of what is local to a function.
-  for (const char mark : {'_', 'Z', 'Z', 'N', 'K'})
+  for (const char mark : {'_', 'Z', 'Z'})
     if (name.starts_with(mark)) name.remove_prefix(1);
   // Static functions of UBSan lie in no namespace. What they are given does.
   if (name.starts_with('L') && name.find("N7__ubsan") != name.npos) return true;
+  if (!name.starts_with('N')) return false;
+  name.remove_prefix(name.starts_with("NK") ? 2 : 1);
   for (const std::string_view space :
        {"15google_breakpad", "7recrash6client", "7recrash5watch", "7recrash6record", "7recrash11signal_safe",
         "7recrash8snapshot", "6__asan", "7__ubsan", "11__sanitizer", "14__interception"})

@@ -157,6 +157,7 @@ class Pipeline(harness.Workspace):
                 shutil.rmtree(self.path / "tests")
 
     def test_a_report_of_another_build_is_refused(self):
+        self.environment |= {"RECRASH_KEEP_PROGRAMS": "0"}
         self.compile_text(SOURCE + "int unused;\n", flags=("-O1", "-g", "-Wl,--build-id"))
         report = self.crash(self.path / "program", died_of=signal.SIGSEGV)
         self.compile_text(SOURCE + "int other;\n", flags=("-O2", "-g", "-Wl,--build-id"))

@@ -130,7 +130,7 @@ TEST(Bites, TheLibraryHasNeitherThreadLocalsNorStackProtector) {
   const auto* segments = reinterpret_cast<const Elf64_Phdr*>(bytes.data() + header->e_phoff);
   for (int i = 0; i < header->e_phnum; ++i) EXPECT_NE(segments[i].p_type, static_cast<uint32_t>(PT_TLS));
   EXPECT_THAT(bytes, Not(HasSubstr("__stack_chk_fail")));
-  EXPECT_THAT(bytes, Not(HasSubstr("libstdc++")));
+  EXPECT_THAT(bytes, Not(HasSubstr("libstdc++.so")));
 }
 
 constexpr char kPlain[] = R"(

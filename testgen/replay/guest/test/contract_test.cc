@@ -65,8 +65,8 @@ TEST_F(Later, ExitsAndHasReadWhatIsNotThere) {
   EXPECT_EQ(verdict.verdict, Verdict::kMissing) << program_.text();
   EXPECT_EQ(verdict.note, "exit(1), but this replay does not have descriptor 0 (pipe:[4711])");
   // Another file under that number is read as it is.
-  EXPECT_EQ(Verify("close(0); std::exit(open(\"/proc/self/cmdline\", 0) != 0 || std::getchar() == EOF);").note,
-            "exit(0)");
+  EXPECT_THAT(Verify("close(0); std::exit(open(\"/proc/self/cmdline\", 0) != 0 || std::getchar() == EOF);").note,
+              testing::StartsWith("exit(0)"));
 }
 
 TEST_F(Later, ExitsAndHasNotFoundAFile) {

@@ -66,7 +66,8 @@ TEST(TestMain, RefusesAReplayLibraryOfAnotherVersion) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(recrash_test_main(0, nullptr, &other), 2);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("these tests need version 3 of recrash's replay library, found version 4"));
+              HasSubstr("these tests need version " + std::to_string(kReplayVersion) +
+                        " of recrash's replay library, found version " + std::to_string(other.version)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "recrash/replay.h"
 #include "testgen/replay/guest/test/testing_test_library.h"
 #include "testgen/verify/testing_replayed_program.h"
 
@@ -251,7 +252,8 @@ TEST(TestLibraryOfAnOlderVersion, IsNotRun) {
   const Ran ran = RunCommand(tests);
   EXPECT_EQ(ran.status, 114) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("libtests.so was built with version 1 of <recrash/test.h>, this replay library "
-                                    "needs version 3\n  build the tests again"));
+                                    "needs version " +
+                                    std::to_string(kReplayVersion) + "\n  build the tests again"));
 }
 
 TEST_F(TestLibrary, SaysWhatIsMissing) {
