@@ -39,18 +39,20 @@ ROOMS = {
     "testgen/symbols/layout": BASE + "agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf",
     "testgen/symbols": BASE + "agent/client/watch agent/elf agent/report testgen/symbols/files testgen/symbols/dwarf "
                               "testgen/symbols/stack testgen/symbols/values testgen/symbols/text testgen/symbols/layout",
-    "testgen/replay/plan": BASE + "include/recrash agent/elf agent/report",
     "testgen/carry": BASE + "agent/report",
+    "testgen/literals": BASE + "include/recrash agent/report testgen/carry",
+    "testgen/replay/plan": BASE + "include/recrash agent/elf agent/report testgen/literals",
     # Inside the test process.
     "testgen/replay/sandbox": SAFE,
     "testgen/replay/heap": SAFE,
     "testgen/replay/checks": SAFE + "testgen/replay/heap",
     "testgen/replay/place": SAFE + "include/recrash testgen/replay/heap testgen/replay/plan",
-    "testgen/replay/guest": SAFE + "include/recrash testgen/replay/checks testgen/replay/heap testgen/replay/place testgen/replay/plan "
+    "testgen/replay/given": SAFE + "include/recrash testgen/replay/plan",
+    "testgen/replay/guest": SAFE + "testgen/replay/given include/recrash testgen/replay/checks testgen/replay/heap testgen/replay/place testgen/replay/plan "
                                    "testgen/replay/sandbox",
     "testgen/replay/host": BASE + "include/recrash agent/elf agent/report testgen/symbols testgen/symbols/dwarf "
                                  "testgen/symbols/stack testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox "
-                                 "testgen/carry",
+                                 "testgen/carry testgen/literals",
     "testgen/verify": BASE + "include/recrash agent/elf agent/report testgen/replay/plan testgen/replay/host",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",
@@ -58,11 +60,11 @@ ROOMS = {
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
-    "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf",
+    "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
                             "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/discern "
-                            "testgen/emit",
+                            "testgen/emit testgen/literals",
     "integrations/cli": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite",
     "integrations/compiler": BASE + "agent/elf",
 }

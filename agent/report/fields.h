@@ -135,12 +135,17 @@ void Fields(Is<ReplayParameter> auto& record, auto&& visit) {
   auto& [number, name, type, indirect] = record;
   visit(number, name, type, indirect);
 }
+void Fields(Is<ReplayLiteral> auto& record, auto&& visit) {
+  auto& [path, digest] = record;
+  visit(path, digest);
+}
 void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
   auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start, caught, parameters,
-         inlined_at, dangling] = record;
+         inlined_at, dangling, literals] = record;
   [[maybe_unused]] auto& [depth, from_entry, sealed, rewind] = start;
   visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, Rewound{record},
-        from_entry, sealed, Since{4, caught}, Since{4, parameters}, Since{4, inlined_at}, Since{4, dangling});
+        from_entry, sealed, Since{4, caught}, Since{4, parameters}, Since{4, inlined_at}, Since{4, dangling},
+        Since{6, literals});
 }
 void Fields(Is<Symbol> auto& record, auto&& visit) {
   auto& [offset, size, is_function, name] = record;

@@ -280,6 +280,12 @@ struct ReplayStream {
   uint16_t offset = 0;  // of the std::istream in what the parameter points to
 };
 
+// A value that recrash wrote into the test of a frame. As long as the test has it, memory stays as it was.
+struct ReplayLiteral {
+  std::string path;     // "self->names_"
+  uint64_t digest = 0;  // DigestOf(Value) of recrash/value.h
+};
+
 // A frame that can be called again.
 struct ReplayFrame {
   uint32_t index = 0;  // in the back-trace, inlined frames counted
@@ -300,6 +306,7 @@ struct ReplayFrame {
   TargetAddress inlined_at;
   // A parameter that leads to a local of a function that has returned. What lies there is another build's choice.
   std::string dangling = {};
+  std::vector<ReplayLiteral> literals = {};  // those that a test writes
 
   bool needs_twin() const { return inlined_at.value != 0 && entry.value == 0; }
   // An address that tells functions apart.

@@ -77,6 +77,7 @@ ReplayData SomeReplay() {
   frame.parameters = {{.number = 2, .name = "tree", .type = 1, .indirect = true}};
   frame.inlined_at = {0x401234};
   frame.dangling = "entry";
+  frame.literals = {{"self->size_", 0x1234567890abcdef}};
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi",

@@ -37,8 +37,31 @@ static_assert(sizeof(Start) == 16, "a Start goes from one process to another as 
 // Parameters are counted from 1; a Start has no room to rewind later ones than this.
 constexpr uint32_t kLastRewound = 63;
 
+enum class ValueKind : uint32_t {
+  kAsRecorded = 0,
+  kNumber = 1,
+  kBool = 2,
+  kCharacter = 3,
+  kReal = 4,
+  kText = 5,
+  kList = 6,
+  kNothing = 7,  // std::nullopt
+  kNull = 8,     // nullptr
+};
+
+// A value that a test gives to a part of an argument (recrash/value.h).
+struct GivenValue {
+  ValueKind kind;
+  bool is_negative;  // of the number
+  uint64_t number;   // kNumber, kBool, kCharacter: two's complement
+  double real;
+  const char* text;  // kText: `size` bytes and a NUL
+  uint64_t size;
+  const GivenValue* items;  // kList: `size` of them
+};
+
 // Grows with each change of ReplayInterface. Tests and replay library have to be of one version: each side checks.
-constexpr uint32_t kReplayVersion = 4;
+constexpr uint32_t kReplayVersion = 5;
 
 // The C interface of librecrash_replay.so, which is in the process already when the test library is loaded.
 struct ReplayInterface {
@@ -59,6 +82,11 @@ struct ReplayInterface {
   const char* (*report_path)();               // "" when it is not known
   // From what the frame reproduced when it was verified, as the report has it.
   Start (*verified_start)(uint32_t frame);
+  // Whether recrash wrote the value of this digest (recrash/value.h) into the test for this part of an argument.
+  bool (*is_recorded)(uint32_t frame, const char* path, uint64_t digest);
+  // Gives the part another value for the next call: until then, all that `value` points to must live. Returns null, or
+  // why it cannot be given.
+  const char* (*give)(uint32_t frame, const char* path, const GivenValue* value);
 };
 
 }  // namespace recrash

@@ -31,11 +31,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <ostream>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "recrash/replay.h"
+#include "recrash/value.h"
 
 namespace recrash {
 
@@ -53,10 +57,6 @@ struct Address {
     return out << text;
   }
 };
-
-// Stands for an argument that is left as the report has it: a class that cannot be copied byte by byte, a large one.
-struct AsRecordedArgument {};
-inline constexpr AsRecordedArgument AsRecorded{};
 
 struct Outcome {
   Verdict verdict = Verdict::kCannotReplay;
@@ -261,6 +261,20 @@ class Frame {
     return value;
   }
 
+  // Gives a value to what an argument leads to: "options.level" of an object by value, "self->level" and "*table" where
+  // the parameter is a pointer or a reference. Names are those of the recorded types. As long as the value is the
+  // recorded one, memory stays as it was, byte for byte. A value that does not fit its type skips the test, which then
+  // says why.
+  Frame& Set(const std::string& path, Value value) {
+    if (!problem_.empty()) return *this;
+    if (internal::replay->is_recorded(index_, path.c_str(), DigestOf(value))) return *this;
+    const Value& kept = values_.emplace_back(std::move(value));
+    const GivenValue& given = lists_.emplace_back(1, kept.Give(&lists_)).front();
+    if (const char* problem = internal::replay->give(index_, path.c_str(), &given))
+      problem_ = "cannot set " + path + ": " + problem;
+    return *this;
+  }
+
   // Calls the function with its arguments in the source's order; those left out stay as recorded.
   template <typename... Arguments>
   Outcome Call(Arguments... arguments) {
@@ -298,6 +312,8 @@ class Frame {
   Start start_;
   bool says_seal_ = false;
   std::string problem_;
+  std::deque<Value> values_;  // that the next call is given, where they stay
+  std::deque<std::vector<GivenValue>> lists_;
 };
 
 }  // namespace recrash

@@ -11,6 +11,7 @@
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/literal.h"
 #include "testgen/emit/names.h"
+#include "testgen/emit/set_lines.h"
 #include "testgen/emit/spelling.h"
 #include "testgen/emit/text.h"
 
@@ -18,9 +19,6 @@ namespace recrash {
 namespace {
 
 constexpr size_t kLongestString = 40;
-constexpr char kSuite[] = "CrashTest";
-// Of frames whose function the program has inlined everywhere: their tests run in a twin.
-constexpr char kTwinSuite[] = "CrashTestInTwin";
 
 // `statement` with its comment behind it, or above it when the line would be too long.
 std::string Line(const std::string& statement, const std::string& comment) {
@@ -56,6 +54,10 @@ class TestWriter {
   std::string Argument(const Parameter& parameter);
   std::string Pointer(const Parameter& parameter, const std::string& name);
   std::string Enumeration(const Parameter& parameter, const std::string& name);
+  // The values that the test gives to parts of the argument.
+  std::string Parts(const Parameter& parameter) const;
+  // Whether they say all that a comment on its value would.
+  bool AreWhole(const Parameter& parameter) const;
   std::optional<std::string> ShortString(const Parameter& parameter) const;
   std::string Call(const std::vector<std::string>& arguments) const;
 
@@ -122,6 +124,18 @@ std::optional<std::string> TestWriter::ShortString(const Parameter& parameter) c
   }
 }
 
+std::string TestWriter::Parts(const Parameter& parameter) const {
+  const auto found = options_.literals.find(frame_->index);
+  return found == options_.literals.end() ? "" : SetLines(found->second, parameter.number);
+}
+
+bool TestWriter::AreWhole(const Parameter& parameter) const {
+  const auto found = options_.literals.find(frame_->index);
+  return found != options_.literals.end() && std::ranges::any_of(found->second, [&](const Literal& literal) {
+           return literal.parameter == parameter.number && literal.is_whole;
+         });
+}
+
 std::string TestWriter::Pointer(const Parameter& parameter, const std::string& name) {
   const auto spelled = speller_.SpellPointer(parameter.type);
   const bool is_null = std::ranges::all_of(parameter.bytes, [](uint8_t byte) { return byte == 0; });
@@ -144,12 +158,15 @@ std::string TestWriter::Pointer(const Parameter& parameter, const std::string& n
       spelled ? fmt::format("auto* {} = frame.Load<{}>({});", name, *spelled, parameter.number)
               : fmt::format("auto {} = frame.Load<recrash::Address>({});", name, parameter.number);
   const std::string type = spelled ? "" : parameter.type.name + ": ";
-  if (!parameter.lines.empty()) {
+  if (AreWhole(parameter)) {
+    body_ += Line(statement, spelled ? "" : CommentText(WithoutUnnamedNamespaces(parameter.type.name)));
+  } else if (!parameter.lines.empty()) {
     body_ += LinesAbove(parameter, type + at) + Line(statement, "");
   } else {
     body_ +=
         Line(statement, rendered.empty() ? "" : CommentText(WithoutUnnamedNamespaces(type + at + parameter.rendered)));
   }
+  body_ += Parts(parameter);
   return name;
 }
 
@@ -191,10 +208,17 @@ std::string TestWriter::Argument(const Parameter& parameter) {
   }
   const auto scalar = SpellScalar(type);
   if (!scalar || parameter.indirect) {
+    if (AreWhole(parameter)) {
+      as_recorded(type.name);
+      body_ += Parts(parameter);
+      return "recrash::AsRecorded";
+    }
     const bool says_type = parameter.rendered.starts_with(type.name);
-    if (parameter.lines.empty())
+    if (parameter.lines.empty() && Parts(parameter).empty())
       return as_recorded(says_type ? parameter.rendered : fmt::format("{}, {}", type.name, parameter.rendered));
-    body_ += LinesAbove(parameter, fmt::format("{}: ", label));
+    if (parameter.lines.empty())
+      as_recorded(says_type ? parameter.rendered : fmt::format("{}, {}", type.name, parameter.rendered));
+    body_ += LinesAbove(parameter, fmt::format("{}: ", label)) + Parts(parameter);
     return "recrash::AsRecorded";
   }
   const std::string name = named();
@@ -244,7 +268,7 @@ std::string TestWriter::Write(const Frame& frame, const EmittedTest& test) {
     arguments.push_back(Argument(*parameter));
   }
   std::string out = TestComment(report_, backtrace_, frame, test, options_.verified);
-  const char* suite = frame.inlined && frame.entry.value == 0 ? kTwinSuite : kSuite;
+  const std::string_view suite = frame.inlined && frame.entry.value == 0 ? kTwinSuite : kTestSuite;
   const std::string_view prefix = test.enabled ? "" : kDisabledPrefix;
   out += fmt::format("TEST({}, {}{}) {{\n  recrash::Frame frame({});\n", suite, prefix, TestName(frame), frame.index);
   return out + StartText(frame, start) + body_ + Call(arguments) + "}\n";

@@ -13,6 +13,7 @@
 
 #include "agent/report/report.h"
 #include "recrash/replay.h"
+#include "testgen/literals/find_literals.h"
 #include "testgen/symbols/backtrace.h"
 
 namespace recrash {
@@ -31,6 +32,7 @@ struct EmitOptions {
   bool verified = false;                // the frames reproduced from their Starts; else they are candidates
   std::vector<uint32_t> load_only =
       {};                     // frames whose tests have no string literals: every pointer comes from the report
+  Literals literals = {};     // of the frames' arguments
   bool opaque_types = false;  // declare no classes: every pointer to a class is a recrash::Address
 };
 
@@ -40,6 +42,10 @@ std::string EmitTests(const TestReport& report, const Backtrace& backtrace, cons
 // How a disabled test begins; the comment above it says why.
 constexpr std::string_view kDisabledReason = "// Disabled: ";
 constexpr std::string_view kDisabledPrefix = "DISABLED_";
+
+// The suites of the emitted tests. That of frames whose function the program has inlined everywhere runs in a twin.
+constexpr std::string_view kTestSuite = "CrashTest";
+constexpr std::string_view kTwinSuite = "CrashTestInTwin";
 
 // Returns the name of a frame's TEST, without the prefix: "Frame0_Tree_insert". Its suite is CrashTest, or
 // CrashTestInTwin.

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <optional>
+#include <string>
+
 #include "testgen/emit/testing_frames.h"
 
 namespace recrash {
@@ -63,6 +67,34 @@ TEST(CrashTest, Frame1_Greeter_Greet) {
   RECRASH_EXPECT_FIXED(frame.Call(self, name));
 }
 )");
+}
+
+// Parts of arguments as values: what they say needs no comment.
+TEST(EmitTests, OfValues) {
+  EmitOptions options;
+  options.tests = {{1, {.sealed = true}}};
+  options.literals[1] = {{1, "self->greeting_", "hello", true},
+                         {1, "self->scale_", 0.1f, true},
+                         {1, "self->half_", 0.5, true},
+                         {1, "self->least_", std::numeric_limits<int64_t>::min(), true},
+                         {1, "self->most_", std::numeric_limits<uint64_t>::max(), true},
+                         {1, "self->pairs_", {{"one", 'c'}, {"two", '\''}}, true},
+                         {1, "self->text_", std::string(100, 'x') + "\n" + "y\"", true},
+                         {1, "self->none_", std::nullopt, true}};
+  const std::string text = EmitTests(testing_frames::GreeterReport(), testing_frames::GreeterBacktrace(), options);
+  EXPECT_THAT(text, HasSubstr(R"(  auto* self = frame.Load<Greeter*>(1);
+  frame.Set("self->greeting_", "hello");
+  frame.Set("self->scale_", 0.1f);
+  frame.Set("self->half_", 0.5);
+  frame.Set("self->least_", -9223372036854775807 - 1);
+  frame.Set("self->most_", 18446744073709551615u);
+  frame.Set("self->pairs_", {{"one", 'c'}, {"two", '\''}});
+  frame.Set("self->text_",
+      "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+      "xxxxxxxxxx\n"
+      "y\"");
+  frame.Set("self->none_", std::nullopt);
+)"));
 }
 
 // A function that is handed a stream, which at the crash had been read: what the replay assumes is said twice.

@@ -31,6 +31,7 @@ constexpr char kTask[] = "building and running the tests";
 
 Status TestFiles::EmitCandidates() {
   options_.report_name = suite_->report_name;
+  options_.literals = FindLiterals(&suite_->report);
   options_.tests.clear();
   for (const ReplayFrame& frame : ChooseTests(suite_->report.replay.frames))
     options_.tests.push_back({frame.index, frame.start});
@@ -41,6 +42,7 @@ Status TestFiles::Emit() {
   std::vector<FrameFacts> facts;
   for (const Frame& frame : suite_->backtrace.frames) facts.push_back(FactsOf(suite_->report, frame));
   options_.report_name = suite_->report_name;
+  options_.literals = FindLiterals(&suite_->report);
   options_.tests.clear();
   for (ChosenTest& test : ChooseEnabled(facts, suite_->already_there)) {
     const Start& start = std::ranges::find(suite_->report.replay.frames, test.frame, &ReplayFrame::index)->start;

@@ -196,6 +196,19 @@ class Twins(harness.Workspace):
         run = self.run_tests(expect=1)
         self.assertIn("CrashTestInTwin.", run.stdout)
 
+    # Where their parts lie the report does not say: nothing is written, and the test decides nothing.
+    def test_their_arguments_cannot_be_edited(self):
+        program, twin = self.crash_workers()
+        self.reproduce(program, "--twin", twin, build=True)
+        source = self.path / "tests/crash_test.cc"
+        text = source.read_text()
+        source.write_text(re.sub(r"(_Add\) \{\n.*?)^  RECRASH_EXPECT", r'\1  frame.Set("span.count", 0);\n  RECRASH_EXPECT',
+                                 text, flags=re.M | re.S))
+        self.run_command("cmake", "--build", "tests/build", timeout=600)
+        ran = self.run_tests("--gtest_filter=*_Add", expect=1).stdout
+        self.assertRegex(ran, r"SKIPPED +\] CrashTestInTwin\.")
+        self.assertIn("in the twin: cannot set span.count: the report does not say how its arguments lie", ran)
+
     # Each argument is what the source says: the twin was given it in a replay of the thread's first frame.
     def test_what_the_optimiser_has_lost_comes_from_the_twin(self):
         program = self.compile_text(LOST, "lost", flags=("-O2", "-g", "-pthread"))

@@ -2,6 +2,7 @@
 """Tests that were kept meet builds by another compiler, or at another level of optimisation."""
 
 import json
+import re
 import signal
 
 import harness
@@ -118,6 +119,22 @@ class InlinedThere(OtherBuild):
         self.assertEqual(self.results()["Sum"], "GREEN")
         self.assertRegex(said, r"note: frame 1 \(Sum\(Item const\*, int\)\): returned; reached program.cc:\d+ 1 time, none failed "
                                r"\(in the twin: this build has no such function\)")
+
+    # The first item alone has a weight.
+    def test_give_edited_values_in_a_twin(self):
+        source = self.path / "tests/crash_test.cc"
+        text = source.read_text()
+        test = re.search(r"^TEST\(CrashTest, \w+_Sum\) \{\n.*?^\}\n", text, re.M | re.S)[0]
+        for name, value in (("Number", "1"), ("Text", '"one"')):
+            edited = re.sub(r"frame\.Call\((\w+), count\)", rf'frame.Set("count", {value}).Call(\1)', test)
+            self.assertNotEqual(edited, test)
+            text += re.sub(r"CrashTest, \w+\)", f"Edited, Of_{name})", edited)
+        source.write_text(text)
+        self.run_command("cmake", "--build", "tests/build", timeout=600)
+        program = self.compile_anew("optimised", "-O2", text=INLINED)
+        said = self.ask(*program, self.twin(), "--gtest_filter=Edited.*", expect=None)
+        self.assertEqual(self.results(), {"Number": "GREEN", "Text": "SKIPPED"}, said)
+        self.assertIn("in the twin: cannot set count: its type is int, and a text was given", said)
 
     def test_are_skipped_in_a_twin_that_does_not_have_them(self):
         program = self.compile_anew("optimised", "-O2", "-DRENAMED", text=INLINED)

@@ -6,6 +6,8 @@
 #include "agent/base/signal_safe/printable.h"
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
+#include "testgen/replay/given/values.h"
+#include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/world.h"
@@ -18,11 +20,9 @@ bool IsRegister(const plan::Word& word) { return word.location <= static_cast<ui
 bool IsStack(const plan::Word& word) { return word.location == static_cast<uint8_t>(abi::Location::kStack); }
 
 // Each byte must come from some piece; pieces may come in any order.
-bool Load(uint32_t index, uint32_t number, void* out, size_t size) {
-  const plan::Frame* frame = FindFrame(index);
-  if (!frame) return false;
+bool LoadWords(const plan::Frame& frame, uint32_t number, void* out, size_t size) {
   size_t known = 0;
-  for (const plan::Word& word : WordsOf(*frame)) {
+  for (const plan::Word& word : WordsOf(frame)) {
     if (word.parameter != number || word.source_offset >= size) continue;
     const size_t fits = size - word.source_offset < word.size ? size - word.source_offset : word.size;
     memcpy(static_cast<char*>(out) + word.source_offset, word.bytes, fits);
@@ -31,8 +31,14 @@ bool Load(uint32_t index, uint32_t number, void* out, size_t size) {
   return known >= size;
 }
 
+bool Load(uint32_t index, uint32_t number, void* out, size_t size) {
+  const plan::Frame* frame = FindFrame(index);
+  return frame && LoadWords(*frame, number, out, size);
+}
+
 // What a test gives is for its next call alone: the words of the frame come back, so that the next test starts afresh.
 void PutWordsBack() {
+  world.given.count = 0;
   if (!world.run.given) return;
   const auto words = WordsOf(*world.run.given);
   memcpy(words.first, world.run.words_before, words.count * sizeof(plan::Word));
@@ -40,16 +46,19 @@ void PutWordsBack() {
   world.run.given = nullptr;
 }
 
-// Before the first Store.
+}  // namespace
+
 void KeepWords(const plan::Frame& frame) {
   if (world.run.given == &frame) return;
-  PutWordsBack();
+  if (world.run.given) PutWordsBack();
   const auto words = WordsOf(frame);
   world.run.words_before = static_cast<plan::Word*>(malloc(words.count * sizeof(plan::Word)));
   if (!world.run.words_before) Problem("no memory for the arguments of a frame");
   memcpy(world.run.words_before, words.first, words.count * sizeof(plan::Word));
   world.run.given = &frame;
 }
+
+namespace {
 
 // A small value that sits alone in a register or stack slot is given at full width.
 bool StoreWhole(plan::Word* word, const void* bytes, size_t size) {
@@ -79,6 +88,79 @@ bool Store(uint32_t index, uint32_t number, const void* bytes, size_t size) {
     memcpy(word.bytes, static_cast<const char*>(bytes) + word.source_offset, fits);
   }
   return true;
+}
+
+// ---- Values of parts of an argument ----
+
+constexpr uint64_t kLargestArgument = 1024;  // in words of the call
+
+char not_set[300];  // why the last value cannot be given
+
+PlanShapes ShapesOfPlan() { return {world.bytes, world.plan}; }
+
+const plan::Parameter* FindParameter(const plan::Frame& frame, const char* name) {
+  for (const plan::Parameter& parameter : TableOf<plan::Parameter>(frame.parameters))
+    if (strcmp(TextOf(parameter.name), name) == 0) return &parameter;
+  return nullptr;
+}
+
+// The value goes into the call itself.
+const char* GiveWords(const plan::Frame& frame, const plan::Parameter& parameter, const plan::ShapeMember& place,
+                      const GivenValue& value) {
+  uint8_t bytes[kLargestArgument];
+  const uint64_t size = ShapesOfPlan().At(parameter.shape).size;
+  if (size > sizeof bytes || !LoadWords(frame, parameter.number, bytes, size))
+    return "the report does not hold all of this argument, or the function does not use it";
+  if (const char* problem = PutValue(ShapesOfPlan(), Number(bytes), place, value, nullptr)) return problem;
+  KeepWords(frame);
+  for (plan::Word& word : WordsOf(frame)) {
+    if (word.parameter != parameter.number || word.source_offset >= size) continue;
+    const uint64_t fits = size - word.source_offset < word.size ? size - word.source_offset : word.size;
+    memcpy(word.bytes, bytes + word.source_offset, fits);
+  }
+  return nullptr;
+}
+
+const char* GiveMemory(const plan::Frame& frame, const plan::Parameter& parameter, const plan::ShapeMember& place,
+                       const GivenValue& value) {
+  uint64_t address = 0;
+  if (!LoadWords(frame, parameter.number, &address, sizeof address)) return "the report does not hold its address";
+  if (address == 0) return "it is a null pointer";
+  if (world.given.count == kMostGiven) return "a test can set at most 256 values";
+  world.given.parts[world.given.count++] = {address, place, &value};
+  return nullptr;
+}
+
+bool IsRecordedValue(const plan::Frame& frame, const char* path, uint64_t digest) {
+  for (const plan::Literal& literal : TableOf<plan::Literal>(frame.literals))
+    if (literal.digest == digest && strcmp(TextOf(literal.path), path) == 0) return true;
+  return false;
+}
+
+const char* Give(const plan::Frame& frame, const char* text, const GivenValue* value) {
+  if (frame.parameters.count == 0)
+    return frame.inlined ? "the report does not say how its arguments lie: the program has it inlined"
+                         : "the types of this build are not known: build it with -g";
+  Path path(text);
+  path.Next();
+  const plan::Parameter* parameter = FindParameter(frame, path.word());
+  if (!parameter) {
+    snprintf(not_set, sizeof not_set, "the function has no parameter `%s`", path.word());
+    return not_set;
+  }
+  const PlanShapes shapes = ShapesOfPlan();
+  const plan::Shape& shape = shapes.At(parameter->shape);
+  const bool is_address = shape.kind == ShapeKind::kAddress;
+  plan::ShapeMember place = PlaceOf(is_address ? shape.element : parameter->shape);
+  if (!FollowPath(shapes, &path, &place, not_set, sizeof not_set)) return not_set;
+  if (!Fits(shapes, place, *value, not_set, sizeof not_set)) return not_set;
+  if (!world.given.allocate) {
+    void* allocate = dlsym(RTLD_DEFAULT, "_Znwm");
+    if (!allocate) allocate = dlsym(RTLD_DEFAULT, "malloc");
+    world.given.allocate = reinterpret_cast<Allocator>(allocate);
+  }
+  return is_address || parameter->indirect ? GiveMemory(frame, *parameter, place, *value)
+                                           : GiveWords(frame, *parameter, place, *value);
 }
 
 // A test has its own limit; the tool ends it and answers.
@@ -145,6 +227,20 @@ Start VerifiedStart(uint32_t index) {
   return frame ? frame->start : Start();
 }
 
+// The test of a function that this build does not have is run again, whole, in the twin: the value is given there.
+const char* GiveHereOrInTwin(uint32_t index, const char* path, const GivenValue* value) {
+  const plan::Frame* frame = FindFrame(index);
+  if (!frame) return "the report has no such frame";
+  if (frame->is_gone) return nullptr;
+  const char* problem = Give(*frame, path, value);
+  if (problem && Has(plan::kIsTwin)) {
+    char text[sizeof plan::InTwin::text];
+    snprintf(text, sizeof text, "cannot set %s: %s", path, problem);
+    TellOutside(*frame, Verdict::kCannotReplay, text);  // the test makes no call
+  }
+  return problem;
+}
+
 const ReplayInterface kInterface = {
     kReplayVersion,
     [](uint32_t index) {
@@ -159,6 +255,11 @@ const ReplayInterface kInterface = {
     FrameName,
     [] { return TextOf(world.plan->report_path); },
     VerifiedStart,
+    [](uint32_t index, const char* path, uint64_t digest) {
+      const plan::Frame* frame = FindFrame(index);
+      return frame && IsRecordedValue(*frame, path, digest);
+    },
+    GiveHereOrInTwin,
 };
 
 // The C library's own: that of a sanitizer ends the process where it sees RTLD_DEEPBIND.
@@ -170,6 +271,18 @@ void* LoadLibrary(const char* path, int flags) {
 }
 
 }  // namespace
+
+bool PutGiven() {
+  Observed& observed = *world.run.observed;
+  for (uint32_t i = 0; i < world.given.count; ++i) {
+    const GivenPart& part = world.given.parts[i];
+    CopyText(observed.not_given, sizeof observed.not_given, "the program's allocator failed");
+    const char* problem = PutValue(ShapesOfPlan(), part.object, part.place, *part.value, world.given.allocate);
+    CopyText(observed.not_given, sizeof observed.not_given, problem);
+    if (problem) return false;
+  }
+  return true;
+}
 
 int RunTestLibrary(int argc, char** argv) {
   const char* path = TextOf(world.plan->test_library);

@@ -44,6 +44,7 @@ struct Observed {
   uint64_t block;   // that NoteBadBlock was called for
   Finding finding;  // by a sanitizer or an assertion of the C++ library
   PlaceSeen place;
+  char not_given[200];  // why a value that the test gives could not be written; empty: all were
 };
 
 // Returns kReproduced for the recorded failure in the recorded place, else what happened instead, in a replay of

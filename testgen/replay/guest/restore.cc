@@ -26,6 +26,7 @@
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/observed.h"
 #include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/guest/world.h"
 #include "testgen/replay/heap/heap_chain.h"
@@ -451,6 +452,7 @@ void RestoreAndCall(const PreparedCall& call) {
   world.restored = true;
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);
+  if (!PutGiven()) return;
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
   if (call.held) {
     AwaitTracer(call.held);

@@ -348,11 +348,15 @@ Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_
   }
   Observed observed = RunOnce(start);
   // What the replay wrote may have no end.
-  for (char* end :
-       {std::end(observed.abort_message), std::end(observed.exception_type), std::end(observed.exception_bases),
-        std::end(observed.exception_what), std::end(observed.reason), std::end(observed.absent),
-        std::end(observed.not_found), std::end(observed.finding.checker), std::end(observed.finding.text)})
+  for (char* end : {std::end(observed.abort_message), std::end(observed.exception_type),
+                    std::end(observed.exception_bases), std::end(observed.exception_what), std::end(observed.reason),
+                    std::end(observed.absent), std::end(observed.not_found), std::end(observed.not_given),
+                    std::end(observed.finding.checker), std::end(observed.finding.text)})
     end[-1] = 0;
+  if (*observed.not_given) {
+    snprintf(text, size, "a value of the test cannot be set: %s", observed.not_given);
+    return Verdict::kCannotReplay;
+  }
   observed.absent_memory = FindTouchedAbsent(observed.signal == SIGSEGV ? observed.address : 0);
   if (IsToBeChecked(observed)) observed.place = CheckPlace(observed, start);
   return Judge(observed, frame, text, size);

@@ -43,6 +43,13 @@ const plan::Frame* FindFrame(uint32_t index);
 // Translates the argument words of all frames, and makes room for what their replays see. Call it once.
 void PrepareFrames();
 
+// Before a test changes the words of the frame's call: they come back after it.
+void KeepWords(const plan::Frame& frame);
+
+// Writes the values that a test has given for the call. Returns false if that cannot be done; Observed::not_given then
+// says why.
+bool PutGiven();
+
 // Replays the frame once. `text` gets one line on what happened. If `held` is given, the replay waits for a tracer
 // before its call, and says so there.
 Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held = nullptr);

@@ -10,6 +10,7 @@
 
 #include "testgen/replay/checks/checkers.h"
 #include "testgen/replay/checks/recorded_blocks.h"
+#include "testgen/replay/given/values.h"
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/interpose.h"
 #include "testgen/replay/guest/keeper.h"
@@ -46,6 +47,7 @@ struct World {
   Inputs inputs;
   Keeper keeper;
   Run run;
+  GivenValues given;
   Restore restore;
   PlaceInBuild place;
   StreamFunctions streams;

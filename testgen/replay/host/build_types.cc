@@ -65,11 +65,12 @@ class ModuleTypes {
     }
     const NamesakePairs namesakes = PairNamesakes(translation, built.variables());
     changed.variables = PairVariables(translation, built.variables());
-    const std::vector<TypeLayout> now = built.TakeTypes();
-    TypePairs pairs(image_.types, now);
+    const auto now = std::make_shared<const std::vector<TypeLayout>>(built.TakeTypes());
+    TypePairs pairs(image_.types, *now);
     changed.types = &pairs;
     RefuseNamesakes(namesakes, &pairs, types);
     CheckParameters(&changed, types);
+    for (const auto& [frame, parameters] : changed.parameters) types->parameters[frame] = {now, parameters};
     if (HasChanged(changed)) carried->Carry(changed);
   }
 
@@ -193,6 +194,7 @@ class ModuleTypes {
 void BuildTypes::MoveTo(PlanOptions* options) {
   options->problems = std::move(problems);
   options->variables = std::move(variables);
+  options->parameters = std::move(parameters);
   options->successors = std::move(successors);
   options->candidates = std::move(candidates);
   options->inlined = std::move(inlined);

@@ -24,9 +24,10 @@
 namespace recrash {
 
 struct BuildTypes {
-  std::map<uint32_t, std::string> problems;  // by ReplayFrame::index: why its memory does not fit this build
-  std::set<std::string> notes;               // one sentence each
-  std::map<uint32_t, Successor> successors;  // as in PlanOptions, as all maps that follow
+  std::map<uint32_t, std::string> problems;        // by ReplayFrame::index: why its memory does not fit this build
+  std::set<std::string> notes;                     // one sentence each
+  std::map<uint32_t, BuiltParameters> parameters;  // as in PlanOptions, as all maps that follow
+  std::map<uint32_t, Successor> successors;
   std::map<uint32_t, std::vector<std::string>> candidates;
   std::set<uint32_t> inlined;
   std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;

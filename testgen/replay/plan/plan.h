@@ -14,11 +14,12 @@
 
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
+#include "testgen/literals/shape_kind.h"
 
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 17;
+constexpr uint32_t kVersion = 18;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -171,6 +172,51 @@ struct Stream {
   uint16_t offset;
 };
 
+// Shape of shapes.h. `element` and the shapes of members are places in Header::shapes; at place 0 nothing can be
+// written.
+struct Shape {
+  ShapeKind kind;
+  uint32_t element;
+  uint64_t size;
+  uint64_t count;
+  uint64_t offset;
+  uint32_t is_signed;
+  uint32_t is_character;
+  Text name;
+  uint32_t reserved;
+  Array members;      // of ShapeMember
+  Array enumerators;  // of Enumerator
+};
+
+struct ShapeMember {
+  Text name;  // empty: it has none
+  uint32_t shape;
+  uint64_t offset;
+  uint32_t bit_offset;
+  uint32_t bit_size;  // 0: no bit-field
+};
+
+struct Enumerator {
+  int64_t value;
+  Text name;
+  uint32_t reserved;
+};
+
+// A parameter as tests name it.
+struct Parameter {
+  Text name;
+  uint32_t number;
+  uint32_t shape;
+  uint32_t indirect;  // an object by value, of which the call gets the address
+};
+
+// A value that recrash wrote into the frame's test.
+struct Literal {
+  uint64_t digest;
+  Text path;
+  uint32_t reserved;
+};
+
 struct Frame {
   uint32_t index;
   Text name;
@@ -191,6 +237,9 @@ struct Frame {
   uint32_t shallow_fields;  // how many are of depth 1; the others are of depth 2
   uint32_t inlined;         // a copy out of line is called
   uint32_t is_gone;         // this build does not have the function; then there is a problem
+  uint32_t reserved;
+  Array parameters;  // of Parameter, as they lie in this build; none: that is not known
+  Array literals;    // of Literal
 };
 
 enum SymbolFlags : uint32_t {
@@ -269,6 +318,7 @@ struct Header {
   Array frames;
   Array runtime_symbols;
   Array watched;  // of Range: memory of which a replay notes the pages that it touches
+  Array shapes;   // of Shape
   Array absent;   // of Range: memory that the process had and the report does not have
   Array text;
   uint64_t contents;  // where the contents of runs begin, page-aligned

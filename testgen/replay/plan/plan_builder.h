@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +27,12 @@ struct Successor {
   std::string added;    // its parameters that nothing was recorded for, which are 0: "`a`, `b`"
 };
 
+// The parameters of a frame's function in another build, as many as the report's, and the types they lead to.
+struct BuiltParameters {
+  std::shared_ptr<const std::vector<TypeLayout>> types;
+  std::vector<ReplayParameter> parameters;
+};
+
 struct PlanOptions {
   std::string test_library;
   std::string report_path;  // for messages
@@ -41,6 +48,7 @@ struct PlanOptions {
   // By ReplayFrame::index: contents of variables that lie otherwise in this build, by their recorded addresses.
   std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;
   std::map<uint32_t, std::string> problems;  // by ReplayFrame::index: why a frame is not called
+  std::map<uint32_t, BuiltParameters> parameters;
   std::map<uint32_t, Successor> successors;
   std::map<uint32_t, std::vector<std::string>> candidates;  // what may have become of a function that is gone
   std::set<uint32_t> inlined;  // by ReplayFrame::index: this build has inlined the function everywhere

@@ -133,6 +133,7 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   if (const auto found = options_.variables.find(frame.index); found != options_.variables.end())
     for (const auto& [address, bytes] : found->second) AddPatch(&variables, {address}, bytes);
   planned.variables = AddTable(variables);
+  AddLiterals(frame, &planned);
   if (state) planned.entry_state = AddTable(std::vector{AddEntryState(*state)});
   frames_.push_back(planned);
 }

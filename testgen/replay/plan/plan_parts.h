@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "agent/base/result.h"
 #include "agent/report/report.h"
+#include "testgen/literals/shapes.h"
 #include "testgen/replay/plan/plan_builder.h"
 #include "testgen/replay/plan/plan_tables.h"
 #include "testgen/replay/plan/translation.h"
@@ -48,6 +50,7 @@ class PlanBuilder : private PlanTables {
   std::string WhoHasInlined(const ReplayFrame& frame, const ModuleTranslation& translation) const;
   void PlaceEntry(const ReplayFrame& frame, plan::Frame* planned);
   plan::Array AddWords(const std::vector<ReplayWord>& words);
+  void AddLiterals(const ReplayFrame& frame, plan::Frame* planned);
   void AddFields(const std::vector<ReplayField>& fields, plan::Frame* planned);
   plan::EntryState AddEntryState(const EntryState& state);
   void AddEntryRun(TargetAddress address, std::span<const uint8_t> bytes, std::vector<plan::Run>* runs);
@@ -68,6 +71,12 @@ class PlanBuilder : private PlanTables {
   const PlanOptions& options_;
   std::vector<const ProgramFile*> rebuilt_;  // for each module the file that is another build now, or null
   std::map<size_t, ModuleTranslation> translations_;
+  struct PlannedShapes {
+    std::unique_ptr<Shapes> shapes;
+    std::map<uint32_t, uint32_t> places;  // in the plan, by place in `shapes`
+  };
+  uint32_t PlaceShape(PlannedShapes* planned, uint32_t shape);
+  std::map<const std::vector<TypeLayout>*, PlannedShapes> shapes_of_;
 };
 
 }  // namespace recrash

@@ -45,6 +45,7 @@ Result<Fd> PlanTables::Write() {
   header_.input_names = AddTable(input_names_);
   header_.frames = AddTable(frames_);
   header_.runtime_symbols = AddTable(runtime_symbols_);
+  header_.shapes = AddTable(shapes_);
   header_.absent = AddTable(absent_);
   header_.text = AddTable(texts_);
   header_.contents = RoundUp(bytes_.size());

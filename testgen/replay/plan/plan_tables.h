@@ -42,6 +42,7 @@ class PlanTables {
   std::vector<plan::InputName> input_names_;
   std::vector<plan::Frame> frames_;
   std::vector<plan::RuntimeSymbol> runtime_symbols_;
+  std::vector<plan::Shape> shapes_ = std::vector<plan::Shape>(1);
 
  private:
   struct Content {

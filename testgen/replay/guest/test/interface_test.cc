@@ -8,7 +8,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Start called;  // of the last call
+Start called;       // of the last call
+std::string given;  // path and number of items
 
 uint32_t WriteDown(uint32_t, const Start* start, const char*, char*, size_t) {
   called = *start;
@@ -21,6 +22,13 @@ ReplayInterface OneFrame() {
   replay.version = kReplayVersion;
   replay.has_frame = [](uint32_t frame) { return frame == 0; };
   replay.call = WriteDown;
+  replay.is_recorded = [](uint32_t, const char* path, uint64_t digest) {
+    return std::string(path) == "*names" && digest == DigestOf({"news", "mail"});
+  };
+  replay.give = [](uint32_t, const char* path, const GivenValue* value) -> const char* {
+    given = path + std::string(" ") + std::to_string(value->size);
+    return value->size > 2 ? "too many" : nullptr;
+  };
   replay.verified_start = [](uint32_t) { return Start{.from_entry = true, .sealed = true}; };
   return replay;
 }
@@ -58,6 +66,18 @@ TEST_F(TestedFrame, CannotRewindAParameterThatAStartHasNoRoomFor) {
   const Outcome outcome = Frame(0).Rewind(64).Call();
   EXPECT_EQ(outcome.verdict, Verdict::kCannotReplay);
   EXPECT_EQ(outcome.text, "parameter 64 is no stream that can be rewound");
+}
+
+// Unedited values reach nothing: memory stays as it was, byte for byte.
+TEST_F(TestedFrame, GivesValuesThatWereEdited) {
+  given.clear();
+  EXPECT_EQ(Frame(0).Set("*names", {"news", "mail"}).Call().verdict, Verdict::kReturned);
+  EXPECT_EQ(given, "");
+  EXPECT_EQ(Frame(0).Set("*names", {"news"}).Call().verdict, Verdict::kReturned);
+  EXPECT_EQ(given, "*names 1");
+  const Outcome refused = Frame(0).Set("*others", {"a", "b", "c"}).Call();
+  EXPECT_EQ(refused.verdict, Verdict::kCannotReplay);
+  EXPECT_EQ(refused.text, "cannot set *others: too many");
 }
 
 TEST(TestMain, RefusesAReplayLibraryOfAnotherVersion) {
