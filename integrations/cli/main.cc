@@ -87,7 +87,8 @@ enabled: they are the regression suite. The others become DISABLED_, each with i
 turned green, and with 1 if none did.
 
 Example: recrash verify crash
-         recrash verify crash --fixed ./server)";
+         recrash verify crash --fixed ./server
+         recrash verify crash --fixed ./server --twin ./server-twin)";
 
 constexpr const char* kReproduceHelp =
     R"(generate and verify in one: from a report to tests that were seen to fail.

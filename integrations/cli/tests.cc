@@ -51,8 +51,9 @@ namespace {
 
 int VerifyFix(const TestsArguments& arguments) {
   const std::filesystem::path& folder = arguments.request.folder;
-  const auto tests = CompareWithFix(folder, arguments.fixed, arguments.request.sandbox);
-  if (!tests) return Fail(tests.error());
+  const auto compared = CompareWithFix(folder, {arguments.fixed, arguments.request.twin}, arguments.request.sandbox);
+  if (!compared) return Fail(compared.error());
+  const std::vector<AfterFix>* const tests = &compared->tests;
   const Result<size_t> enabled = KeepWhatDiscriminates(folder, *tests);
   if (!enabled) return Fail(enabled.error());
   nlohmann::ordered_json json = {{"fixed", arguments.fixed}, {"tests", nlohmann::ordered_json::array()}};
@@ -68,6 +69,10 @@ int VerifyFix(const TestsArguments& arguments) {
   if (arguments.json != "-")
     fmt::print("recrash: {} of {} tests turned green; the others are disabled in {}\n", *enabled, tests->size(),
                PrintableText((folder / "crash_test.cc").string()));
+  if (compared->left_alone > 0)
+    Note(fmt::format("{} more test{} the twin, and {} left as {}: give --twin the twin of the fixed sources",
+                     compared->left_alone, compared->left_alone == 1 ? " runs in" : "s run in",
+                     compared->left_alone == 1 ? "is" : "are", compared->left_alone == 1 ? "it is" : "they are"));
   const Status written = WriteJson(json, arguments.json);
   if (!written) return Fail(written.error());
   return *enabled > 0 ? kSuccess : kNothingReproduced;

@@ -125,7 +125,10 @@ Result<nlohmann::json> RunExecutable(const fs::path& directory, const std::strin
 template <typename Visit>
 void ForEachTest(const nlohmann::json& results, Visit visit) {
   for (const nlohmann::json& suite : results.value("testsuites", nlohmann::json::array()))
-    for (const nlohmann::json& test : suite.value("testsuite", nlohmann::json::array())) visit(test);
+    for (nlohmann::json test : suite.value("testsuite", nlohmann::json::array())) {
+      test["suite"] = suite.value("name", "");
+      visit(test);
+    }
 }
 
 std::string NameOf(const nlohmann::json& test) {
@@ -147,6 +150,7 @@ Result<std::vector<TestResult>> RunTests(const fs::path& directory, const std::s
   std::vector<TestResult> results;
   ForEachTest(*json, [&](const nlohmann::json& test) {
     TestResult& result = results.emplace_back();
+    result.suite = test.value("suite", "");
     result.name = NameOf(test);
     const nlohmann::json failures = test.value("failures", nlohmann::json::array());
     if (!failures.empty()) {

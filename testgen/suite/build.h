@@ -21,7 +21,8 @@ Status BuildTests(const std::filesystem::path& directory);
 enum class TestEnd { kPassed, kFailed, kSkipped };
 
 struct TestResult {
-  std::string name;  // without DISABLED_
+  std::string suite;  // "CrashTest"
+  std::string name;   // without DISABLED_
   TestEnd end = TestEnd::kSkipped;
   std::string why;  // the first line of what it said, if it did not pass
 };

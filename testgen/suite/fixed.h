@@ -1,8 +1,8 @@
 // After a fix: which tests turned green. Those that did are a regression suite; the others are disabled, with the
 // reason.
 //
-//   Result<std::vector<AfterFix>> tests = CompareWithFix("crash", "./server-fixed", true);
-//   if (tests) KeepWhatDiscriminates("crash", *tests);
+//   Result<Comparison> compared = CompareWithFix("crash", {"./server-fixed"}, true);
+//   if (compared) KeepWhatDiscriminates("crash", compared->tests);
 #ifndef RECRASH_TESTGEN_SUITE_FIXED_H_
 #define RECRASH_TESTGEN_SUITE_FIXED_H_
 
@@ -16,15 +16,25 @@
 namespace recrash {
 
 struct AfterFix {
-  std::string name;  // of the test, without DISABLED_
+  std::string suite;  // CrashTest or CrashTestInTwin
+  std::string name;   // of the test, without DISABLED_
   bool turned_green = false;
   std::string why_not;  // one sentence; empty if it turned green
 };
 
+struct FixedBuild {
+  std::string program;
+  std::string twin = {};  // of the fixed sources; empty: the tests that need one are left as they are
+};
+
+struct Comparison {
+  std::vector<AfterFix> tests;
+  size_t left_alone = 0;  // tests that run in a twin, where none was given
+};
+
 // Runs the tests of the folder against the fixed build. A test that is green there has to be red on the build that the
 // folder names, if that file is there and is another one: else it was seen to be red when it was made.
-Result<std::vector<AfterFix>> CompareWithFix(const std::filesystem::path& directory, const std::string& fixed,
-                                             bool sandbox);
+Result<Comparison> CompareWithFix(const std::filesystem::path& directory, const FixedBuild& fixed, bool sandbox);
 
 // Puts DISABLED_ and the reason before the tests that did not turn green, takes both away from those that did, and
 // builds the tests. The rest of crash_test.cc stays as it is. Returns how many tests are enabled.

@@ -16,12 +16,14 @@ TEST(CrashTest, DISABLED_Frame1_g) {
 }
 
 TEST(CrashTest, Frame10_f) {}
+TEST(CrashTestInTwin, Frame0_f) {}
 TEST(Mine, Frame0_f) {}
 )";
 
 TEST(WithDisabled, ChangesTheTestsThatAreNamed) {
-  const std::vector<AfterFix> tests = {{"Frame0_f", false, "stays red after the fix: SIGSEGV in f\nTEST(Evil, x) {}"},
-                                       {"Frame1_g", true, ""}};
+  const std::vector<AfterFix> tests = {
+      {"CrashTest", "Frame0_f", false, "stays red after the fix: SIGSEGV in f\nTEST(Evil, x) {}"},
+      {"CrashTest", "Frame1_g", true, ""}};
   EXPECT_EQ(WithDisabled(kSource, tests), R"(// Frame 0: f.
 // Disabled: stays red after the fix: SIGSEGV in f\nTEST(Evil, x) {}
 TEST(CrashTest, DISABLED_Frame0_f) {
@@ -33,12 +35,14 @@ TEST(CrashTest, Frame1_g) {
 }
 
 TEST(CrashTest, Frame10_f) {}
+TEST(CrashTestInTwin, Frame0_f) {}
 TEST(Mine, Frame0_f) {}
 )");
 }
 
 TEST(WithDisabled, OfItsOwnResultIsTheSame) {
-  const std::vector<AfterFix> tests = {{"Frame0_f", false, "stays red"}, {"Frame1_g", false, "is not decided"}};
+  const std::vector<AfterFix> tests = {{"CrashTest", "Frame0_f", false, "stays red"},
+                                       {"CrashTestInTwin", "Frame0_f", false, "is not decided"}};
   const std::string once = WithDisabled(kSource, tests);
   EXPECT_EQ(WithDisabled(once, tests), once);
   EXPECT_EQ(WithDisabled("", tests), "");

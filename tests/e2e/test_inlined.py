@@ -226,6 +226,25 @@ class Twins(harness.Workspace):
         self.assertIn('"weights"', apply)
         self.run_tests("--expect=fail")
 
+    def test_those_that_the_fix_turned_green_in_the_twin_are_kept(self):
+        program, twin = self.crash_workers()
+        self.reproduce(program, "--twin", twin, build=True)
+        fixed = WORKERS.replace("long total() const", "void Skip() {}\n  long total() const").replace(
+            "add(sources[i], 3);", "if (sources[i]) add(sources[i], 3);").replace("i < span.count", "span.first && i < span.count")
+        fixed_program = self.compile_text(fixed, "fixed", flags=("-O2", "-g", "-pthread"))
+        fixed_twin = self.compile("fixed.cc", output="fixed-twin", flags=(*TWIN, "-pthread"))
+        source = self.path / "tests/crash_test.cc"
+        in_twin = lambda: re.findall(r"^TEST\(CrashTestInTwin, (\w+)\)", source.read_text(), re.MULTILINE)
+        before = in_twin()
+        said = self.run_command("recrash", "verify", "tests", "--fixed", fixed_program)
+        self.assertEqual(in_twin(), before)
+        self.assertIn("the twin, and", said.stderr)
+        said = self.run_command("recrash", "verify", "tests", "--fixed", fixed_program, "--twin", fixed_twin)
+        self.assertNotIn("the twin, and", said.stderr)
+        for name in before:
+            self.assertRegex(said.stdout, name.replace("DISABLED_", "") + " +turned green")
+        self.assertFalse([name for name in in_twin() if name.startswith("DISABLED_")])
+
     def test_they_have_tests_too_if_the_program_is_run_again(self):
         program = self.compile_text(QUEUE, "queue")
         twin = self.compile("queue.cc", output="queue-twin", flags=TWIN)
