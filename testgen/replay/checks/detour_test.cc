@@ -13,11 +13,13 @@ using Function = uint64_t(uint64_t);
 
 uint64_t Other(uint64_t value) { return value + 1000; }
 
-// A function made of these bytes.
+// A function made of these bytes. UBSan looks at the words before a function that is called by its address.
 Function* Make(const std::vector<uint8_t>& code) {
+  constexpr size_t kBefore = 64;
   void* page = mmap(nullptr, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  std::memcpy(page, code.data(), code.size());
-  return reinterpret_cast<Function*>(page);
+  uint8_t* function = static_cast<uint8_t*>(page) + kBefore;
+  std::memcpy(function, code.data(), code.size());
+  return reinterpret_cast<Function*>(function);
 }
 
 // endbr64; push rbp; mov rbp, rsp; push r15; sub rsp, 8; lea rax, [rdi + 1]; add rsp, 8; pop r15; pop rbp; ret
