@@ -33,6 +33,8 @@ def slim(one):
 
 
 def published(row):
+    """The row as the page has it: slim, and without the folders of this machine."""
+    row = {key: re.sub(r"/\S*/", "", value) if key in ("failure", "error") else value for key, value in row.items()}
     return {**row, "rebuilds": {name: slim(one) for name, one in row["rebuilds"].items()}} if "rebuilds" in row else row
 
 
