@@ -198,7 +198,7 @@ def document(rows, before):
     now = summary(rows)
     slow = [row["seconds"] for row in rows if row.get("tests", 0) >= FEWEST]
     text = ["# Tests against other builds", "",
-            "Written by `./dev evaluate --rebuilds --tables`; do not edit it. `./dev evaluate --rebuilds` measures anew. "
+            "Written by `./dev evaluate --rebuilds --tables`; do not edit it. `./dev evaluate --rebuilds` measures anew; a program that is left out keeps its rows. "
             "`tests/rebuilds/README.md` says how.", "",
             f"Each program crashed in builds by `recrash-clang++`: {' and '.join(builds.ORIGINS)}. The tests made of them ran against "
             "other builds. *Before* is what recrash did before a test had three verdicts. *A twin* is the same sources built without "
