@@ -325,6 +325,8 @@ void CheckTypes(const ModuleImage& image) {
   }
   for (const Variable& variable : image.variables)
     Check(is_there(variable.type), "a variable is of a type that is not there");
+  for (const StackVariable& variable : image.stack_variables)
+    Check(is_there(variable.type), "a variable is of a type that is not there");
 }
 
 }  // namespace

@@ -163,10 +163,14 @@ void Fields(Is<Variable> auto& record, auto&& visit) {
   auto& [name, offset, type] = record;
   visit(name, offset, type);
 }
+void Fields(Is<StackVariable> auto& record, auto&& visit) {
+  auto& [address, type, count] = record;
+  visit(address, type, count);
+}
 void Fields(Is<ModuleImage> auto& record, auto&& visit) {
-  auto& [base, read_only, symbols, types, variables, thread_locals, inlined] = record;
+  auto& [base, read_only, symbols, types, variables, thread_locals, inlined, stack_variables] = record;
   visit(base, Elsewhere{read_only}, symbols, Since{4, types}, Since{4, variables}, Since{4, thread_locals},
-        Since{4, inlined});
+        Since{4, inlined}, Since{7, stack_variables});
 }
 void Fields(Is<SourceFrame> auto& record, auto&& visit) {
   auto& [function, file] = record;

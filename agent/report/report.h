@@ -331,8 +331,9 @@ struct ModuleImage {
   // Of the types that parameters of the frames and variables lead to; none without debug information.
   std::vector<TypeLayout> types = {};
   std::vector<Variable> variables = {};
-  std::vector<Symbol> thread_locals = {};  // offsets in the module's block; sorted by offset
-  std::vector<std::string> inlined = {};   // linkage names of own functions that were inlined somewhere
+  std::vector<Symbol> thread_locals = {};           // offsets in the module's block; sorted by offset
+  std::vector<std::string> inlined = {};            // linkage names of own functions that were inlined somewhere
+  std::vector<StackVariable> stack_variables = {};  // of the failing stack, if parameters lead to such types
 };
 
 // A function of the program's own on the failing stack, as the source has it: inlined calls count.

@@ -107,6 +107,7 @@ ReplayData SomeReplay() {
       {.form = TypeForm::kArray, .name = "int[3]", .size = 12, .target = 3, .count = 3}};
   replay.images[0].variables = {{"forest", 0x3010, 1}};
   replay.images[0].inlined = {"_ZN4Tree4SizeEv"};
+  replay.images[0].stack_variables = {{0x7ffe00000010, 1, 3}};
   replay.images[0].thread_locals = {{8, 16, false, "depth@tree.cc"}};
   replay.entry_states = {StateOf(1, {{{0x1000000}, Pattern(4096, 8)}, {{0x7f1000000000}, Pattern(8192, 9)}}),
                          StateOf(2, {}), StateOf(3, {{{0x1000000}, Pattern(4096, 10)}})};

@@ -61,6 +61,13 @@ struct Variable {
   uint32_t type = 0;
 };
 
+// A variable of a function that was running, on the stack: objects of a class, one behind the other.
+struct StackVariable {
+  uint64_t address = 0;
+  uint32_t type = 0;  // of one
+  uint64_t count = 1;
+};
+
 // A parameter of a function that can be called again.
 struct ReplayParameter {
   uint8_t number = 0;  // DWARF's, from 1

@@ -74,7 +74,7 @@ void Carrier::PlaceObjects() {
     place.changed = !types_->Difference(object.type).empty();
     const uint64_t size = object.count * types_->now(object.type).size;
     if (!place.changed || object.home == Home::kVariable) continue;
-    if (object.home == Home::kElsewhere && !object.is_one && object.problem.empty())
+    if (object.home == Home::kElsewhere && !object.is_whole && object.problem.empty())
       object.problem = "it lies neither in the heap nor in a variable, and may be one of an array";
     if (size <= object.room) continue;
     std::string why = WhyNotMoved(place);

@@ -61,6 +61,7 @@ class Carrier {
         walk_(types, recorded_.read, heap_, recorded_.class_of_vtable) {}
 
   void AddVariable(const TypePair& type, uint64_t address, const std::string& name);
+  void AddStackVariable(const StackVariable& variable) { walk_.AddStackVariable(variable); }
   // `indirect`: the bytes are the address of a copy of the object.
   void AddArgument(const TypePair& type, std::span<const uint8_t> bytes, bool indirect, const std::string& name);
 

@@ -61,6 +61,7 @@ class Carry : public ::testing::Test {
       return found == vtables.end() ? std::nullopt : std::optional(found->second);
     };
     Carrier carrier(&*types_, recorded);
+    for (const StackVariable& variable : stack_variables) carrier.AddStackVariable(variable);
     for (const auto& [type, value] : arguments)
       carrier.AddArgument(type, {reinterpret_cast<const uint8_t*>(&value), sizeof value}, false, "order");
     return carried_ = carrier.Carry();
@@ -87,6 +88,7 @@ class Carry : public ::testing::Test {
   TestingTypes before, now;
   TestingHeap heap;
   std::map<uint64_t, std::string> vtables;
+  std::vector<StackVariable> stack_variables;
   TypePair order_, order_pointer_, large_, large_pointer_;
   std::optional<TypePairs> types_;
   CarriedMemory carried_;
@@ -147,6 +149,28 @@ TEST_F(Carry, MovesAnObjectOfTheStackToWhichAReferenceLeads) {
   CarryOver(large_pointer_, TestingHeap::kStack + 64);
   EXPECT_EQ(Problem(), "");
   EXPECT_EQ(NowAt(ArgumentNow() + 56), 4u);
+}
+
+TEST_F(Carry, MovesAllObjectsOfAVariableOfTheStack) {
+  for (int i = 0; i < 3; ++i) heap.Put(TestingHeap::kStack + 64 + i * 16u, int32_t{i + 4});
+  stack_variables = {{TestingHeap::kStack + 64, large_.before, 3}};
+  CarryOver({{large_pointer_, TestingHeap::kStack + 96}, {large_pointer_, TestingHeap::kStack + 64}});
+  EXPECT_EQ(Problem(), "");
+  EXPECT_EQ(ArgumentNow() - ArgumentNow(1), 128u);
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(NowAt(ArgumentNow(1) + i * 64 + 56), i + 4);
+}
+
+// Of another class, or not where an object of the variable begins.
+TEST_F(Carry, TakesNoOtherVariableForTheOneThatAnObjectLiesIn) {
+  stack_variables = {{TestingHeap::kStack + 64, order_.before, 3}};
+  CarryOver(large_pointer_, TestingHeap::kStack + 64);
+  EXPECT_THAT(Problem(), HasSubstr("may be one of an array"));
+  stack_variables = {{TestingHeap::kStack + 56, large_.before, 3},
+                     {TestingHeap::kStack + 256, large_.before, 1u << 30}};
+  CarryOver(large_pointer_, TestingHeap::kStack + 64);
+  EXPECT_THAT(Problem(), HasSubstr("may be one of an array"));
+  CarryOver(large_pointer_, TestingHeap::kStack + 256);
+  EXPECT_THAT(Problem(), HasSubstr("may be one of an array"));
 }
 
 TEST_F(Carry, RefusesWhatAnUntypedPointerLeadsTo) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <set>
 
 namespace recrash {
@@ -93,7 +94,7 @@ bool ObjectWalk::Run() {
     if (!read_(object.address, bytes)) continue;
     for (uint64_t i = 0; i < object.live; ++i)
       Look(object.type, object.address + i * size, std::span(bytes).subspan(i * size, size), container, &object);
-    object.is_one = object.is_one || objects_[key].is_one;
+    object.is_whole = object.is_whole || objects_[key].is_whole;
     objects_[key] = std::move(object);
   }
   return true;
@@ -164,7 +165,7 @@ bool ObjectWalk::Measure(const RecordedBlock& block, FoundObject* object) const 
   return true;
 }
 
-void ObjectWalk::Visit(TypePair type, uint64_t address, bool is_one, const Container& container) {
+void ObjectWalk::Visit(TypePair type, uint64_t address, bool is_whole, const Container& container) {
   uint8_t probe = 0;
   if (address == 0 || !read_(address, {&probe, 1})) return;
   FoundObject object;
@@ -175,14 +176,30 @@ void ObjectWalk::Visit(TypePair type, uint64_t address, bool is_one, const Conta
   object.room = types_->before(type).size;
   if (object.room == 0 || object.room > kMostBytes) return;
   if (const auto known = objects_.find({address, type.before}); known != objects_.end()) {
-    known->second.is_one = known->second.is_one || is_one;
+    known->second.is_whole = known->second.is_whole || is_whole;
     return;
   }
-  object.is_one = is_one;
+  object.is_whole = is_whole;
   const RecordedBlock* block = heap_.Find(address);
   if (block ? !Measure(*block, &object) : heap_.Covers(address)) return;  // it does not fit: just behind an array, say
+  if (const StackVariable* variable = block ? nullptr : StackVariableAt(type, address)) {
+    object.address = variable->address;
+    object.count = object.live = variable->count;
+    object.is_whole = true;
+  }
   object.size = object.count * types_->before(type).size;
+  object.room = std::max(object.room, object.size);
   Add(std::move(object), container);
+}
+
+// The variable in which an object of the type lies at the address.
+const StackVariable* ObjectWalk::StackVariableAt(const TypePair& type, uint64_t address) const {
+  const auto after = stack_.upper_bound(address);
+  if (after == stack_.begin()) return nullptr;
+  const StackVariable& variable = std::prev(after)->second;
+  const uint64_t size = types_->before(type).size, offset = address - variable.address;
+  const bool is_in_it = variable.type == type.before && offset % size == 0 && offset / size < variable.count;
+  return is_in_it && variable.count <= kMostBytes / size ? &variable : nullptr;
 }
 
 void ObjectWalk::Look(const TypePair& type, uint64_t address, std::span<const uint8_t> bytes,
@@ -370,7 +387,7 @@ void ObjectWalk::Absorb(FoundObject object, FoundObject* around) const {
   else if (!Holds(*types_, around->type, offset, object.type) || object.end() > around->end())
     AddConflict(object, around);
   if (!object.problem.empty() && around->problem.empty()) around->problem = object.problem;
-  around->is_one = around->is_one || (is_equal && object.is_one);
+  around->is_whole = around->is_whole || (is_equal && object.is_whole);
   around->leads_to.insert(around->leads_to.end(), object.leads_to.begin(), object.leads_to.end());
   around->untyped.insert(around->untyped.end(), object.untyped.begin(), object.untyped.end());
 }

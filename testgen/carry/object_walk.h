@@ -56,7 +56,7 @@ struct FoundObject {
   uint64_t lead = 0;   // bytes of its block before it: the count that new[] keeps
   Home home = Home::kElsewhere;
   bool freed = false;
-  bool is_one = false;             // a reference leads to it, or a method is called on it: it is not taken for an array
+  bool is_whole = false;           // it is known not to be a part of a larger array
   std::string problem;             // why it cannot be carried over, whether it has changed or not
   std::vector<uint64_t> leads_to;  // pointers in it
   std::vector<uint64_t> untyped;   // words in it that may be pointers to anything
@@ -73,9 +73,11 @@ class ObjectWalk {
   ObjectWalk(TypePairs* types, const ReadMemory& read, const RecordedHeap& heap, const ClassOfVtable& class_of_vtable)
       : types_(types), read_(read), heap_(heap), class_of_vtable_(class_of_vtable) {}
 
-  // What a pointer to this type points to: one object.
+  // What `this` points to: one object, and no part of an array.
   void AddPointer(const TypePair& target, uint64_t address);
   void AddVariable(const TypePair& type, uint64_t address);
+  // Objects of a class on the stack, of which only those are looked at that something leads to.
+  void AddStackVariable(const StackVariable& variable) { stack_.emplace(variable.address, variable); }
   // A value that lies in no recorded memory: an argument in registers. Returns what its pointers lead to.
   FoundObject LookAt(const TypePair& type, std::span<const uint8_t> bytes);
 
@@ -98,10 +100,11 @@ class ObjectWalk {
     auto operator<=>(const Key&) const = default;
   };
 
-  void Visit(TypePair type, uint64_t address, bool is_one, const Container& container);
+  void Visit(TypePair type, uint64_t address, bool is_whole, const Container& container);
   bool ResolveDynamic(TypePair* type, uint64_t* address) const;
   bool Measure(const RecordedBlock& block, FoundObject* object) const;
   void Add(FoundObject object, const Container& container);
+  const StackVariable* StackVariableAt(const TypePair& type, uint64_t address) const;
   void Look(const TypePair& type, uint64_t address, std::span<const uint8_t> bytes, const Container& container,
             FoundObject* object);
   void LookAtClass(const TypePair& type, uint64_t address, std::span<const uint8_t> bytes, Container container,
@@ -118,6 +121,7 @@ class ObjectWalk {
   const RecordedHeap& heap_;
   const ClassOfVtable& class_of_vtable_;
   std::map<Key, FoundObject> objects_;
+  std::map<uint64_t, StackVariable> stack_;
   std::vector<std::pair<Key, Container>> left_;
   uint64_t steps_ = 0;
   int depth_ = 0;  // of nested types

@@ -7,6 +7,7 @@
 #include "testgen/symbols/place_copies.h"
 #include "testgen/symbols/values/dwarf_call.h"
 #include "testgen/symbols/values/recorded_call.h"
+#include "testgen/symbols/values/stack_variables.h"
 #include "testgen/symbols/values/streams.h"
 
 namespace recrash {
@@ -240,6 +241,7 @@ void FrameBuilder::Append(const Stack& stack, size_t index, std::vector<Frame>& 
       AddInlined(values, unwound, live, frame);
     else
       AddCall(values, frame);
+    if (frame.own) frame.variables = StackVariablesOf(values, live);
     if (!live.inlined && index == 0) MarkIfUsed(memory_.report(), memory_, unwound, values, &frame);
   }
   if (!code.live.empty()) return;

@@ -1,9 +1,14 @@
 // Collects what a replay needs, so that it needs neither the original program nor its DWARF.
+#include <dwarf.h>
+
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "agent/report/modules.h"
 #include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/dwarf/types.h"
 #include "testgen/symbols/layout/layout_reader.h"
 #include "testgen/symbols/replay_image.h"
 
@@ -12,6 +17,8 @@ namespace {
 
 // The limit for all modules together. More symbols would make the report larger than the memory in it.
 constexpr size_t kMaxSymbols = 2'000'000;
+constexpr size_t kMostStackVariables = 10'000;
+constexpr int kMostNesting = 16;
 
 ModuleImage MakeImage(const LoadedModule& module, size_t most_symbols) {
   ModuleImage image;
@@ -48,6 +55,26 @@ void MarkIndirect(const Frame& frame, std::vector<ReplayParameter>* parameters) 
   }
 }
 
+// The class that a variable holds objects of, and how many; no type: it is of no class.
+std::pair<std::optional<Dwarf_Die>, uint64_t> ElementOf(DebugInfo& debug, std::optional<Dwarf_Die> type) {
+  uint64_t count = 1;
+  for (int depth = 0; type && depth < kMostNesting; ++depth) {
+    Dwarf_Die resolved = ResolveType(debug, *type);
+    const TypeKind kind = KindOf(resolved);
+    if (kind == TypeKind::kArray) {
+      count *= ArrayCount(resolved).value_or(0);
+      type = TypeOf(resolved);
+    } else if (kind == TypeKind::kClass && DieName(resolved).starts_with("array<") &&
+               debug.ScopeOf(resolved).starts_with("std::")) {
+      std::vector<Dwarf_Die> members = ChildrenWithTag(resolved, DW_TAG_member);
+      type = members.empty() ? std::nullopt : TypeOf(members.front());
+    } else {
+      return {kind == TypeKind::kClass ? std::optional(resolved) : std::nullopt, count};
+    }
+  }
+  return {};
+}
+
 // Types that the parameters of frames and the variables of own modules lead to, for replays against another build.
 class TypeCollector {
  public:
@@ -67,17 +94,39 @@ class TypeCollector {
     return parameters;
   }
 
-  void Finish(ModuleImage* image) {
+  void Finish(const std::vector<Frame>& frames, ModuleImage* image) {
     const LoadedModule* module = symbols_.modules().Find(image->base);
     DebugInfo* debug = module ? symbols_.code().DebugOf(module) : nullptr;
     if (!debug) return;
     LayoutReader& reader = ReaderOf(*module);
     image->variables = ReadVariables(*debug, *module->image, image->base.value - module->bias(), &reader);
+    image->stack_variables = StackVariablesOf(frames, reader);
     image->types = reader.Take();
     image->inlined = ReadInlined(*debug);
   }
 
  private:
+  // Ascending. What no parameter leads to says nothing to a replay. The class may be of another module than the
+  // variable.
+  std::vector<StackVariable> StackVariablesOf(const std::vector<Frame>& frames, const LayoutReader& types) {
+    std::map<uint64_t, StackVariable> found;
+    for (const Frame& frame : frames) {
+      const LoadedModule* module = frame.variables.empty() ? nullptr : symbols_.modules().Find(frame.pc);
+      DebugInfo* debug = module ? symbols_.code().DebugOf(module) : nullptr;
+      if (!debug) continue;
+      for (const VariablePlace& place : frame.variables) {
+        Dwarf_Die die;
+        if (found.size() == kMostStackVariables || !dwarf_offdie(debug->file().dwarf(), place.die, &die)) break;
+        auto [type, count] = ElementOf(*debug, TypeOf(die));
+        const uint32_t known = type ? types.Find(ReaderOf(*module).NameOf(*type)) : 0;
+        if (known && count) found.try_emplace(place.address.value, StackVariable{place.address.value, known, count});
+      }
+    }
+    std::vector<StackVariable> variables;
+    for (const auto& [address, variable] : found) variables.push_back(variable);
+    return variables;
+  }
+
   LayoutReader& ReaderOf(const LoadedModule& module) {
     return readers_.try_emplace(&module, *symbols_.code().DebugOf(&module)).first->second;
   }
@@ -119,7 +168,7 @@ ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols) {
   }
   data.place = backtrace.place;
   data.images = MakeImages(symbols.modules());
-  for (ModuleImage& image : data.images) types.Finish(&image);
+  for (ModuleImage& image : data.images) types.Finish(backtrace.frames, &image);
   return data;
 }
 

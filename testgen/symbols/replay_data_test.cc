@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 #include "testgen/symbols/testing_crashed_process.h"
 
@@ -127,6 +128,48 @@ TEST(RecordedFields, AreTheBytesOnEntry) {
   uint8_t now = 0;
   ASSERT_TRUE(report.Read({counter + 4}, {&now, 1}));
   EXPECT_EQ(now, 8);
+}
+
+// What a parameter points to may be one of an array; the variable tells.
+TEST(ReplayData, HasVariablesOfTheStack) {
+  for (const char* flags : {"-O0 -g", "-O2 -g"}) {
+    const Fixture fixture(R"(
+#include <array>
+struct Order { long id; int* cell; };
+struct Other { long words[4]; };
+__attribute__((noinline)) long Read(Order* orders, Order* one) { return *orders[1].cell + one->id; }
+__attribute__((noinline)) void Touch(void* any) { asm volatile("" : : "r"(any) : "memory"); }
+int main(int argc, char**) {
+  std::array<Order, 3> orders{};
+  Order one{argc, nullptr};
+  Other other{{1, 2, 3, 4}};
+  Touch(&other);
+  if (argc > 1) {
+    Order hidden[7]{};
+    Touch(hidden);
+  }
+  const long got = Read(orders.data(), &one);
+  Touch(&other);
+  return static_cast<int>(got);
+}
+)",
+                          flags);
+    const Report report = fixture.Crash();
+    const Result<Symbols> symbols = Symbols::Open(report, {});
+    ASSERT_TRUE(symbols);
+    const Backtrace backtrace = MustRead(report, *symbols);
+    const Frame& read = FrameOf(backtrace, "Read(");
+    const ReplayData made = MakeReplayData(backtrace, *symbols);
+    ASSERT_EQ(made.images.size(), 1u);
+    std::map<uint64_t, uint64_t> counts;  // of orders, by address
+    for (const StackVariable& variable : made.images[0].stack_variables) {
+      EXPECT_EQ(made.images[0].types[variable.type].name, "Order");
+      counts[variable.address] = variable.count;
+    }
+    const std::map<uint64_t, uint64_t> expected = {{ValueOf(ParameterOf(read, "orders")), 3},
+                                                   {ValueOf(ParameterOf(read, "one")), 1}};
+    EXPECT_EQ(counts, expected) << flags;
+  }
 }
 
 // In another build something else lies where the local was.

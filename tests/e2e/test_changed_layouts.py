@@ -248,6 +248,32 @@ OUTLINE int Use(const View& view, const Order& order) {
 OUTLINE int Outer(const View& view) { int got = Use(view, view.order); std::printf("%d", got); return got; }
 int main() { Order order; View view = {order, &order.count[2]}; return Outer(view); }
 """,
+    "local_array": """
+struct Order { NOW(long currency = 0;) int id = 3; const int* cell = nullptr; };
+OUTLINE int Use(const Order* orders, const Order* last) {
+  EXPECT(last - orders == 3 && orders[0].id == 3 && last->id == 5 && last[-1].id == 3);
+  return Read(orders[0].cell) + 1;
+}
+OUTLINE int Outer(const Order* orders, const Order* last) { int got = Use(orders, last); std::printf("%d", got); return got; }
+int main() { Order orders[4]; orders[3].id = 5; return Outer(orders, orders + 3); }
+""",
+    "local_std_array": """
+struct Order { NOW(long currency[9] = {};) int id = 3; const int* cell = nullptr; };
+OUTLINE int Use(const Order* last, const Order* other) {
+  EXPECT(last->id == 5 && last[-1].id == 3 && last[-3].id == 2 && other->id == 8);
+  return Read(last->cell) + 1;
+}
+OUTLINE int Outer(const Order* last, const Order* other) { int got = Use(last, other); std::printf("%d", got); return got; }
+int main() {
+  std::array<std::array<Order, 2>, 2> orders;
+  orders[0][0].id = 2;
+  orders[1][1].id = 5;
+  int got = 0;
+  { Order first; first.id = 7; got += Read(first.cell = &first.id) - 8; }
+  { Order other; other.id = 8; got += Outer(&orders[1][1], &other); }
+  return got;
+}
+""",
     "enum_renumbered": """
 enum Colour { NOW(kNone, kBlack,) kRed, kGreen, kBlue };
 enum class State : char { NOW(kClosed, kOpen) BEFORE(kOpen, kClosed) };
@@ -328,11 +354,15 @@ OUTLINE int Use(Queue& queue, Order* other) { Order* order = FromNode(queue.firs
 OUTLINE int Outer(Queue& queue, Order* other) { int got = Use(queue, other); std::printf("%d", got); return got; }
 int main() { Order* order = new Order; return Outer(*new Queue{&order->node}, new Order); }
 """, "what may be an object of Order"),
-    "local_array": ("""
+    "mapped_array": ("""
+#include <sys/mman.h>
 struct Order { NOW(long currency = 0;) int id = 3; const int* cell = nullptr; };
 OUTLINE int Use(const Order* orders, int count) { EXPECT(orders[count - 1].id == 3); return Read(orders[0].cell) + 1; }
 OUTLINE int Outer(const Order* orders, int count) { int got = Use(orders, count); std::printf("%d", got); return got; }
-int main() { Order orders[4]; return Outer(orders, 4); }
+int main() {
+  void* room = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return Outer(new (room) Order[4], 4);
+}
 """, "may be one of an array"),
     "function_object": ("""
 struct Order { NOW(long first[8] = {};) int id = 4; const int* cell = nullptr; };

@@ -118,6 +118,7 @@ CarriedMemory CarriedReport::CarryFrames(const ChangedModule& module, const std:
   Carrier carrier(module.types, recorded);
   for (const auto& [variable, type] : module.variables)
     carrier.AddVariable({variable->type, type}, module.module->base.value + variable->offset, variable->name);
+  for (const StackVariable& variable : module.image->stack_variables) carrier.AddStackVariable(variable);
   for (const ReplayFrame* frame : frames) {
     const std::vector<ReplayParameter>& now = module.parameters.at(frame->index);
     for (size_t i = 0; i < frame->parameters.size(); ++i) {

@@ -90,8 +90,7 @@ void AddEnumerators(Dwarf_Die& type, TypeLayout* layout) {
 
 }  // namespace
 
-// A class by its name, which is the same in all units. Classes without a name, or local to a function, are told apart
-// by their lines. Those of a template's instances stand in one line: std::string and std::u32string have a union each.
+// Instances of a template stand in one line: std::string and std::u32string have a union each.
 std::string LayoutReader::NameOf(Dwarf_Die& type) {
   const std::string name = DieName(type);
   const std::string& scope = debug_.ScopeOf(type);
@@ -127,6 +126,11 @@ uint32_t LayoutReader::Add(std::optional<Dwarf_Die> type) {
     Fill(next.place, next.type);
   }
   return place;
+}
+
+uint32_t LayoutReader::Find(const std::string& name) const {
+  const auto known = by_name_.find(name);
+  return known == by_name_.end() ? 0 : known->second;
 }
 
 uint32_t LayoutReader::AddResult(Dwarf_Die function) {

@@ -35,6 +35,13 @@ class LayoutReader {
   // The same of what a function returns, if that is a class: the caller may have to make room for it. 0: it is none.
   uint32_t AddResult(Dwarf_Die function);
 
+  // Returns the place of a class to which something has led; 0: nothing has. `name` is as NameOf spells it, perhaps
+  // that of another file.
+  uint32_t Find(const std::string& name) const;
+  // A class by its name, which is the same in all units and files. Classes without a name, or local to a function, are
+  // told apart by their lines.
+  std::string NameOf(Dwarf_Die& type);
+
   const std::vector<TypeLayout>& types() const { return types_; }
 
   // Place 0 is the type of which nothing is known.
@@ -48,7 +55,6 @@ class LayoutReader {
   void AddBase(Dwarf_Die& base, TypeLayout* layout);
   void AddArguments(Dwarf_Die& type, TypeLayout* layout);
   void AddDerived(Dwarf_Die& type, TypeLayout* layout);
-  std::string NameOf(Dwarf_Die& type);
 
   struct Pending {
     uint32_t place;

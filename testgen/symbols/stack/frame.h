@@ -26,6 +26,12 @@ struct Parameter {
   std::vector<std::string> lines;   // the same with more of it, over several lines; empty if `rendered` has it all
 };
 
+// A variable on the stack of a running function.
+struct VariablePlace {
+  TargetAddress address;
+  uint64_t die = 0;  // its offset in the debug information of the function's module
+};
+
 struct Frame {
   uint32_t index = 0;  // innermost is 0; inlined frames count
   TargetAddress pc;    // an address inside the instruction that the frame is at
@@ -54,12 +60,13 @@ struct Frame {
   std::vector<ReplayField> fields;  // of depth 1 and 2
   // Parameters that point to streams. Only those whose address is among `words`.
   std::vector<ReplayStream> streams;
-  std::vector<std::string> caught;  // mangled types of exceptions that callers catch; "": any
-  bool candidate = false;           // every word that the call needs is known
-  bool twin_candidate = false;      // the same of an inlined frame without a copy: a twin has its function out of line
-  std::string why_not;              // if it is no candidate, why: "the argument `count` was not kept"
-  bool returns = true;              // false: it is declared never to return
-  bool holds_bad_value = false;     // an argument is the value that crashes (bad_value.h)
+  std::vector<VariablePlace> variables;  // in scope at pc
+  std::vector<std::string> caught;       // mangled types of exceptions that callers catch; "": any
+  bool candidate = false;                // every word that the call needs is known
+  bool twin_candidate = false;   // the same of an inlined frame without a copy: a twin has its function out of line
+  std::string why_not;           // if it is no candidate, why: "the argument `count` was not kept"
+  bool returns = true;           // false: it is declared never to return
+  bool holds_bad_value = false;  // an argument is the value that crashes (bad_value.h)
 };
 
 }  // namespace recrash

@@ -58,6 +58,7 @@ class ValueReader {
 
   // Returns what lies at the frame's pc.
   const CodeInfo& code() const { return code_; }
+  TargetAddress lookup_pc() const { return frame_.lookup_pc(); }
   // Returns the frame's function, into which others may have been inlined.
   const LiveFunction& function() const;
 
