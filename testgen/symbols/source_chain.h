@@ -19,6 +19,9 @@ namespace recrash {
 // gives it.
 bool IsLibraryFunction(const std::string& function);
 
+// "Parser::Next at parser.cc:86"
+std::string WhereIn(const LiveFunction& function);
+
 class SourceChainReader {
  public:
   explicit SourceChainReader(CodeReader& code) : code_(code) {}
@@ -33,6 +36,8 @@ class SourceChainReader {
   const std::vector<SourceFrame>& functions() const { return functions_; }
   // "Parser::Next at parser.cc:86", of the innermost.
   const std::string& where() const { return where_; }
+  // How many frames inside the innermost one are of none of the program's own.
+  size_t outside() const { return outside_count_; }
   // Whether each module of the program's own had debug information.
   bool has_debug() const { return has_debug_; }
 
@@ -41,12 +46,17 @@ class SourceChainReader {
   // The function at `entry` was called. The frame inside is that of `inner`, or of none of the program's own if that is
   // 0.
   void AddWithoutFrame(TargetAddress entry, TargetAddress inner, int depth);
+  // A library called what it was given, and came to another function of a library. The program has one function alone
+  // that ends in a jump there: that one was called.
+  void AddCallback(const CodeInfo& inner);
 
   CodeReader& code_;
   std::vector<SourceFrame> functions_;
   std::string where_;
   bool has_debug_ = true;
-  TargetAddress inner_entry_;  // of the function whose frame was added last; 0: of none of the program's own
+  size_t outside_count_ = 0;
+  const CodeInfo* outside_ = nullptr;  // the frame that was added last, if it is of a library
+  TargetAddress inner_entry_;          // of the function whose frame was added last; 0: of none of the program's own
 };
 
 }  // namespace recrash

@@ -11,6 +11,7 @@
 #include "testgen/symbols/dwarf/plain_function.h"
 #include "testgen/symbols/source_chain.h"
 #include "testgen/symbols/stack/handlers.h"
+#include "testgen/symbols/stack/jumps_out.h"
 
 namespace recrash {
 namespace {
@@ -141,6 +142,19 @@ std::optional<CodeAddress> SourcePlaces::AddressOf(TargetAddress now) const {
   return std::nullopt;
 }
 
+// A library called it, and in this build it ends in a jump to a function of a library, which failed.
+std::optional<TargetAddress> SourcePlaces::LeftByJump(const std::vector<SourceFrame>& chain, size_t outside) {
+  const std::vector<SourceFrame>& recorded = report_.replay.place.chain;
+  if (outside < 2 || recorded.size() < 2 || recorded[1].function != chain.front().function) return std::nullopt;
+  for (const TargetAddress entry : Here(recorded.front().function)) {
+    const CodeInfo& code = symbols_->code().At(entry);
+    if (!code.scopes) continue;
+    const std::vector<JumpOut> jumps = JumpsOutOf(code.scopes->function);
+    if (!jumps.empty()) return TargetAddress{jumps.front().address + code.module->bias()};
+  }
+  return std::nullopt;
+}
+
 SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack, std::optional<CodeAddress> called) {
   SeenPlace seen;
   if (!symbols_) return seen;
@@ -156,6 +170,12 @@ SeenPlace SourcePlaces::At(std::span<const CodeAddress> stack, std::optional<Cod
   const std::vector<SourceFrame>& recorded = report_.replay.place.chain;
   if (recorded.empty() || chain.empty() || !has_debug) return seen;
   if (chain.front().function == recorded.front().function) {
+    seen.same = true;
+    return seen;
+  }
+  if (const auto jump = LeftByJump(chain, reader.outside())) {
+    const CodeInfo& code = symbols_->code().At(*jump);
+    if (!code.live.empty()) seen.where = WhereIn(code.live.front());
     seen.same = true;
     return seen;
   }

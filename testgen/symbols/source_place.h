@@ -64,6 +64,9 @@ class SourcePlaces {
   bool IsRecorded(const std::string& function);
   // The addresses of the functions of that name.
   const std::set<TargetAddress>& Here(const std::string& function);
+  // Where the recorded function left its frame to a function of a library; nothing if it did not. `chain` is of this
+  // build, inside which there are `outside` frames of libraries.
+  std::optional<TargetAddress> LeftByJump(const std::vector<SourceFrame>& chain, size_t outside);
 
   const TestReport& report_;
   Report now_;                   // its modules are those of today

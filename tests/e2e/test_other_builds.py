@@ -56,6 +56,34 @@ int main(int argc, char**) {
 """
 
 
+# Optimised, ByName jumps to strcmp, and leaves no frame between that and qsort's.
+COMPARED = """
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+struct Person { const char* name; int age; };
+__attribute__((noinline)) static int ByName(const void* a, const void* b) {
+  const Person* first = static_cast<const Person*>(a);
+  const Person* second = static_cast<const Person*>(b);
+#ifdef FIXED
+  if (!first->name || !second->name) return !first->name - !second->name;
+#endif
+#ifdef ELSEWHERE
+  if (!first->name) std::abort();
+#endif
+  return strcmp(first->name, second->name);
+}
+__attribute__((noinline)) int Sort(Person* people, int count) {
+  qsort(people, count, sizeof *people, ByName);
+  return people[0].age;
+}
+int main() {
+  Person people[3] = {{"Grace", 36}, {nullptr, 36}, {"Ada", 85}};
+  std::printf("%d\\n", Sort(people, 3));
+}
+"""
+
+
 class OtherBuild(harness.Workspace):
     def compile_anew(self, output, *flags, text, compiler="g++"):
         (self.path / "program.cc").write_text(text)
@@ -77,6 +105,30 @@ class OtherCompiler(OtherBuild):
             self.assertIn(": happens again", red.stdout)
             fixed = self.run_tests(*self.compile_anew("fixed", level, "-DFIXED", text=UNCAUGHT), disabled=False)
             self.assertNotIn("SKIPPED", fixed.stdout)
+
+
+class Compared(OtherBuild):
+    """A library calls a function that ends in a jump to a function of a library."""
+
+    def check(self, recorded, others, frames):
+        program = self.compile_text(COMPARED, flags=(recorded, "-g"))
+        self.crash(program, died_of=signal.SIGSEGV)
+        self.assert_reproduced(self.reproduce(program, build=True), *frames)
+        for compiler, level in others:
+            build = self.compile_anew("anew", level, text=COMPARED, compiler=compiler)
+            red = self.run_tests(*build, "--gtest_filter=*main", expect=1)
+            self.assertIn("happens again", red.stdout, f"{compiler} {level}")
+            self.run_tests(*self.compile_anew("fixed", level, "-DFIXED", text=COMPARED, compiler=compiler),
+                           "--gtest_filter=*main")
+            other = self.run_tests(*self.compile_anew("other", level, "-DELSEWHERE", text=COMPARED, compiler=compiler),
+                                   "--gtest_filter=*main", expect=1)
+            self.assertIn("SIGABRT", other.stdout)
+
+    def test_it_had_a_frame(self):
+        self.check("-O0", (("clang++-19", "-O2"), ("g++", "-O2"), ("g++", "-O0")), ("ByName", "Sort", "main"))
+
+    def test_it_had_none(self):
+        self.check("-O2", (("clang++-19", "-O0"), ("g++", "-O0"), ("g++", "-O2")), ("Sort", "main"))
 
 
 class InlinedThere(OtherBuild):

@@ -56,9 +56,12 @@ std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_addres
   return Search(function, return_address, 0);
 }
 
+unsigned CalleeAttribute(Dwarf_Die site) {
+  return dwarf_tag(&site) == DW_TAG_call_site ? DW_AT_call_origin : DW_AT_abstract_origin;
+}
+
 std::optional<TargetAddress> CalleeOf(Dwarf_Die site, LoadedModule& module) {
-  const bool standard = dwarf_tag(&site) == DW_TAG_call_site;
-  auto target = OwnAttributeDie(site, standard ? DW_AT_call_origin : DW_AT_abstract_origin);
+  auto target = OwnAttributeDie(site, CalleeAttribute(site));
   Dwarf_Addr entry = 0;
   if (!target) return std::nullopt;
   if (dwarf_entrypc(&*target, &entry) == 0) return TargetAddress{entry + module.bias()};
@@ -101,7 +104,7 @@ std::vector<TailCall> TailCallsOf(Dwarf_Die function) {
 Leads LeadsTo(Dwarf_Die& site, const CodeInfo& callee, const ExpressionContext& context) {
   Dwarf_Attribute attribute;
   const bool standard = dwarf_tag(&site) == DW_TAG_call_site;
-  if (auto target = OwnAttributeDie(site, standard ? DW_AT_call_origin : DW_AT_abstract_origin))
+  if (auto target = OwnAttributeDie(site, CalleeAttribute(site)))
     return IsNamed(*target, callee, context) ? Leads::kStraight : Leads::kElsewhere;
   if (dwarf_attr(&site, standard ? DW_AT_call_target : DW_AT_GNU_call_site_target, &attribute) == nullptr)
     return Leads::kPerhaps;

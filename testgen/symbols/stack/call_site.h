@@ -21,6 +21,9 @@ namespace recrash {
 // for DWARF 4.
 std::optional<Dwarf_Die> FindCallSite(Dwarf_Die function, uint64_t return_address);
 
+// Returns the attribute in which the call names its function.
+unsigned CalleeAttribute(Dwarf_Die site);
+
 // Returns where the function that the call names begins in the same module; nothing if it names none, or several.
 std::optional<TargetAddress> CalleeOf(Dwarf_Die site, LoadedModule& module);
 

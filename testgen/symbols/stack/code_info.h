@@ -61,6 +61,7 @@ class CodeReader {
   const CodeInfo& At(TargetAddress address);
   // Returns the DIE of the call that returns to the address; nothing if DWARF has none.
   const std::optional<Dwarf_Die>& CallSiteAt(TargetAddress return_address);
+  ModuleSet& modules() { return modules_; }
   // Returns null if the module has no DWARF.
   DebugInfo* DebugOf(const LoadedModule* module);
 
