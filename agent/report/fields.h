@@ -181,8 +181,8 @@ void Fields(Is<CodeRange> auto& record, auto&& visit) {
   visit(start, end);
 }
 void Fields(Is<Place> auto& record, auto&& visit) {
-  auto& [function, file, line, pc, function_start, function_size, chain, copies] = record;
-  visit(function, file, line, pc, function_start, function_size, Since{4, chain}, Since{4, copies});
+  auto& [function, file, line, pc, function_start, function_size, chain, copies, declared] = record;
+  visit(function, file, line, pc, function_start, function_size, Since{4, chain}, Since{4, copies}, Since{7, declared});
 }
 void Fields(Is<EntryState> auto& record, auto&& visit) {
   auto& [origin, outer, frame, number, thread, others_ran, copied_depth, copies_cut, registers, arguments, brk_end,

@@ -359,6 +359,7 @@ struct Place {
   // The same source line in copies out of line of functions that are inlined on the failing stack: a test of an inlined
   // frame calls such a copy, and dies there.
   std::vector<CodeRange> copies;
+  uint32_t declared = 0;  // the line that declares the innermost function of the chain; 0: not known
 };
 
 struct ReplayData {

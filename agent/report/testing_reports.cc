@@ -87,7 +87,8 @@ ReplayData SomeReplay() {
                   {0x4011f0},
                   0x40,
                   {{"Tree::find", "/src/find.cc"}, {"main", "/src/main.cc"}},
-                  {{{0x401300}, {0x401308}}}};
+                  {{{0x401300}, {0x401308}}},
+                  5};
   replay.images = {{{0x400000},
                     {{{0x400000}, Pattern(4096, 3)}, {{0x403000}, Pattern(100, 4)}},
                     {{0x1130, 0x40, true, "_ZN4Tree6insertEi"}, {0x3000, 8, false, "counter@tree.cc"}}},

@@ -2,9 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "agent/base/printable_text.h"
 #include "testgen/suite/steps.h"
+#include "testgen/symbols/backtrace.h"
+#include "testgen/symbols/symbols.h"
 #include "testgen/verify/choose.h"
 
 namespace recrash {
@@ -44,6 +47,23 @@ void Keep(std::vector<ReplayFrame> frames, ReplayData* replay) {
     if (!state.arguments.empty()) frame->words = std::move(state.arguments);
     return false;
   });
+}
+
+Status LookAtEntries(Suite* suite) {
+  std::optional<Symbols> symbols;
+  for (ReplayFrame& frame : suite->report.replay.frames) {
+    const EntryState* state = suite->report.replay.FindEntryState(frame.index);
+    const auto described = std::ranges::find(suite->backtrace.frames, frame.index, &Frame::index);
+    if (frame.dangling.empty() || !frame.start.from_entry || !state || described == suite->backtrace.frames.end())
+      continue;
+    if (!symbols) {
+      Result<Symbols> opened = Symbols::Open(suite->report, suite->symbols);
+      if (!opened) return opened.error();
+      symbols = *std::move(opened);
+    }
+    frame.dangling = DanglingAtItsEntry(suite->report, *symbols, *described, *state);
+  }
+  return Ok{};
 }
 
 void Discern(const VerifyOptions& options, Suite* suite, Observer* observer) {

@@ -192,6 +192,7 @@ Status Pipeline::Keep() {
   has_tests_ = same_build_ && !is_reduced_ && !frames.empty();
   if (!has_tests_) return Ok{};
   recrash::Keep(std::move(frames), &replay);
+  if (const Status looked = LookAtEntries(&suite_); !looked) return looked;
   Discern(Options(), &suite_, observer_);
   LeaveOutUnused(&suite_.report);
   for (std::string& note : NotesOnKept(suite_.report, outcome_.verdicts)) outcome_.notes.push_back(std::move(note));

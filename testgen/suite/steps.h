@@ -56,6 +56,9 @@ std::vector<ReplayFrame> FramesToKeep(const std::vector<ReplayFrame>& all, const
 // Leaves `frames` in `replay`, and what these need.
 void Keep(std::vector<ReplayFrame> frames, ReplayData* replay);
 
+// Of the frames that are left and start from their entries: which arguments lead to dead locals there.
+Status LookAtEntries(Suite* suite);
+
 // Finds out which of the frames that are left began with what makes them fail. Where that cannot be asked, the observer
 // is told.
 void Discern(const VerifyOptions& options, Suite* suite, Observer* observer);

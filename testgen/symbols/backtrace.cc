@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "testgen/symbols/bad_value.h"
+#include "testgen/symbols/dwarf/plain_function.h"
 #include "testgen/symbols/failing_stack.h"
 #include "testgen/symbols/files/module_set.h"
 #include "testgen/symbols/frame_builder.h"
@@ -133,6 +134,16 @@ std::vector<SourceFrame> SourceChain(const UnwoundStack& unwound, CodeReader& co
   return reader.functions();
 }
 
+// Of the function whose line the place has; 0 if the chain begins with another one, which left no frame.
+uint32_t DeclaredLine(const Backtrace& backtrace) {
+  const Place& place = backtrace.place;
+  const auto frame = std::ranges::find_if(backtrace.frames, [&](const Frame& f) {
+    return f.own && f.file == place.file && f.line == place.line && !place.chain.empty() &&
+           SourceName(f.function) == place.chain.front().function;
+  });
+  return frame == backtrace.frames.end() ? 0 : frame->declared_line;
+}
+
 }  // namespace
 
 Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols) {
@@ -152,6 +163,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
   FindHandlers(symbols.modules(), backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
   backtrace.place.chain = SourceChain(unwound, symbols.code());
+  backtrace.place.declared = DeclaredLine(backtrace);
   backtrace.place.copies = FindPlaceInCopies(backtrace.frames, symbols.code());
   backtrace.around = ReadSurroundings(report, symbols, (*stack)->memory, backtrace.place, builder.renderer());
   backtrace.notes = symbols.modules().notes();

@@ -40,6 +40,10 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
 // Returns the frame as a replay needs it.
 ReplayFrame MakeReplayFrame(const Frame& frame);
 
+// Returns what ReplayFrame::dangling is in the memory of the frame's entry: the frame may have made the pointer itself.
+std::string DanglingAtItsEntry(const Report& report, const Symbols& symbols, const Frame& frame,
+                               const EntryState& state);
+
 // Returns what a replay needs beside the report: the candidates among the frames, the failing place, and the images of
 // the program and of its own libraries.
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols);

@@ -85,26 +85,17 @@ void AddInstructions(const Piece& piece, bool is_place, const Symbols& symbols, 
   }
 }
 
-// How far below the line that declares its function the recorded line is; nothing if that is not known.
-std::optional<uint32_t> DistanceIn(const ReplayData& recorded) {
-  const Place& place = recorded.place;
-  const auto frame = std::ranges::find_if(
-      recorded.frames, [&](const ReplayFrame& f) { return SourceName(f.function) == place.chain.front().function; });
-  if (frame == recorded.frames.end() || frame->line == 0 || place.line < frame->line) return std::nullopt;
-  return place.line - frame->line;
-}
-
 }  // namespace
 
 PlaceCode FindPlaceCode(const ReplayData& recorded, const Symbols& symbols) {
   PlaceCode found;
   const Place& place = recorded.place;
   if (place.chain.empty() || BaseName(place.file) != place.chain.front().file) return found;
-  const auto distance = DistanceIn(recorded);
-  if (!distance) return found;
+  if (place.declared == 0 || place.line < place.declared) return found;
+  const uint32_t distance = place.line - place.declared;
   const PieceReader reader(place.chain.front(), symbols);
   const auto is_place = [&](const Piece& piece) {
-    return piece.declared != 0 && piece.line == piece.declared + *distance;
+    return piece.declared != 0 && piece.line == piece.declared + distance;
   };
   const auto first = std::ranges::find_if(reader.pieces(), is_place);
   if (first == reader.pieces().end()) return found;

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "agent/report/modules.h"
+#include "agent/report/pages.h"
 #include "testgen/symbols/backtrace.h"
 #include "testgen/symbols/dwarf/types.h"
 #include "testgen/symbols/layout/layout_reader.h"
 #include "testgen/symbols/replay_image.h"
+#include "testgen/symbols/text/render.h"
 
 namespace recrash {
 namespace {
@@ -55,6 +57,13 @@ void MarkIndirect(const Frame& frame, std::vector<ReplayParameter>* parameters) 
   }
 }
 
+const LiveFunction* FunctionOf(const Frame& frame, const CodeInfo& code) {
+  const auto live = std::ranges::find_if(code.live, [&](const LiveFunction& function) {
+    return function.inlined == frame.inlined && function.linkage_name == frame.linkage_name;
+  });
+  return live == code.live.end() ? nullptr : &*live;
+}
+
 // The class that a variable holds objects of, and how many; no type: it is of no class.
 std::pair<std::optional<Dwarf_Die>, uint64_t> ElementOf(DebugInfo& debug, std::optional<Dwarf_Die> type) {
   uint64_t count = 1;
@@ -83,10 +92,8 @@ class TypeCollector {
   std::vector<ReplayParameter> ParametersOf(const Frame& frame) {
     std::vector<ReplayParameter> parameters;
     const CodeInfo& code = symbols_.code().At(frame.pc);
-    const auto live = std::ranges::find_if(code.live, [&](const LiveFunction& function) {
-      return function.inlined == frame.inlined && function.linkage_name == frame.linkage_name;
-    });
-    if (!code.scopes || live == code.live.end() || !code.module->own) return parameters;
+    const LiveFunction* live = FunctionOf(frame, code);
+    if (!code.scopes || !live || !code.module->own) return parameters;
     LayoutReader& reader = ReaderOf(*code.module);
     if (const uint32_t result = reader.AddResult(live->die)) parameters.push_back({0, "", result, false});
     for (const ParameterInfo& info : live->parameters)
@@ -135,6 +142,14 @@ class TypeCollector {
   std::map<const LoadedModule*, LayoutReader> readers_;
 };
 
+uint64_t AddressIn(const std::vector<uint8_t>& bytes) {
+  uint64_t address = 0;
+  for (size_t i = std::min(bytes.size(), sizeof address); i-- > 0;) address = address << 8 | bytes[i];
+  return address;
+}
+
+std::string NameOf(const Parameter& parameter) { return parameter.name.empty() ? "an argument" : parameter.name; }
+
 }  // namespace
 
 ReplayFrame MakeReplayFrame(const Frame& frame) {
@@ -152,9 +167,30 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   replay.streams = frame.streams;
   replay.caught = frame.caught;
   const auto dangling = std::ranges::find_if(frame.parameters, &Parameter::reaches_dead_stack);
-  if (dangling != frame.parameters.end()) replay.dangling = dangling->name.empty() ? "an argument" : dangling->name;
+  if (dangling != frame.parameters.end()) replay.dangling = NameOf(*dangling);
   replay.inlined_at = frame.inlined_at;
   return replay;
+}
+
+std::string DanglingAtItsEntry(const Report& report, const Symbols& symbols, const Frame& frame,
+                               const EntryState& state) {
+  const CodeInfo& code = symbols.code().At(frame.pc);
+  const LiveFunction* live = FunctionOf(frame, code);
+  if (!code.debug || !live) return MakeReplayFrame(frame).dangling;
+  const Pages pages = PagesOf(report, state);
+  ReportMemory memory(report, &symbols.modules());
+  memory.OverlayPages(&pages);
+  Renderer renderer(memory, symbols.modules());
+  renderer.EnterFrame(frame.entry_sp);
+  for (size_t i = 0; i < std::min(frame.parameters.size(), live->parameters.size()); ++i) {
+    const Parameter& parameter = frame.parameters[i];
+    const auto& type = live->parameters[i].type;
+    if (!parameter.complete || !type) continue;
+    const RenderedValue value = parameter.indirect ? renderer.ObjectAt(*code.debug, *type, {AddressIn(parameter.bytes)})
+                                                   : renderer.Parameter(*code.debug, *type, parameter.bytes);
+    if (value.reaches_dead_stack) return NameOf(parameter);
+  }
+  return "";
 }
 
 ReplayData MakeReplayData(const Backtrace& backtrace, const Symbols& symbols) {

@@ -189,11 +189,25 @@ int main(int argc, char**) {
 }
 )",
                           flags);
-    const Backtrace backtrace = MustRead(fixture.Crash());
+    const Report report = fixture.Crash();
+    const Result<Symbols> symbols = Symbols::Open(report, {});
+    ASSERT_TRUE(symbols);
+    const Backtrace backtrace = MustRead(report, *symbols);
     const Frame& frame = FrameOf(backtrace, "Use(");
     EXPECT_TRUE(ParameterOf(frame, "entry").reaches_dead_stack) << flags;
     EXPECT_FALSE(ParameterOf(frame, "sound").reaches_dead_stack) << flags;
     EXPECT_FALSE(ParameterOf(frame, "place").reaches_dead_stack) << flags;
+    EXPECT_EQ(MakeReplayFrame(frame).dangling, "entry");
+
+    // The function may have put the pointer there itself.
+    EntryState state;
+    EXPECT_EQ(DanglingAtItsEntry(report, *symbols, frame, state), "entry") << flags;
+    const uint64_t entry = ValueOf(ParameterOf(frame, "entry"));
+    Region page{{entry & ~uint64_t{4095}}, std::vector<uint8_t>(4096)};
+    ASSERT_TRUE(report.Read(page.address, page.bytes));
+    std::fill_n(page.bytes.begin() + static_cast<ptrdiff_t>(entry % 4096), 8, 0);
+    state.memory = EntryMemory({page});
+    EXPECT_EQ(DanglingAtItsEntry(report, *symbols, frame, state), "") << flags;
   }
 }
 

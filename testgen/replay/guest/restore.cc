@@ -414,6 +414,15 @@ void AnnounceRecordedBlocks(const PreparedCall& call) {
   ExitNow(0);
 }
 
+bool IsReturnAddress(uint64_t address) {
+  constexpr uint64_t kWord = 8;
+  const uint64_t entry_sp = world.run.call.state.sp - kWord;
+  if (address - entry_sp < kWord) return true;
+  for (const plan::Frame& frame : TableOf<plan::Frame>(world.plan->frames))
+    if (!frame.inlined && frame.entry_sp > entry_sp && address - frame.entry_sp < kWord) return true;
+  return false;
+}
+
 void WatchPlace(const PreparedCall& call) {
   const plan::EntryState* state = call.entry_state;
   TrapOptions options = {};
@@ -423,6 +432,7 @@ void WatchPlace(const PreparedCall& call) {
   };
   options.stack_start = world.plan->stack_start;
   options.stack_end = call.state.sp;
+  options.is_return_address = IsReturnAddress;
   options.uses_heap = world.runtime.has_usual_heap;
   options.seen = &world.run.observed->place;
   options.heap = {world.runtime.heap_functions, 0, 0, 0, ReadLiveWord, GiveUpPlace};

@@ -11,9 +11,9 @@
 
 namespace recrash::replay {
 
-// An access to memory in which nothing lives.
+// An access to memory in which no object lives.
 struct BadAccess {
-  enum Kind : uint32_t { kNone = 0, kFreed, kBehind, kUnused, kDeadStack } kind;
+  enum Kind : uint32_t { kNone = 0, kFreed, kBehind, kUnused, kDeadStack, kReturnAddress } kind;
   uint32_t line;  // of the access
   uint64_t address;
   uint64_t block;  // kFreed, kBehind: that block, and its size

@@ -23,6 +23,9 @@ void DescribeAccess(const BadAccess& bad, char* text, size_t size) {
     case BadAccess::kDeadStack:
       snprintf(text, size, "a local of a function that has returned, at 0x%llx", address);
       break;
+    case BadAccess::kReturnAddress:
+      snprintf(text, size, "a return address on the stack, at 0x%llx", address);
+      break;
     default:
       snprintf(text, size, "memory at 0x%llx", address);
       break;

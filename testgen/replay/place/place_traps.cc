@@ -47,6 +47,8 @@ struct {
 constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
+constexpr uint8_t kStackPointer = 4, kFramePointer = 5;
+
 uint64_t Register(const ucontext_t* context, uint8_t number) {
   return number < 16 ? static_cast<uint64_t>(context->uc_mcontext.gregs[kRegisters[number]]) : 0;
 }
@@ -69,12 +71,19 @@ BadAccess::Kind KindOf(HeapPlace::Kind kind) {
   }
 }
 
-// Notes the access if nothing lives there.
-void Look(uint64_t address, uint64_t stack_pointer, uint32_t line) {
+// By what a function looks at its own frame: __builtin_return_address.
+bool IsFrameRegister(uint8_t number) { return number == kStackPointer || number == kFramePointer; }
+
+// Notes the access if no object lives there.
+void Look(const plan::PlaceCode& code, const ucontext_t* context) {
+  const uint64_t address = AddressOf(code, context), stack_pointer = Register(context, kStackPointer);
+  const uint32_t line = code.line;
   const uint64_t stack = own.options.stack_start;
   const bool on_stack = stack_pointer >= stack && stack_pointer <= own.options.stack_end;
   if (on_stack && address >= stack && address < stack_pointer - kRedZone) {
     own.options.seen->bad = {BadAccess::kDeadStack, line, address, 0, 0};
+  } else if (!IsFrameRegister(code.base) && own.options.is_return_address(address)) {
+    own.options.seen->bad = {BadAccess::kReturnAddress, line, address, 0, 0};
   } else if (own.has_heap) {
     const HeapPlace place = FindInHeap(address);
     const BadAccess::Kind kind = KindOf(place.kind);
@@ -133,8 +142,7 @@ void Note(Trap* trap, const ucontext_t* context) {
   ++(trap->code->is_place ? own.steps : own.steps_elsewhere);
   own.options.seen->more = own.steps >= kMostSteps;
   if (trap->code->is_place) CountReached(*trap);
-  if (trap->code->accesses && own.options.seen->bad.kind == BadAccess::kNone)
-    Look(AddressOf(*trap->code, context), Register(context, 4), trap->code->line);
+  if (trap->code->accesses && own.options.seen->bad.kind == BadAccess::kNone) Look(*trap->code, context);
 }
 
 }  // namespace

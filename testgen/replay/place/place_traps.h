@@ -1,13 +1,14 @@
 // What happens at the recorded place while a replay runs: how often it is reached, and whether its function accesses
-// memory in which nothing lives. Such a call may return in one build and fail in another.
+// memory in which no object lives. Such a call may return in one build and fail in another.
 //
 //   if (AskForPlace(inquiries, &place)) ...     // in the worker, once a replay has returned
 //   SetPlaceTraps(place, options);              // in the child of one more replay, right before the call
 //   if (PassTrap(context)) return;              // in its handler of SIGTRAP
 //
 // Only what is certain counts: a freed block, the gap behind a block (testgen/replay/heap/spare_heap.h), the stack
-// below the stack pointer. A block that was freed and given out again before the call is not told from a live one, nor
-// a dead local from a live one that lies there now. Makes raw system calls only.
+// below the stack pointer, a return address. An optimiser that knows that no pointer is null at the place makes
+// `&end()->second` of it, which may lie anywhere. A block that was freed and given out again before the call is not
+// told from a live one, nor a dead local from a live one that lies there now. Makes raw system calls only.
 #ifndef RECRASH_TESTGEN_REPLAY_PLACE_PLACE_TRAPS_H_
 #define RECRASH_TESTGEN_REPLAY_PLACE_PLACE_TRAPS_H_
 
@@ -35,6 +36,7 @@ bool AskForPlace(plan::Inquiries* inquiries, PlaceInBuild* place);
 struct TrapOptions {
   uint64_t (*live)(uint32_t module, uint64_t offset);  // the address of code; 0: it is not here
   uint64_t stack_start, stack_end;                     // of the thread that makes the call
+  bool (*is_return_address)(uint64_t address);         // of the call, and of those around it
   bool uses_heap;
   SpareHeapOptions heap;
   PlaceSeen* seen;  // gets what is seen

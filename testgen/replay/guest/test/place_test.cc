@@ -19,10 +19,10 @@ class Rebuilt {
  public:
   explicit Rebuilt(const std::string& source) : source_(source), program_(source, "-O1 -g") {}
 
-  FrameVerdict In(const std::string& level, const std::string& macros) {
+  FrameVerdict In(const std::string& level, const std::string& macros, const std::string& function = "main") {
     VerifyOptions options;
     options.program = program_.Rebuild(source_, level + " " + macros);
-    return program_.Verify("main", options);
+    return program_.Verify(function, options);
   }
   const std::string& text() const { return program_.text(); }
 
@@ -203,6 +203,73 @@ TEST(RecordedPlace, ReadsADeadLocalThoughTheCallReturns) {
   const FrameVerdict fixed = program.In(level, "-DFIXED");
   EXPECT_EQ(fixed.verdict, Verdict::kReturned) << program.text();
   EXPECT_THAT(fixed.note, HasSubstr("1 time, none failed"));
+}
+
+// The build that crashed has no frame of the function.
+constexpr char kInlined[] = R"(
+#include <cstdio>
+struct Cell { int* value; int Get() const { return *value + 1; } };
+__attribute__((noinline)) int Sum(const Cell* cells, int count) {
+  int sum = 0;
+  for (int i = 0; i < count; ++i) sum += cells[i].Get();
+  return sum;
+}
+int main(int argc, char**) {
+  int number = argc;
+#ifdef FIXED
+  const Cell cells[] = {{&number}, {&number}};
+#else
+  const Cell cells[] = {{&number}, {argc > 5 ? &number : nullptr}};
+#endif
+  printf("%d\n", Sum(cells, 2));
+}
+)";
+
+TEST(RecordedPlace, IsKnownWhereItWasInlined) {
+  Rebuilt program(kInlined);
+  for (const char* level : kLevels) {
+    EXPECT_EQ(program.In(level, "").verdict, Verdict::kReproduced) << level << program.text();
+    EXPECT_THAT(program.In(level, "-DFIXED").note, HasSubstr(":3 2 times, none failed")) << level;
+  }
+}
+
+// What an optimiser makes of a null that cannot be: an address beside an object.
+constexpr char kReturnAddress[] = R"(
+#include <cstdio>
+struct Item { int price; int count; };
+Item* beside;
+__attribute__((noinline)) long Price(const Item* item) {
+  return item->price * item->count;
+}
+__attribute__((noinline)) long Total(const Item* item) {
+#ifdef BESIDE
+  if (!item) item = beside;
+#endif
+#ifdef FIXED
+  if (!item) return 0;
+#endif
+  return Price(item) + 1;
+}
+int main(int argc, char**) {
+  beside = reinterpret_cast<Item*>(static_cast<char*>(__builtin_frame_address(0)) + 8);
+  Item item{argc, 2};
+  printf("%ld\n", Total(&item) + Total(argc > 5 ? &item : nullptr));
+}
+)";
+
+TEST(RecordedPlace, ReadsAReturnAddressThoughTheCallReturns) {
+  Rebuilt program(kReturnAddress);
+  for (const char* level : kLevels) {
+    EXPECT_EQ(program.In(level, "").verdict, Verdict::kReproduced) << level << program.text();
+    for (const char* function : {"main", "Total"}) {
+      const FrameVerdict harmless = program.In(level, "-DBESIDE", function);
+      EXPECT_EQ(harmless.verdict, Verdict::kHarmless) << level << program.text();
+      EXPECT_THAT(harmless.note, HasSubstr(":6 used a return address on the stack, at 0x"));
+    }
+    const FrameVerdict fixed = program.In(level, "-DFIXED");
+    EXPECT_EQ(fixed.verdict, Verdict::kReturned) << level << program.text();
+    EXPECT_THAT(fixed.note, HasSubstr("1 time, none failed"));
+  }
 }
 
 // A program that gets to the place often is not slowed down for long, and one that does not is said to.
