@@ -141,11 +141,11 @@ void Fields(Is<ReplayLiteral> auto& record, auto&& visit) {
 }
 void Fields(Is<ReplayFrame> auto& record, auto&& visit) {
   auto& [index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, start, caught, parameters,
-         inlined_at, dangling, literals] = record;
+         inlined_at, dangling, literals, changed_call] = record;
   [[maybe_unused]] auto& [depth, from_entry, sealed, rewind] = start;
   visit(index, linkage_name, function, file, line, entry, entry_sp, words, fields, streams, depth, Rewound{record},
         from_entry, sealed, Since{4, caught}, Since{4, parameters}, Since{4, inlined_at}, Since{4, dangling},
-        Since{6, literals});
+        Since{6, literals}, Since{7, changed_call});
 }
 void Fields(Is<Symbol> auto& record, auto&& visit) {
   auto& [offset, size, is_function, name] = record;

@@ -307,6 +307,8 @@ struct ReplayFrame {
   // A parameter that leads to a local of a function that has returned. What lies there is another build's choice.
   std::string dangling = {};
   std::vector<ReplayLiteral> literals = {};  // those that a test writes
+  bool changed_call =
+      false;  // the build that crashed does not pass all arguments where the ABI has them, as far as known
 
   bool needs_twin() const { return inlined_at.value != 0 && entry.value == 0; }
   // An address that tells functions apart.

@@ -78,6 +78,7 @@ ReplayData SomeReplay() {
   frame.inlined_at = {0x401234};
   frame.dangling = "entry";
   frame.literals = {{"self->size_", 0x1234567890abcdef}};
+  frame.changed_call = true;
   ReplayData replay;
   replay.frames = {frame, {}};
   replay.place = {"_ZN4Tree4findEi",

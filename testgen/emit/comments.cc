@@ -260,7 +260,8 @@ std::string TestComment(const TestReport& report, const Backtrace& backtrace, co
   if (!file.empty()) {
     const uint32_t line = frame.declared_file.empty() ? frame.line : frame.declared_line;
     what += fmt::format(", {}:{}", BaseName(file), line);
-    if (!frame.declared_file.empty() && frame.line != 0) what += fmt::format(", stood at line {}", frame.line);
+    if (!frame.declared_file.empty() && frame.line != 0 && frame.line != line)
+      what += fmt::format(", stood at line {}", frame.line);
   }
   std::vector<std::string> why = WhyUseful(backtrace, frame);
   if (frame.inlined)

@@ -39,6 +39,17 @@ void NumberByPlace(const PlacedCall& places, std::vector<RecordedWord>& words) {
   }
 }
 
+// The record lacks arguments that this build has no use for. Another build may: debug information knows some of them.
+void AddUnusedArguments(const PlacedCall& places, Frame* frame) {
+  for (size_t i = 0; i < std::min(frame->parameters.size(), places.parameters.size()); ++i) {
+    const Parameter& parameter = frame->parameters[i];
+    const bool is_recorded =
+        std::ranges::find(frame->words, parameter.number, &ReplayWord::parameter) != frame->words.end();
+    if (parameter.complete && !parameter.indirect && !is_recorded)
+      AppendPieces(places.parameters[i], parameter.number, parameter.bytes, frame->words);
+  }
+}
+
 Frame Describe(const UnwoundFrame& unwound, const CodeInfo& code, const LiveFunction* live) {
   Frame frame;
   frame.pc = unwound.lookup_pc();
@@ -160,6 +171,7 @@ void FrameBuilder::AddRecordedCall(ValueReader& values, const Recorded& recorded
   }
   if (!code.scopes) frame.parameters = UntypedParameters(words);
   frame.words = CallWords(words);
+  if (places && !frame.changed_call) AddUnusedArguments(*places, &frame);
   frame.fields = RecordedFields(words);
   frame.candidate = recorded.complete;
   frame.why_not = recorded.why_not;
@@ -212,6 +224,7 @@ void FrameBuilder::AddStreams(const ValueReader& values, Frame& frame) {
 }
 
 void FrameBuilder::AddCall(ValueReader& values, Frame& frame) {
+  frame.changed_call = TakesArgumentsAsUsual(values.code()) == false;
   const Recorded recorded = values.ReadRecord();
   frame.monitored = recorded.monitored;
   if (recorded.monitored)

@@ -169,6 +169,7 @@ ReplayFrame MakeReplayFrame(const Frame& frame) {
   const auto dangling = std::ranges::find_if(frame.parameters, &Parameter::reaches_dead_stack);
   if (dangling != frame.parameters.end()) replay.dangling = NameOf(*dangling);
   replay.inlined_at = frame.inlined_at;
+  replay.changed_call = frame.changed_call;
   return replay;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "agent/base/text.h"
+#include "agent/elf/symbol_key.h"
 #include "testgen/carry/type_pairs.h"
 #include "testgen/replay/host/built_file.h"
 #include "testgen/replay/host/carried_report.h"
@@ -26,6 +27,13 @@ bool LeadsToClass(const std::vector<TypeLayout>& types, uint32_t type) {
   return false;
 }
 
+// Whether none of the names of the function at the offset is known outside its file.
+bool IsLocal(const std::vector<Symbol>& symbols, uint64_t offset) {
+  return std::ranges::none_of(symbols, [&](const Symbol& symbol) {
+    return symbol.is_function && symbol.offset == offset && !IsKeyOfLocal(symbol.name);
+  });
+}
+
 // One module of the report that is another build now.
 class ModuleTypes {
  public:
@@ -34,21 +42,23 @@ class ModuleTypes {
       : report_(report), module_(module), image_(image), file_(file), search_paths_(search_paths) {}
 
   void Fit(BuildTypes* types, CarriedReport* carried) {
+    BuiltFile built(file_, search_paths_);
+    const ModuleTranslation translation(image_.symbols, file_.symbols);
+    const std::map<uint32_t, uint64_t> entries = FindEntries(translation, &built, types);
     if (image_.types.size() <= 1) {
       types->notes.insert(Name() + ": the report does not say how classes lay in the build that crashed");
       return;
     }
-    BuiltFile built(file_, search_paths_);
     if (!built.has_types()) return FindNotComparable(types);
-    const ModuleTranslation translation(image_.symbols, file_.symbols);
     ChangedModule changed;
     changed.module = &module_;
     changed.image = &image_;
     Successors successors(report_, image_, file_, &built);
     for (const ReplayFrame& frame : report_.replay.frames) {
-      if (!IsOfModule(frame)) continue;
-      const auto range = translation.FindFunction(frame.entry - module_.base, frame.linkage_name);
-      const auto entry = range ? std::optional(range->first) : SeekSuccessor(&successors, frame, types);
+      if (!IsOfModule(frame) || types->changed_calls.contains(frame.index)) continue;
+      const auto known = entries.find(frame.index);
+      const bool is_there = known != entries.end();
+      const auto entry = is_there ? std::optional(known->second) : SeekSuccessor(&successors, frame, types);
       // Of a static function g++ writes the last name alone.
       const std::string name = SourceName(frame.function);
       const size_t scope = name.rfind("::");
@@ -57,7 +67,7 @@ class ModuleTypes {
         types->inlined.insert(frame.index);
       if (!entry) continue;  // the plan says so
       auto now = built.ParametersAt(*entry);
-      if (now && !range) now->resize(frame.parameters.size());
+      if (now && !is_there) now->resize(frame.parameters.size());
       if (now)
         changed.parameters[frame.index] = *std::move(now);
       else if (NeedsTypes(frame))
@@ -79,6 +89,42 @@ class ModuleTypes {
 
   bool IsOfModule(const ReplayFrame& frame) const {
     return frame.entry >= module_.base && frame.entry - module_.base < module_.size;
+  }
+
+  // Where the functions of frames begin in this build. Functions that are local to a file may get their arguments in
+  // another way there.
+  std::map<uint32_t, uint64_t> FindEntries(const ModuleTranslation& translation, BuiltFile* built,
+                                           BuildTypes* types) const {
+    std::map<uint32_t, uint64_t> entries;
+    for (const ReplayFrame& frame : report_.replay.frames) {
+      if (!IsOfModule(frame)) continue;
+      auto range = frame.inlined_at.value ? translation.FindFunctionNamed(frame.linkage_name)
+                                          : translation.FindFunction(frame.entry - module_.base, frame.linkage_name);
+      const bool is_found = range.has_value();
+      if (!range) range = translation.FindFunctionNamed(frame.linkage_name);
+      if (!range || (!is_found && !IsMadeLocal(frame, range->first, built))) continue;
+      entries[frame.index] = range->first;
+      if (frame.changed_call && IsLocal(image_.symbols, frame.entry - module_.base)) {
+        types->problems[frame.index] = frame.function + " got its arguments in another way in the build that crashed";
+        continue;
+      }
+      if (!is_found) types->made_local[frame.index] = range->first;
+      if (!IsLocal(file_.symbols, range->first)) continue;
+      const auto usual = built->has_types() ? built->TakesArgumentsAsUsual(range->first) : std::nullopt;
+      if (usual == false)
+        types->changed_calls.insert(frame.index);
+      else if (!usual && !frame.words.empty())
+        types->problems[frame.index] = "how " + frame.function +
+                                       " gets its arguments in this build is not known: " + Name() +
+                                       " has no debug information of it; build it with -g";
+    }
+    return entries;
+  }
+
+  // Optimisation of the whole program makes functions local. Another file may have a local one of the same name.
+  bool IsMadeLocal(const ReplayFrame& frame, uint64_t offset, BuiltFile* built) const {
+    return IsLocal(file_.symbols, offset) && built->has_types() &&
+           BaseName(built->SourceFileAt(offset)) == BaseName(frame.file);
   }
 
   // Where the function begins that is called in place of the frame's own, which is gone; nothing if none is.
@@ -197,6 +243,8 @@ void BuildTypes::MoveTo(PlanOptions* options) {
   options->parameters = std::move(parameters);
   options->successors = std::move(successors);
   options->candidates = std::move(candidates);
+  options->made_local = std::move(made_local);
+  options->changed_calls = std::move(changed_calls);
   options->inlined = std::move(inlined);
 }
 

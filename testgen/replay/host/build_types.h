@@ -29,6 +29,8 @@ struct BuildTypes {
   std::map<uint32_t, BuiltParameters> parameters;  // as in PlanOptions, as all maps that follow
   std::map<uint32_t, Successor> successors;
   std::map<uint32_t, std::vector<std::string>> candidates;
+  std::map<uint32_t, uint64_t> made_local;
+  std::set<uint32_t> changed_calls;
   std::set<uint32_t> inlined;
   std::map<uint32_t, std::vector<std::pair<uint64_t, std::vector<uint8_t>>>> variables;
   std::shared_ptr<const TestReport> carried;  // null: the report as it is

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "testgen/symbols/stack/argument_places.h"
+
 namespace recrash {
 
 BuiltFile::BuiltFile(const ProgramFile& file, const std::vector<std::string>& search_paths) {
@@ -33,6 +35,10 @@ std::optional<std::vector<ReplayParameter>> BuiltFile::ParametersAt(uint64_t off
   for (const ParameterInfo& info : code.live.back().parameters)
     parameters.push_back({info.described.number, info.described.name, reader_->Add(info.type), false});
   return parameters;
+}
+
+std::optional<bool> BuiltFile::TakesArgumentsAsUsual(uint64_t offset) {
+  return recrash::TakesArgumentsAsUsual(symbols_->code().At({base_ + offset}));
 }
 
 std::string BuiltFile::SourceFileAt(uint64_t offset) {

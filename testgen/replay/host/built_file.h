@@ -27,6 +27,8 @@ class BuiltFile {
   // Types of the parameters of the function at an offset from the file's base, that of a class that it returns first;
   // nothing if nothing is known of it. REQUIRES: has_types(), as all that follows.
   std::optional<std::vector<ReplayParameter>> ParametersAt(uint64_t offset);
+  // As stack/argument_places.h has it, of the function at an offset.
+  std::optional<bool> TakesArgumentsAsUsual(uint64_t offset);
   // The source file that declares the function at an offset; empty if that is not known.
   std::string SourceFileAt(uint64_t offset);
   // Whether a function of the program's own was inlined somewhere.

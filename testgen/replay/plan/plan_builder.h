@@ -51,8 +51,11 @@ struct PlanOptions {
   std::map<uint32_t, BuiltParameters> parameters;
   std::map<uint32_t, Successor> successors;
   std::map<uint32_t, std::vector<std::string>> candidates;  // what may have become of a function that is gone
-  std::set<uint32_t> inlined;  // by ReplayFrame::index: this build has inlined the function everywhere
-  bool trust_report = false;   // what could be executed in the recorded memory can be executed again
+  // By ReplayFrame::index: where functions begin that this build alone has local to their file.
+  std::map<uint32_t, uint64_t> made_local;
+  std::set<uint32_t> changed_calls;  // by ReplayFrame::index: this build may pass its arguments in another way
+  std::set<uint32_t> inlined;        // by ReplayFrame::index: this build has inlined the function everywhere
+  bool trust_report = false;         // what could be executed in the recorded memory can be executed again
 };
 
 // Returns the plan for a subject of `program`, with those of its libraries that were rebuilt since the crash. The file

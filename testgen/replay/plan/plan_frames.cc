@@ -34,6 +34,7 @@ std::string PlanBuilder::WhoHasInlined(const ReplayFrame& frame, const ModuleTra
     if (other.index <= frame.index || (outer && outer->index < other.index) || other.inlined_at.value != 0) continue;
     const int module = ModuleAt(other.entry.value);
     if (module != ModuleAt(frame.entry.value)) continue;
+    if (options_.changed_calls.contains(other.index)) continue;
     if (translation.FindFunction(other.entry.value - modules_[module].base, other.linkage_name)) outer = &other;
   }
   const std::string twin = "; a twin has it (recrash_twin)";
@@ -55,9 +56,12 @@ void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   const auto function = frame.inlined_at.value != 0
                             ? translation.FindFunctionNamed(frame.linkage_name)
                             : translation.FindFunction(frame.entry.value - modules_[module].base, frame.linkage_name);
-  planned->entry = function ? function->first : 0;
+  const auto made_local = options_.made_local.find(frame.index);
+  const bool is_changed = options_.changed_calls.contains(frame.index);
+  planned->entry = made_local != options_.made_local.end() ? made_local->second : function ? function->first : 0;
   planned->rebuilt_module = module;
-  if (function) return;
+  if (planned->entry != 0 && !is_changed) return;
+  planned->entry = 0;
   const std::string name = frame.function.empty() ? frame.linkage_name : frame.function;
   if (const auto successor = options_.successors.find(frame.index); successor != options_.successors.end()) {
     planned->entry = successor->second.offset;
@@ -67,11 +71,12 @@ void PlanBuilder::PlaceEntry(const ReplayFrame& frame, plan::Frame* planned) {
   }
   const Module& rebuilt = report_.modules[module];
   const std::string here = " in this build of " + (rebuilt.is_program ? "the program" : BaseName(rebuilt.path));
-  std::string problem = options_.inlined.contains(frame.index)
-                            ? name + " is inlined" + here + WhoHasInlined(frame, translation)
-                        : translation.MayBeAnotherLambda(frame.linkage_name)
-                            ? name + " may be another lambda" + here + ": compilers number them"
-                            : name + " is not" + here + ": removed, renamed, inlined, or its signature has changed";
+  std::string problem =
+      is_changed ? name + " may get its arguments in another way" + here + WhoHasInlined(frame, translation)
+      : options_.inlined.contains(frame.index) ? name + " is inlined" + here + WhoHasInlined(frame, translation)
+      : translation.MayBeAnotherLambda(frame.linkage_name)
+          ? name + " may be another lambda" + here + ": compilers number them"
+          : name + " is not" + here + ": removed, renamed, inlined, or its signature has changed";
   if (const auto found = options_.candidates.find(frame.index); found != options_.candidates.end())
     for (const std::string& candidate : found->second)
       problem += (&candidate == found->second.data() ? "; it may be " : ", or ") + candidate;

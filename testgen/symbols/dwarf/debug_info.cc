@@ -244,10 +244,17 @@ std::optional<SourceLine> DebugInfo::LineAt(Dwarf_Die& unit, uint64_t address) {
 
 SourceLine DebugInfo::DeclaredAt(Dwarf_Die& die) {
   SourceLine where;
+  Dwarf_Attribute attribute;
+  Dwarf_Word file = 0;
   Dwarf_Die unit;
+  Dwarf_Half version = 0;
   int line = 0;
   if (dwarf_decl_line(&die, &line) == 0 && line > 0) where.line = static_cast<uint32_t>(line);
-  if (dwarf_diecu(&die, &unit, nullptr, nullptr) != nullptr) where.file = InDirectory(unit, dwarf_decl_file(&die));
+  // dwarf_decl_file does not know that DWARF 5 has a file 0. The attribute may be another unit's.
+  if (dwarf_formudata(dwarf_attr_integrate(&die, DW_AT_decl_file, &attribute), &file) == 0 &&
+      dwarf_cu_die(attribute.cu, &unit, &version, nullptr, nullptr, nullptr, nullptr, nullptr) != nullptr &&
+      (file > 0 || version >= 5))
+    where.file = SourceName(unit, file);
   return where;
 }
 

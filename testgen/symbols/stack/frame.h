@@ -65,6 +65,7 @@ struct Frame {
   bool candidate = false;                // every word that the call needs is known
   bool twin_candidate = false;   // the same of an inlined frame without a copy: a twin has its function out of line
   std::string why_not;           // if it is no candidate, why: "the argument `count` was not kept"
+  bool changed_call = false;     // as ReplayFrame has it
   bool returns = true;           // false: it is declared never to return
   bool holds_bad_value = false;  // an argument is the value that crashes (bad_value.h)
 };

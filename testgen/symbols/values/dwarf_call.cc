@@ -59,14 +59,6 @@ void AppendPieces(const PlacedParameter& placed, uint8_t parameter, std::span<co
     AppendWords(WordAt(piece, parameter), bytes.subspan(piece.offset, piece.size), words);
 }
 
-std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& function) {
-  Dwarf_Die die = function.die;
-  if (AttributeNumber(die, DW_AT_calling_convention) == static_cast<uint64_t>(DW_CC_nocall)) return std::nullopt;
-  std::vector<std::optional<Dwarf_Die>> types;
-  for (const ParameterInfo& parameter : function.parameters) types.push_back(parameter.type);
-  return PlaceArguments(debug, AttributeDie(die, DW_AT_type), types);
-}
-
 namespace {
 
 bool IsStaticInitialiser(const std::string& name) {

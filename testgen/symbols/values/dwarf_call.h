@@ -8,15 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "testgen/symbols/dwarf/calling_convention.h"
+#include "testgen/symbols/stack/argument_places.h"
 #include "testgen/symbols/stack/code_info.h"
 #include "testgen/symbols/values/frame_values.h"
 
 namespace recrash {
-
-// Returns where the function's arguments are passed. Nothing if the compiler changed the convention (DW_CC_nocall), or
-// if a type is outside the known rules.
-std::optional<PlacedCall> PlacesOf(DebugInfo& debug, const LiveFunction& function);
 
 struct DwarfCall {
   bool complete = false;

@@ -3,6 +3,7 @@
 #include <dwarf.h>
 
 #include "agent/report/recorded_states.h"
+#include "testgen/symbols/stack/argument_places.h"
 #include "testgen/symbols/stack/call_site.h"
 #include "testgen/symbols/values/virtual_receiver.h"
 
@@ -11,15 +12,6 @@ namespace {
 
 constexpr int kMaxEntryDepth = 8;
 constexpr uint64_t kMaxValue = 1 << 20;  // of a parameter by value
-
-// Returns DWARF's number of a register; nothing for the stack.
-std::optional<uint8_t> DwarfNumber(abi::Location location) {
-  constexpr uint8_t kIntegers[] = {5, 4, 1, 2, 8, 9, 10};  // of kRdi … kR10
-  const auto number = static_cast<size_t>(location);
-  if (number < std::size(kIntegers)) return kIntegers[number];
-  const size_t xmm = number - static_cast<size_t>(abi::Location::kXmm0);
-  return xmm < 8 ? std::optional<uint8_t>(kFirstXmm + xmm) : std::nullopt;
-}
 
 }  // namespace
 
