@@ -34,6 +34,12 @@ bool IsLocal(const std::vector<Symbol>& symbols, uint64_t offset) {
   });
 }
 
+// Whether they have the same names, which stand at other places.
+bool AreReordered(const std::vector<ReplayParameter>& had, const std::vector<ReplayParameter>& has) {
+  return !std::ranges::equal(had, has, {}, &ReplayParameter::name, &ReplayParameter::name) &&
+         std::ranges::is_permutation(had, has, {}, &ReplayParameter::name, &ReplayParameter::name);
+}
+
 // One module of the report that is another build now.
 class ModuleTypes {
  public:
@@ -101,7 +107,8 @@ class ModuleTypes {
       auto range = frame.inlined_at.value ? translation.FindFunctionNamed(frame.linkage_name)
                                           : translation.FindFunction(frame.entry - module_.base, frame.linkage_name);
       const bool is_found = range.has_value();
-      if (!range) range = translation.FindFunctionNamed(frame.linkage_name);
+      if (!range && !translation.MayBeAnotherLambda(frame.linkage_name))
+        range = translation.FindFunctionNamed(frame.linkage_name);
       if (!range || (!is_found && !IsMadeLocal(frame, range->first, built))) continue;
       entries[frame.index] = range->first;
       if (frame.changed_call && IsLocal(image_.symbols, frame.entry - module_.base)) {
@@ -155,7 +162,7 @@ class ModuleTypes {
       if (IsOfModule(frame) && NeedsTypes(frame)) types->problems[frame.index] = NotComparable();
   }
 
-  // A function of C keeps its name when its parameters change.
+  // A function of C keeps its name when its parameters change, and any function when two of one type change places.
   void CheckParameters(ChangedModule* changed, BuildTypes* types) {
     for (const ReplayFrame& frame : report_.replay.frames) {
       const auto found = changed->parameters.find(frame.index);
@@ -164,7 +171,12 @@ class ModuleTypes {
         return std::ranges::count_if(all, [](const ReplayParameter& parameter) { return parameter.number != 0; });
       };
       const auto had = number(frame.parameters), has = number(found->second);
-      if (had == has && frame.parameters.size() == found->second.size()) continue;
+      if (had == has && frame.parameters.size() == found->second.size()) {
+        if (!AreReordered(frame.parameters, found->second)) continue;
+        types->problems[frame.index] = frame.function + " has its parameters in another order in this build";
+        changed->parameters.erase(found);
+        continue;
+      }
       // Without debug information of the function nothing is known of what it had.
       if (!frame.parameters.empty() || frame.words.empty())
         types->problems[frame.index] = had == has ? frame.function + " returns something else in this build"

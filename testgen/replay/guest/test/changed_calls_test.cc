@@ -1,5 +1,5 @@
-// Replays in a build that passes arguments in another way than the one that crashed: an optimiser may, where it sees all
-// calls of a function.
+// Replays in a build that passes arguments in another way than the one that crashed: an optimiser may, where it sees
+// all calls of a function.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-// Optimised, neither Read nor Sum gets the name, and main does not read it. HANDED: others may call Sum, and then a name
-// that is a number is just not used.
+// Optimised, neither Read nor Sum gets the name, and main does not read it. HANDED: others may call Sum, and then a
+// name that is a number is just not used.
 constexpr char kUnused[] = R"(
 #include <cstdio>
 struct Cell { const int* value; };
@@ -55,7 +55,8 @@ TEST(ChangedCalls, AreNotMadeAsRecorded) {
     VerifyOptions options;
     options.program = program.Rebuild(kUnused, level);
     // What Read was given may be read in Sum.
-    EXPECT_THAT(program.Verify("main", options).verdict, AnyOf(Verdict::kReproduced, Verdict::kDifferentFailure)) << level;
+    EXPECT_THAT(program.Verify("main", options).verdict, AnyOf(Verdict::kReproduced, Verdict::kDifferentFailure))
+        << level;
     for (const char* function : {"Sum", "Read"}) {
       const FrameVerdict verdict = program.Verify(function, options);
       EXPECT_EQ(verdict.verdict, Verdict::kCannotReplay) << level << program.text();

@@ -186,5 +186,23 @@ TEST(ChangedTypes, AreParametersToo) {
   EXPECT_THAT(verdict.note, HasSubstr("has 2 parameters in this build, had 1"));
 }
 
+TEST(ChangedTypes, AreParametersThatChangePlaces) {
+  const auto source = [](const std::string& parameters, const std::string& arguments) {
+    return "#include <cstdio>\n__attribute__((noinline)) int Show(const int* const* cells, " + parameters + R"() {
+  for (int i = 0; i < last; i += step) std::printf("%d", *cells[i]);
+  return step;
+}
+int main(int argc, char**) { const int* const cells[4] = {&argc}; return Show(cells, )" +
+           arguments + "); }\n";
+  };
+  ReplayedProgram program(source("int last, int step", "3, argc"), "-O0 -g");
+  VerifyOptions options;
+  options.program = program.Rebuild(source("int step, int last", "argc, 3"), "-O0 -g");
+  const FrameVerdict verdict = program.Verify("Show", options);
+  EXPECT_EQ(verdict.verdict, Verdict::kCannotReplay) << program.text();
+  EXPECT_THAT(verdict.note, HasSubstr("has its parameters in another order in this build"));
+  EXPECT_EQ(program.Verify("main", options).verdict, Verdict::kReproduced) << program.text();
+}
+
 }  // namespace
 }  // namespace recrash
