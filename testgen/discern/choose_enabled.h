@@ -2,7 +2,8 @@
 //
 // A test turns green if the fix changes code that runs in its call, or what that call has made before it fails. So the
 // outermost frame is the best one: all others run inside of it. Frames that began with what makes them fail, and those
-// in which no code of the program's is left to be changed, are disabled, for the debugger.
+// in which no code of the program's is left to be changed, are disabled, for the debugger; so is library code that runs
+// inside of another enabled one.
 //
 //   const std::vector<ChosenTest> tests = ChooseEnabled(facts, already_there);  // the best one first
 #ifndef RECRASH_TESTGEN_DISCERN_CHOOSE_ENABLED_H_

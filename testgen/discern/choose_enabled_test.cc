@@ -47,11 +47,16 @@ TEST(ChooseEnabled, LeavesOutWhatBeganWithTheDamageAndAllInsideOfIt) {
 }
 
 // std::sort calls a function of the program's; std::vector::at calls none.
-TEST(ChooseEnabled, LeavesOutLibraryCodeWithoutCodeOfTheProgramInside) {
+TEST(ChooseEnabled, LeavesOutLibraryCode) {
   FrameFacts inlined = Users(2);
   inlined.has_test = false;
-  EXPECT_THAT(Chosen({Librarys(0), Librarys(1), inlined, Librarys(3), Users(4)}),
-              ElementsAre("4", "3", "disabled 0", "disabled 1"));
+  const std::vector<FrameFacts> frames = {Librarys(0), Librarys(1), inlined, Librarys(3), Users(4)};
+  const std::vector<ChosenTest> tests = ChooseEnabled(frames, {});
+  EXPECT_THAT(Text(tests), ElementsAre("4", "disabled 0", "disabled 1", "disabled 3"));
+  EXPECT_THAT(tests[1].doubt, HasSubstr("only functions of the C++ library are on the stack"));
+  EXPECT_THAT(tests[3].doubt, HasSubstr("tests further out run it too"));
+  // A thread's function, say.
+  EXPECT_THAT(Chosen({Librarys(0), inlined, Librarys(3)}), ElementsAre("3", "disabled 0"));
 }
 
 // The function that failed is then the first one that could have gone on.

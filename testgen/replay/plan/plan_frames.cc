@@ -117,9 +117,13 @@ void PlanBuilder::AddFrame(const ReplayFrame& frame) {
   planned.inlined = frame.inlined_at.value != 0;
   PlaceEntry(frame, &planned);
   if (planned.entry == 0 && planned.problem == 0) planned.problem = AddText("the function's address is not known");
-  if (planned.entry_sp % 16 != 8 && planned.problem == 0) {
+  if ((planned.entry_sp == 0 || planned.entry_sp % 8 != 0) && planned.problem == 0)
     planned.problem = AddText("the stack pointer at its entry is not known");
-  }
+  // g++ calls functions of the same file that call nobody themselves without the ABI's alignment. Another build needs
+  // it.
+  const auto is_on_stack = [](const ReplayWord& word) { return word.location == abi::Location::kStack; };
+  if (planned.rebuilt_module >= 0 && planned.entry_sp % 16 == 0 && std::ranges::none_of(frame.words, is_on_stack))
+    planned.entry_sp -= 8;
   const auto problem = options_.problems.find(frame.index);
   if (problem != options_.problems.end() && planned.problem == 0) planned.problem = AddText(problem->second);
   const EntryState* const state = report_.replay.FindEntryState(frame.index);
