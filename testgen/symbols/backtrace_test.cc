@@ -83,5 +83,37 @@ int main(int argc, char**) { return Handle(argc) + 1; }
   }
 }
 
+// g++ splits a function, and its debug information does not say which piece is entered.
+TEST(Backtrace, EntersAFunctionAtItsWarmPiece) {
+  const Fixture fixture(R"(
+struct Node { int value; Node* next; };
+__attribute__((noinline)) int Check(int depth) {
+  if (depth > 3) throw depth;
+  return depth;
+}
+__attribute__((noinline)) int Read(const Node* node, int depth) {
+  try {
+    return node->value + Check(depth);
+  } catch (int) {
+    return node->next->value;
+  }
+}
+int main(int argc, char**) {
+  Node node{argc, nullptr};
+  return Read(&node, argc) + Read(&node, argc + 3);
+}
+)");
+  fixture.Run("g++ -O2 -g program.cc -o program");
+  const Report report = fixture.Crash();
+  const Result<Symbols> symbols = Symbols::Open(report, {});
+  ASSERT_TRUE(symbols);
+  const Frame read = FrameOf(MustRead(report, *symbols), "Read(");
+  LoadedModule& program = *symbols->modules().program();
+  const std::vector<uint64_t> entries = program.names->FunctionsNamed("_Z4ReadPK4Nodei");
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(read.entry.value, entries[0] + program.bias());
+  EXPECT_LT(read.pc.value, read.entry.value);  // linkers put cold pieces first
+}
+
 }  // namespace
 }  // namespace recrash

@@ -189,6 +189,17 @@ const std::vector<DebugInfo::Range>& DebugInfo::FunctionsOf(Dwarf_Die& unit) {
   return slot->second;
 }
 
+namespace {
+
+// Of a function in several pieces g++ does not say where it is entered: the piece with the entry comes first, then the
+// cold one.
+std::optional<uint64_t> FirstRange(Dwarf_Die& function) {
+  Dwarf_Addr base = 0, low = 0, high = 0;
+  return dwarf_ranges(&function, 0, &base, &low, &high) > 0 ? std::optional<uint64_t>(low) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<CodeScopes> DebugInfo::ScopesAt(uint64_t address) {
   CodeScopes scopes;
   const auto unit = UnitAt(address);
@@ -197,7 +208,8 @@ std::optional<CodeScopes> DebugInfo::ScopesAt(uint64_t address) {
   const Range* function = Lookup(FunctionsOf(scopes.unit), address);
   if (function == nullptr || dwarf_offdie(dwarf_, function->offset, &scopes.function) == nullptr) return std::nullopt;
   Dwarf_Addr entry = 0;
-  scopes.entry = dwarf_entrypc(&scopes.function, &entry) == 0 ? entry : function->low;
+  scopes.entry =
+      dwarf_entrypc(&scopes.function, &entry) == 0 ? entry : FirstRange(scopes.function).value_or(function->low);
 
   Dwarf_Die scope = scopes.function;
   for (int depth = 0; depth < kMaxNesting * 4; ++depth) {
