@@ -51,12 +51,13 @@ std::vector<JumpOut> JumpsOut(DebugInfo& debug) {
 }
 
 bool IsIndirectCall(ModuleSet& modules, TargetAddress return_address) {
-  constexpr uint8_t kGroup = 0xff, kCall = 2;
+  constexpr uint8_t kGroup = 0xff, kCall = 2, kRelative = 0x15;
   // call *%rax, *8(%rax), *8(%rax,%rbx), *0x100(%rax), *0x100(%rax,%rbx); a prefix may stand before it.
   for (const uint64_t size : {2, 3, 4, 6, 7}) {
     std::array<uint8_t, 2> code{};
     if (!modules.ReadFile(return_address - size, code)) return false;
-    if (code[0] == kGroup && (code[1] >> 3 & 7) == kCall) return true;
+    // Through a table of the linker it leads to one function for good.
+    if (code[0] == kGroup && (code[1] >> 3 & 7) == kCall && code[1] != kRelative) return true;
   }
   return false;
 }
