@@ -64,7 +64,7 @@ class ModuleTypes {
       if (!IsOfModule(frame) || types->changed_calls.contains(frame.index)) continue;
       const auto known = entries.find(frame.index);
       const bool is_there = known != entries.end();
-      const auto entry = is_there ? std::optional(known->second) : SeekSuccessor(&successors, frame, types);
+      const auto entry = is_there ? std::optional(known->second) : SeekSuccessor(&successors, frame, &built, types);
       // Of a static function g++ writes the last name alone.
       const std::string name = SourceName(frame.function);
       const size_t scope = name.rfind("::");
@@ -112,7 +112,8 @@ class ModuleTypes {
       if (!range || (!is_found && !IsMadeLocal(frame, range->first, built))) continue;
       entries[frame.index] = range->first;
       if (frame.changed_call && IsLocal(image_.symbols, frame.entry - module_.base)) {
-        types->problems[frame.index] = frame.function + " got its arguments in another way in the build that crashed";
+        types->problems[frame.index] =
+            frame.function + " may have got its arguments in another way in the build that crashed";
         continue;
       }
       if (!is_found) types->made_local[frame.index] = range->first;
@@ -135,8 +136,14 @@ class ModuleTypes {
   }
 
   // Where the function begins that is called in place of the frame's own, which is gone; nothing if none is.
-  std::optional<uint64_t> SeekSuccessor(Successors* successors, const ReplayFrame& frame, BuildTypes* types) const {
-    const Sought sought = successors->Find(frame);
+  std::optional<uint64_t> SeekSuccessor(Successors* successors, const ReplayFrame& frame, BuiltFile* built,
+                                        BuildTypes* types) const {
+    Sought sought = successors->Find(frame);
+    if (sought.found && IsLocal(file_.symbols, sought.found->offset) &&
+        built->TakesArgumentsAsUsual(sought.found->offset) != true) {
+      sought.candidates = {sought.found->name};
+      sought.found.reset();
+    }
     if (!sought.found) {
       types->candidates[frame.index] = sought.candidates;
       return std::nullopt;
