@@ -153,7 +153,8 @@ enum class FailureKind : uint8_t {
 constexpr int kRegisterCount = 17;
 
 // The state at a throw, kept because `noexcept` unwinds before std::terminate runs. Each thread has one; its next throw
-// overwrites it. `armed` is set while it holds a throw that has not been caught.
+// overwrites it. `armed` is set while it holds a throw that has not been caught. Behind it lies a second one: the first
+// of the exceptions that handlers replaced one by another until the last one was thrown; armed if there is one.
 struct ThrowRecord {
   uint64_t armed;
   uint64_t object;                     // the thrown object
@@ -193,7 +194,8 @@ struct CrashRecord {
   uint32_t size;
   FailureKind kind;
   uint8_t without_memory;  // 1: the program is not dumpable, and has not asked for its memory to be kept
-  uint8_t reserved[2];     // 0
+  uint8_t has_replaced;    // 1: a second ThrowRecord lies behind the one at throw_record
+  uint8_t reserved;        // 0
   int32_t pid;
   int32_t tid;
   int32_t depth_option;   // reserved, 0

@@ -15,6 +15,7 @@
 //   kProcess      RawProcess
 //   kThrow        abi::ThrowRecord of an uncaught exception, then the stack_size bytes of the copy (none when the
 //                 record is not armed)
+//   kReplaced     the same, of the first exception that handlers replaced until that one was thrown
 //   kExecutable   path of the program (/proc/self/exe), no NUL
 //   kDirectory    working directory, no NUL
 //   kCommandLine  /proc/self/cmdline: arguments, each ended by a NUL
@@ -64,6 +65,7 @@ enum class BlockKind : uint32_t {
   kModuleHead = 12,
   kMemory = 13,
   kWithheld = 14,
+  kReplaced = 15,
 };
 
 struct RawBlock {

@@ -80,7 +80,7 @@ __attribute__((noinline)) void ReportIfCaughtInMain(ThreadBlock& block, void* un
   CopyText(block.thrown.what, WhatOf(type, reinterpret_cast<void*>(block.thrown.object)));
   uint64_t registers[abi::kRegisterCount];
   CaptureRegisters(registers);
-  ReportAndGoOn(abi::FailureKind::kException, nullptr, &block.thrown, registers);
+  ReportAndGoOn(abi::FailureKind::kException, nullptr, &block, registers);
   errno = saved_errno;
 }
 

@@ -122,7 +122,9 @@ extern abi::CrashRecord g_record;
 // One for each thread, at the end of its alternate stack; made before the thread starts.
 struct ThreadBlock {
   abi::ThrowRecord thrown;
-  uint64_t stack_low;  // of the thread's own stack, 0 when not known; its size, until the thread runs
+  abi::ThrowRecord replaced;  // behind `thrown`, as the collector expects it
+  uint64_t replaced_by;       // the object thrown last in its place
+  uint64_t stack_low;         // of the thread's own stack, 0 when not known; its size, until the thread runs
   uint64_t stack_high;
   uint32_t is_main;
   uint32_t terminating;  // std::terminate was entered with `thrown`
@@ -158,9 +160,9 @@ RECRASH_SIGNAL_SAFE bool IsInSealedState(const void* address);
 
 // crash.cc
 void InstallCrashHandler();
-// Writes a report of a process that goes on; `registers` in DWARF's order, `thrown` or `reason` may be null.
-void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRecord* thrown,
-                   const uint64_t* registers);
+// Writes a report of a process that goes on; `registers` in DWARF's order. `thrown`, the thread's block of an
+// exception, or `reason` may be null.
+void ReportAndGoOn(abi::FailureKind kind, const char* reason, const ThreadBlock* thrown, const uint64_t* registers);
 
 // caught_in_main.cc
 // `return_address`: of __cxa_begin_catch, in the function that catches.

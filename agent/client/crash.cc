@@ -100,6 +100,11 @@ RECRASH_SIGNAL_SAFE bool ComesAgain(const siginfo_t& info) {
   return info.si_signo != SIGTRAP && !(info.si_signo == SIGSEGV && IsInSealedState(info.si_addr));
 }
 
+RECRASH_SIGNAL_SAFE void RecordThrow(const ThreadBlock& block) {
+  g_record.throw_record = reinterpret_cast<uint64_t>(&block.thrown);
+  g_record.has_replaced = block.replaced.armed != 0 ? 1 : 0;
+}
+
 RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash, uint64_t entered) {
   ClearRecord(abi::FailureKind::kSignal, entered);
   g_record.siginfo = crash.siginfo;
@@ -115,7 +120,7 @@ RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash
   ThreadBlock* block = ExistingThreadBlock();
   if (block != nullptr && block->terminating != 0 && crash.siginfo.si_signo == SIGABRT) {
     g_record.kind = abi::FailureKind::kException;
-    g_record.throw_record = reinterpret_cast<uint64_t>(&block->thrown);
+    RecordThrow(*block);
   }
   MakeReport();
 }
@@ -222,14 +227,13 @@ void InstallCrashHandler() {
   google_breakpad::SetFirstChanceExceptionHandler(BeginCrash);
 }
 
-void ReportAndGoOn(abi::FailureKind kind, const char* reason, const abi::ThrowRecord* thrown,
-                   const uint64_t* registers) {
+void ReportAndGoOn(abi::FailureKind kind, const char* reason, const ThreadBlock* thrown, const uint64_t* registers) {
   const uint64_t entered = Nanoseconds(CLOCK_MONOTONIC);
   if (g_progress.reporting == ThisThread()) return;  // from a signal handler of the program, amid another report
   if (!BecomeReporter()) return;
   g_progress.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
   ClearRecord(kind, entered);
-  g_record.throw_record = reinterpret_cast<uint64_t>(thrown);
+  if (thrown != nullptr) RecordThrow(*thrown);
   CopyText(g_record.reason, reason);
   for (int i = 0; i < abi::kRegisterCount; ++i)
     g_record.context.uc_mcontext.gregs[kContextRegisters[i]] = static_cast<greg_t>(registers[i]);

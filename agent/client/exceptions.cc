@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include <utility>
+
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
@@ -91,6 +93,38 @@ uint64_t CurrentObject(uint64_t header, uint64_t last_thrown) {
   return last_thrown > header && last_thrown - header <= 160 ? last_thrown : 0;
 }
 
+// A handler of the last exception may throw another one, which is then the failure. What it handled is kept, as long as
+// its successors are replaced like that; an exception that such a handler throws and catches itself changes nothing.
+void NoteReplaced(ThreadBlock& block, uint64_t object) {
+  const uint64_t header = CaughtHeader();
+  const uint64_t caught = header != 0 ? CurrentObject(header, block.thrown.object) : 0;
+  abi::ThrowRecord& replaced = block.replaced;
+  const bool is_first = replaced.armed != 0 && (caught == replaced.object || caught == block.replaced_by);
+  if (caught == 0) {
+    replaced.armed = 0;
+  } else if (!is_first) {
+    replaced.armed = 0;
+    if (caught == block.thrown.object && block.thrown.stack_size != 0) {
+      std::swap(block.thrown, replaced);
+      replaced.armed = 1;
+    }
+  }
+  block.replaced_by = object;
+}
+
+// Called for its what() only while a handler still has it.
+void NoteWhatOfReplaced(abi::ThrowRecord& replaced, uint64_t newest) {
+  constexpr int kMostCaught = 64;
+  uint64_t header = newest;
+  for (int i = 0; header != 0 && i < kMostCaught; ++i, header = WordAt(header + 32)) {  // nextException
+    if (WordAt(header + 80) != kGnuClass) return;
+    if (header + 112 != replaced.object) continue;
+    CopyText(replaced.what,
+             WhatOf(reinterpret_cast<const void*>(WordAt(header)), reinterpret_cast<void*>(header + 112)));
+    return;
+  }
+}
+
 // Makes the record that of the current exception, for the SIGABRT that follows. If this thread has thrown another one
 // since, or another thread threw this one, the stack copy is gone; type and what() are not.
 void NoteTermination(ThreadBlock& block, uint64_t header, const void* type) {
@@ -102,7 +136,9 @@ void NoteTermination(ThreadBlock& block, uint64_t header, const void* type) {
     record.stack_copy = copy;
     record.object = object;
     CopyText(record.type, TypeName(type));
+    block.replaced.armed = 0;
   }
+  if (block.replaced.armed != 0) NoteWhatOfReplaced(block.replaced, header);
   if (object != 0) CopyText(record.what, WhatOf(type, reinterpret_cast<void*>(object)));
   block.terminating = 1;
   record.armed = 1;
@@ -152,6 +188,8 @@ extern "C" __attribute__((used)) ThrowFunction RecrashNoteThrow(void* object, vo
   const int saved_errno = errno;
   if (ThreadBlock* block = CurrentThreadBlock()) {
     abi::ThrowRecord& record = block->thrown;
+    if (g_state.mode == Mode::kLive && block->terminating == 0)
+      NoteReplaced(*block, reinterpret_cast<uint64_t>(object));
     record.armed = 0;
     record.object = reinterpret_cast<uint64_t>(object);
     memcpy(record.registers, registers, sizeof record.registers);

@@ -110,6 +110,64 @@ TEST(UncaughtException, ThrownAgainIsTheSame) {
   EXPECT_TRUE(report.thrown);
 }
 
+// The frames inside of the handler's function are gone from the stack when the second exception is thrown.
+TEST(ReplacedException, IsKeptWithTheStackOfItsThrow) {
+  for (const bool with_collector : {true, false}) {
+    const Ran ran = with_collector ? Program::Failing("replace").Run()
+                                   : Program::Failing("replace").With("RECRASH_COLLECTOR", "/nonexistent").Run();
+    const Report report = ran.OnlyReport(with_collector ? ".rcr" : ".rcraw");
+    EXPECT_EQ(report.failure.exception_what, "replaced");
+    ASSERT_TRUE(report.thrown && report.replaced);
+    EXPECT_EQ(report.replaced->type, "St13runtime_error");
+    EXPECT_EQ(report.replaced->what, "boom 3");
+    const ThrownStack& stack = report.replaced->stack;
+    EXPECT_EQ(stack.registers.sp(), stack.address.value);
+    EXPECT_NE(stack.registers.pc(), report.thrown->registers.pc());
+    EXPECT_TRUE(HoldsReturnInto(stack, ran.address())) << "Replace calls Throw";
+  }
+}
+
+TEST(ReplacedException, InASecondThreadIsKept) {
+  EXPECT_TRUE(Program::Failing("thread-replace").Run().OnlyReport().replaced);
+}
+
+TEST(ReplacedException, IsTheFirstOfSeveral) {
+  const Report report = Program::Failing("replace-twice").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_type, "St9bad_alloc");
+  ASSERT_TRUE(report.replaced);
+  EXPECT_EQ(report.replaced->type, "St13runtime_error");
+  EXPECT_EQ(report.replaced->what, "") << "it was gone by then";
+}
+
+TEST(ReplacedException, StaysWhereTheHandlerHasOthersOfItsOwn) {
+  const Ran ran = Program::Failing("replace-later").Run();
+  const Report report = ran.OnlyReport();
+  EXPECT_EQ(report.failure.exception_what, "replaced");
+  ASSERT_TRUE(report.replaced);
+  EXPECT_EQ(report.replaced->what, "boom 3");
+  EXPECT_TRUE(HoldsReturnInto(report.replaced->stack, ran.address()));
+}
+
+TEST(ReplacedException, IsTheOneWhoseHandlerThrew) {
+  const Report report = Program::Failing("throw-in-handler").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_type, "St9bad_alloc");
+  ASSERT_TRUE(report.replaced);
+  EXPECT_THAT(report.replaced->type, HasSubstr("NotAnException"));
+}
+
+// noexcept has ended the handler before std::terminate runs, and with it the exception that it had.
+TEST(ReplacedException, ThroughNoexceptIsKept) {
+  const Report report = Program::Failing("replace-noexcept").Run().OnlyReport();
+  EXPECT_EQ(report.failure.exception_what, "replaced");
+  ASSERT_TRUE(report.replaced);
+  EXPECT_EQ(report.replaced->type, "St13runtime_error");
+}
+
+TEST(ReplacedException, IsNotOneThatWasHandled) {
+  for (const char* failure : {"throw", "rethrow", "throw-after-replacing"})
+    EXPECT_FALSE(Program::Failing(failure).Run().OnlyReport().replaced) << failure;
+}
+
 // As std::future::get does: the thread that threw it is gone, and its stack with it; the exception is not.
 TEST(UncaughtException, OfAnotherThreadHasTypeAndWhat) {
   const Report report = Program::Failing("rethrow-from-thread").Run().OnlyReport();

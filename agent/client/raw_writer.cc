@@ -227,11 +227,16 @@ RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
   PutBlock(out, BlockKind::kProcess, nullptr, 0, &process, sizeof process);
 }
 
-RECRASH_SIGNAL_SAFE void PutThrow(RawFileOut& out) {
+RECRASH_SIGNAL_SAFE void PutThrow(RawFileOut& out, BlockKind kind, const abi::ThrowRecord& thrown) {
+  PutBlock(out, kind, &thrown, sizeof thrown, reinterpret_cast<const void*>(thrown.stack_copy),
+           g_record.without_memory == 0 ? thrown.stack_size : 0);
+}
+
+RECRASH_SIGNAL_SAFE void PutThrows(RawFileOut& out) {
   const auto* thrown = reinterpret_cast<const abi::ThrowRecord*>(g_record.throw_record);
   if (thrown == nullptr) return;
-  PutBlock(out, BlockKind::kThrow, thrown, sizeof *thrown, reinterpret_cast<const void*>(thrown->stack_copy),
-           g_record.without_memory == 0 ? thrown->stack_size : 0);
+  PutThrow(out, BlockKind::kThrow, *thrown);
+  if (g_record.has_replaced != 0) PutThrow(out, BlockKind::kReplaced, thrown[1]);
 }
 
 // glibc's struct abort_msg_s: size, then the text.
@@ -364,7 +369,7 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   Put(out, &header, sizeof header);
   PutBlock(out, BlockKind::kRecord, nullptr, 0, &g_record, sizeof g_record);
   PutProcess(out);
-  PutThrow(out);
+  PutThrows(out);
   PutAbortMessage(out);
   PutThread(out);
   PutLink(out, BlockKind::kExecutable, "/proc/self/exe");

@@ -87,6 +87,14 @@ TEST_P(Sensitive, ValuesOfAnExceptionAreNowhere) {
   EXPECT_EQ(OnlyReport(ran).failure.exception_what, "wrong: ****************************");
 }
 
+TEST_P(Sensitive, ValuesOfAnExceptionThatWasReplacedAreNowhere) {
+  const Ran ran = Failing("replace").Run();
+  ExpectNothing(ran);
+  const Report report = OnlyReport(ran);
+  ASSERT_TRUE(report.replaced);
+  EXPECT_EQ(report.replaced->what, "wrong: ****************************");
+}
+
 // Pieces of fewer than eight bytes, each in a mapping of its own, are put together by whoever reads the report.
 TEST_P(Sensitive, ValuesOverEdgesAreNowhere) {
   const Report report = OnlyReport(Failing("segv").Run());

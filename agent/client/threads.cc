@@ -1,7 +1,7 @@
 // Gives each thread a block: an alternate signal stack, so that the overflow of any thread's stack is caught, and the
 // record of the thread's last throw.
 //
-// A block is one mapping: guard page, 64 KiB of alternate stack, ThreadBlock, room for the throw's copy of the stack.
+// A block is one mapping: guard page, 64 KiB of alternate stack, ThreadBlock, room for two throws' copies of the stack.
 // The parent makes it in pthread_create (mmap, 3 µs), so that a running thread always has one. The destructor of a
 // pthread key frees it, also on pthread_exit and cancellation. malloc is not used: the program's heap is as it would be
 // without recrash.
@@ -42,7 +42,7 @@ size_t RoundUp(size_t value, size_t to) { return (value + to - 1) / to * to; }
 ThreadBlock* MakeBlock() {
   const size_t copy = RoundUp(g_state.mode == Mode::kLive ? g_state.options.throw_stack : 0, 16);
   const size_t stack = g_state.mode == Mode::kLive ? kAlternateStack : 0;
-  const size_t size = RoundUp(kPage + stack + sizeof(ThreadBlock) + 16 + copy, kPage);
+  const size_t size = RoundUp(kPage + stack + sizeof(ThreadBlock) + 16 + 2 * copy, kPage);
   void* mapping = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) return nullptr;
   mprotect(mapping, kPage, PROT_NONE);
@@ -51,7 +51,10 @@ ThreadBlock* MakeBlock() {
   block->mapping = base;
   block->mapping_size = size;
   block->alternate_stack = stack != 0 ? base + kPage : 0;
-  if (copy != 0) block->thrown.stack_copy = RoundUp(base + kPage + stack + sizeof(ThreadBlock), 16);
+  if (copy != 0) {
+    block->thrown.stack_copy = RoundUp(base + kPage + stack + sizeof(ThreadBlock), 16);
+    block->replaced.stack_copy = block->thrown.stack_copy + copy;
+  }
   return block;
 }
 

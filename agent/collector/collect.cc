@@ -72,11 +72,16 @@ ElfLookup LookupIn(const TargetMemory& memory, pid_t pid) {
 }
 
 void ReadException(const TargetMemory& memory, const abi::CrashRecord& record, Report* report) {
-  abi::ThrowRecord thrown;
-  if (record.throw_record == 0 || !memory.ReadObject({record.throw_record}, &thrown)) return;
-  std::vector<uint8_t> stack(std::min(thrown.stack_size, kMaxThrownStack));
-  stack.resize(memory.Read({thrown.stack_copy}, stack));
-  TakeThrow(thrown, std::move(stack), report);
+  if (record.throw_record == 0) return;
+  const auto read = [&](uint64_t address, auto take) {
+    abi::ThrowRecord thrown;
+    if (!memory.ReadObject({address}, &thrown)) return;
+    std::vector<uint8_t> stack(std::min(thrown.stack_size, kMaxThrownStack));
+    stack.resize(memory.Read({thrown.stack_copy}, stack));
+    take(thrown, std::move(stack), report);
+  };
+  read(record.throw_record, TakeThrow);
+  if (record.has_replaced != 0) read(record.throw_record + sizeof(abi::ThrowRecord), TakeReplaced);
 }
 
 // smaps says which memory is excluded from core dumps.

@@ -139,9 +139,14 @@ void Discretion::Apply(const PageSource& memory, Report* report) const {
     Mask(&input.path);
     Mask(std::span(input.bytes));
   }
-  if (report->thrown) {
-    Mask(&report->thrown->registers);
-    MaskAt(memory, report->thrown->address, report->thrown->bytes);
+  const auto mask_stack = [&](ThrownStack* stack) {
+    Mask(&stack->registers);
+    MaskAt(memory, stack->address, stack->bytes);
+  };
+  if (report->thrown) mask_stack(&*report->thrown);
+  if (report->replaced) {
+    Mask(&report->replaced->what);
+    mask_stack(&report->replaced->stack);
   }
   Mask(memory, &report->memory);
   if (report->snapshots) MaskSnapshots(memory, &*report->snapshots);

@@ -34,10 +34,8 @@ class StackReader {
   explicit StackReader(const Report& report) : report_(report) {}
 
   Profile Run() {
-    if (report_.thrown) {
-      Take({report_.thrown->registers.pc()}, /*returned_to=*/true);
-      TakeWords(report_.thrown->bytes);
-    }
+    if (report_.thrown) TakeThrown(*report_.thrown);
+    if (report_.replaced) TakeThrown(report_.replaced->stack);
     if (const Thread* thread = report_.failing_thread()) {
       Take({thread->registers.pc()}, /*returned_to=*/false);
       stacks_.push_back({thread->registers.sp()});
@@ -48,6 +46,11 @@ class StackReader {
   }
 
  private:
+  void TakeThrown(const ThrownStack& thrown) {
+    Take({thrown.registers.pc()}, /*returned_to=*/true);
+    TakeWords(thrown.bytes);
+  }
+
   void NameFunctions() {
     for (const auto& [module, image] : images_) {
       if (!image) continue;

@@ -337,12 +337,12 @@ void serialize(Archive& ar, T& record, unsigned) {
   Fields(record, [&](auto&&... field) { (Visit(ar, field), ...); });
 }
 
-Result<std::vector<uint8_t>> EncodeMetadata(const Report& report) {
-  return Encode(format::kMaxMetadata, format::kVersion, [&](OutArchive& out) { out << report; });
+Result<std::vector<uint8_t>> EncodeMetadata(const Report& report, uint32_t version) {
+  return Encode(format::kMaxMetadata, version, [&](OutArchive& out) { out << report; });
 }
 
-Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
-  return Decode(bytes, format::kVersion, [&](InArchive& in) {
+Status DecodeMetadata(std::span<const uint8_t> bytes, uint32_t version, Report* report) {
+  return Decode(bytes, version, [&](InArchive& in) {
     in >> *report;
     const Failure& failure = report->failure;
     Check(failure.kind >= FailureKind::kSignal && failure.kind <= FailureKind::kReported, "unknown kind of failure");
@@ -353,9 +353,12 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report) {
     for (const Module& module : report->modules)
       Check(module.base.value <= UINT64_MAX - module.size, "a module is larger than the address space");
     CheckInputs(*report);
-    if (report->thrown)
-      Check(report->thrown->address.value <= UINT64_MAX - report->thrown->bytes.size(),
+    const auto check_stack = [](const ThrownStack& stack) {
+      Check(stack.address.value <= UINT64_MAX - stack.bytes.size(),
             "the stack of the throw is larger than the address space");
+    };
+    if (report->thrown) check_stack(*report->thrown);
+    if (report->replaced) check_stack(report->replaced->stack);
   });
 }
 

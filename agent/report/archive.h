@@ -12,12 +12,13 @@
 
 namespace recrash {
 
-// Everything of the report but `memory`, `replay` and the contents of inputs. An error's message says what and where,
-// without a path.
-Result<std::vector<uint8_t>> EncodeMetadata(const Report& report);
-Status DecodeMetadata(std::span<const uint8_t> bytes, Report* report);
+// `version` is the report's: older ones have fewer fields. An error's message says what and where, without a path.
 
-// Everything of the snapshots but their memory. `version` is the report's: older ones have fewer fields.
+// Everything of the report but `memory`, `replay` and the contents of inputs.
+Result<std::vector<uint8_t>> EncodeMetadata(const Report& report, uint32_t version = format::kVersion);
+Status DecodeMetadata(std::span<const uint8_t> bytes, uint32_t version, Report* report);
+
+// Everything of the snapshots but their memory.
 Result<std::vector<uint8_t>> EncodeSnapshots(const SnapshotLog& snapshots, uint32_t version = format::kVersion);
 Status DecodeSnapshots(std::span<const uint8_t> bytes, uint32_t version, SnapshotLog* snapshots);
 

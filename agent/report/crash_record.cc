@@ -59,6 +59,16 @@ void TakeWithheld(bool without_memory, Report* report) {
   }
 }
 
+std::optional<ThrownStack> StackOf(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, const Report& report) {
+  if (thrown.armed == 0 || stack.empty() || thrown.stack_address > UINT64_MAX - stack.size()) return std::nullopt;
+  ThrownStack taken;
+  std::ranges::copy(thrown.registers, taken.registers.dwarf.begin());
+  if (const Thread* thread = report.failing_thread()) taken.registers.fs_base = thread->registers.fs_base;
+  taken.address = {thrown.stack_address};
+  taken.bytes = std::move(stack);
+  return taken;
+}
+
 }  // namespace
 
 bool IsOfThisVersion(const abi::CrashRecord& record) {
@@ -90,12 +100,13 @@ void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Repor
   if (report->failure.kind != FailureKind::kException) return;
   report->failure.exception_type = TextOf(thrown.type);
   report->failure.exception_what = TextOf(thrown.what);
-  if (thrown.armed == 0 || stack.empty() || thrown.stack_address > UINT64_MAX - stack.size()) return;
-  ThrownStack& taken = report->thrown.emplace();
-  std::ranges::copy(thrown.registers, taken.registers.dwarf.begin());
-  if (const Thread* thread = report->failing_thread()) taken.registers.fs_base = thread->registers.fs_base;
-  taken.address = {thrown.stack_address};
-  taken.bytes = std::move(stack);
+  report->thrown = StackOf(thrown, std::move(stack), *report);
+}
+
+void TakeReplaced(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report) {
+  if (report->failure.kind != FailureKind::kException) return;
+  std::optional<ThrownStack> taken = StackOf(thrown, std::move(stack), *report);
+  if (taken) report->replaced = {TextOf(thrown.type), TextOf(thrown.what), *std::move(taken)};
 }
 
 void TakeModules(const ElfLookup& lookup, Report* report) {

@@ -38,6 +38,8 @@ void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report*
 
 // The exception that ended the program, and the stack as it was at the throw. Nothing for another kind of failure.
 void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report);
+// Of the exception that was replaced by it.
+void TakeReplaced(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report);
 
 // Fills `modules`, and takes mode and version of the build from the program's notes.
 void TakeModules(const ElfLookup& lookup, Report* report);

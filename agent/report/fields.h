@@ -68,8 +68,8 @@ void Fields(Is<Registers> auto& record, auto&& visit) {
   visit(dwarf, fs_base, eflags, fxsave);
 }
 void Fields(Is<Failure> auto& record, auto&& visit) {
-  auto& [kind, signal, code, address, pc, abort_message, exception_type, exception_what, reason] = record;
-  visit(kind, signal, code, address, pc, abort_message, exception_type, exception_what, reason);
+  auto& [kind, signal, code, address, pc, abort_message, exception_type, exception_what, reason, replaced_by] = record;
+  visit(kind, signal, code, address, pc, abort_message, exception_type, exception_what, reason, Since{8, replaced_by});
 }
 void Fields(Is<Thread> auto& record, auto&& visit) {
   auto& [id, name, failing, registers] = record;
@@ -98,6 +98,10 @@ void Fields(Is<Input> auto& record, auto&& visit) {
 void Fields(Is<ThrownStack> auto& record, auto&& visit) {
   auto& [registers, address, bytes] = record;
   visit(registers, address, bytes);
+}
+void Fields(Is<ReplacedException> auto& record, auto&& visit) {
+  auto& [type, what, stack] = record;
+  visit(type, what, stack);
 }
 void Fields(Is<SnapshotFigures> auto& record, auto&& visit) {
   auto& [taken, skipped_rate, skipped_budget, skipped_memory, skipped_pause, skipped_busy, cpu_ns, process_cpu_ns,
@@ -199,10 +203,10 @@ void Fields(Is<ReplayData> auto& record, auto&& visit) {
   visit(frames, place, images, entry_states, Since{4, load_order});
 }
 void Fields(Is<Report> auto& record, auto&& visit) {
-  auto& [process, failure, threads, modules, mappings, files, inputs, thrown, memory, memory_complete, losses,
+  auto& [process, failure, threads, modules, mappings, files, inputs, thrown, replaced, memory, memory_complete, losses,
          snapshots] = record;
-  visit(process, failure, threads, modules, mappings, files, inputs, thrown, Elsewhere{memory}, memory_complete, losses,
-        Elsewhere{snapshots});
+  visit(process, failure, threads, modules, mappings, files, inputs, thrown, Since{8, replaced}, Elsewhere{memory},
+        memory_complete, losses, Elsewhere{snapshots});
 }
 
 template <typename T>

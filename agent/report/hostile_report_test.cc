@@ -47,7 +47,7 @@ TEST_F(HostileMetadata, WithTooMuchOrTooLittle) {
   const Bytes good = Metadata();
   for (size_t size = 0; size < good.size(); ++size) {
     Report report;
-    EXPECT_FALSE(DecodeMetadata(std::span(good).first(size), &report)) << size;
+    EXPECT_FALSE(DecodeMetadata(std::span(good).first(size), format::kVersion, &report)) << size;
   }
   Bytes longer = good;
   longer.push_back(0);

@@ -165,11 +165,12 @@ void DropWithheld(Report* report) {
     if (report->snapshots)
       ChangeLayers(&report->snapshots->states,
                    [&](EntryMemory::Layer* layer) { *layer = Outside(std::move(*layer), mapping.start, mapping.end); });
-    // What is left of the stack would lie elsewhere.
-    if (report->thrown) {
-      const TargetAddress stack = report->thrown->address;
-      if (stack < mapping.end && mapping.start < stack + report->thrown->bytes.size()) report->thrown.reset();
-    }
+    // What is left of a stack would lie elsewhere.
+    const auto reaches_into = [&](const ThrownStack& stack) {
+      return stack.address < mapping.end && mapping.start < stack.address + stack.bytes.size();
+    };
+    if (report->thrown && reaches_into(*report->thrown)) report->thrown.reset();
+    if (report->replaced && reaches_into(report->replaced->stack)) report->replaced.reset();
   }
 }
 

@@ -48,6 +48,7 @@ TEST(DropWithheld, TakesTheirBytesOutOfAllThatHasBytes) {
   report.memory = {heap};
   report.snapshots.emplace().states.emplace_back().memory = EntryMemory({heap});
   report.thrown = ThrownStack{{}, {0x1001800}, std::vector<uint8_t>(0x1000)};
+  report.replaced = {"St12out_of_range", "", {{}, {0x1000800}, std::vector<uint8_t>(0x1000)}};
   Withhold({0x1001000}, {0x1002000}, &report.mappings);
   DropWithheld(&report);
   for (const std::vector<Region>& memory : {report.memory, report.snapshots->states[0].memory.own()}) {
@@ -57,6 +58,7 @@ TEST(DropWithheld, TakesTheirBytesOutOfAllThatHasBytes) {
     EXPECT_EQ(memory[1].bytes.size(), 0x2000u);
   }
   EXPECT_FALSE(report.thrown);
+  EXPECT_FALSE(report.replaced);
 }
 
 }  // namespace

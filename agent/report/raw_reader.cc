@@ -24,12 +24,17 @@ constexpr uint64_t kMaxHead = 4096;
 constexpr uint64_t kMaxThrownStack = 8u << 20;
 constexpr size_t kMaxEntries = 1 << 20;  // of threads, files and module heads
 
+struct RawThrow {
+  std::optional<abi::ThrowRecord> record;
+  std::vector<uint8_t> stack;
+};
+
 // The contents of the blocks, not yet parsed.
 struct Blocks {
   std::optional<abi::CrashRecord> record;
   raw::RawProcess process{};
-  std::optional<abi::ThrowRecord> throw_record;
-  std::vector<uint8_t> thrown_bytes;
+  RawThrow thrown;
+  RawThrow replaced;
   CrashTexts texts;
   std::string maps;
   std::vector<raw::RawThread> threads;
@@ -111,7 +116,9 @@ class BlockReader {
       case BlockKind::kProcess:
         return TakeStruct(&blocks_.process);
       case BlockKind::kThrow:
-        return ReadThrow();
+        return ReadThrow(&blocks_.thrown);
+      case BlockKind::kReplaced:
+        return ReadThrow(&blocks_.replaced);
       case BlockKind::kExecutable:
         return TakeRest(kMaxPayload, &blocks_.texts.executable);
       case BlockKind::kDirectory:
@@ -142,10 +149,10 @@ class BlockReader {
     return Ok{};  // a kind of block that is newer than this reader
   }
 
-  Status ReadThrow() {
-    blocks_.thrown_bytes.clear();
-    if (Status status = TakeStruct(&blocks_.throw_record.emplace()); !status) return status;
-    return TakeRest(kMaxThrownStack, &blocks_.thrown_bytes);
+  Status ReadThrow(RawThrow* thrown) {
+    thrown->stack.clear();
+    if (Status status = TakeStruct(&thrown->record.emplace()); !status) return status;
+    return TakeRest(kMaxThrownStack, &thrown->stack);
   }
 
   Status ReadFile() {
@@ -229,7 +236,9 @@ Report MakeReport(Blocks blocks) {
   report.process.brk_end = {blocks.process.brk_end};
   report.process.stack_limit = blocks.process.stack_limit;
   report.process.crashed_at = blocks.process.realtime_ns;
-  if (blocks.throw_record) TakeThrow(*blocks.throw_record, std::move(blocks.thrown_bytes), &report);
+  RawThrow &thrown = blocks.thrown, &replaced = blocks.replaced;
+  if (thrown.record) TakeThrow(*thrown.record, std::move(thrown.stack), &report);
+  if (replaced.record) TakeReplaced(*replaced.record, std::move(replaced.stack), &report);
   TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
   report.memory = std::move(blocks.memory);

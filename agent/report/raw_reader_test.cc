@@ -94,6 +94,7 @@ RawFile WithoutEnd(abi::FailureKind kind = abi::FailureKind::kException) {
   file.Add(BlockKind::kRecord, Raw(Record(kind)))
       .Add(BlockKind::kProcess, Raw(raw::RawProcess{0x7f00, 0x1021000, 8 << 20, 1700000000}))
       .Add(BlockKind::kThrow, Raw(Throw()) + "stack")
+      .Add(BlockKind::kReplaced, Raw(Throw()) + "first")
       .Add(BlockKind::kExecutable, "/nowhere/server")
       .Add(BlockKind::kDirectory, "/var/lib")
       .Add(BlockKind::kCommandLine, std::string("server\0--port\0\0", 15))
@@ -209,10 +210,14 @@ TEST_F(RawReport, HasTheStackOfTheThrowOnlyOfTheExceptionThatEndedIt) {
   EXPECT_EQ(report->thrown->registers.dwarf[16], 2016u);
   EXPECT_EQ(report->thrown->address.value, 0x7ffe00000000u);
   EXPECT_THAT(report->thrown->bytes, ElementsAre('s', 't', 'a', 'c', 'k'));
+  ASSERT_TRUE(report->replaced);
+  EXPECT_EQ(report->replaced->what, "no such key");
+  EXPECT_THAT(report->replaced->stack.bytes, ElementsAre('f', 'i', 'r', 's', 't'));
   // A crash while an exception was on its way has its own stack.
   report = Read(WithoutEnd(abi::FailureKind::kSignal).bytes());
   ASSERT_TRUE(report);
   EXPECT_FALSE(report->thrown);
+  EXPECT_FALSE(report->replaced);
   EXPECT_EQ(report->failure.exception_type, "");
 }
 

@@ -311,12 +311,14 @@ Error NoTests(const std::string& path) {
 // What of a report is read.
 enum class Extent { kMetadata, kReport, kTests };
 
-Result<Report> ReadMetadataSection(const InputFile& file, const std::vector<Section>& sections) {
+Result<Report> ReadMetadataSection(const InputFile& file, const Table& table) {
+  const std::vector<Section>& sections = table.sections;
   const Section* metadata = Find(sections, SectionKind::kMetadata);
   if (!metadata || !Find(sections, SectionKind::kMemory)) return file.Damaged("has no metadata or no memory section");
   if (Status status = CheckSum(file, *metadata); !status) return status.error();
   Report report;
-  if (Status status = ReadRecords(file, *metadata, [&](const auto& bytes) { return DecodeMetadata(bytes, &report); });
+  if (Status status = ReadRecords(file, *metadata,
+                                  [&](const auto& bytes) { return DecodeMetadata(bytes, table.version, &report); });
       !status)
     return status.error();
   return report;
@@ -328,11 +330,11 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, Ex
   if (!table) return table.error();
   const std::vector<Section>* sections = &table->sections;
   if (Status status = CheckLayout(file, *sections, limits); !status) return status.error();
-  if (extent == Extent::kMetadata) return ReadMetadataSection(file, *sections);
+  if (extent == Extent::kMetadata) return ReadMetadataSection(file, *table);
   for (const Section& section : *sections)
     if (Status status = CheckSum(file, section); !status) return status.error();
 
-  Result<Report> report = ReadMetadataSection(file, *sections);
+  Result<Report> report = ReadMetadataSection(file, *table);
   if (!report) return report;
   Budget budget = limits.memory;
   if (Status status = ReadRuns(file, *Find(*sections, SectionKind::kMemory), &budget, &report->memory); !status)

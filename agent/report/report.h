@@ -55,7 +55,14 @@ struct Failure {
   std::string exception_type;  // mangled, as std::type_info::name() gives it
   std::string exception_what;
   std::string reason;  // RECRASH_REPORT
+  // At the desk, of an exception that a handler caught: the type of the one that it threw in its place.
+  std::string replaced_by = {};
 };
+
+// A failure that main caught: RECRASH_OPTIONS=exceptions=main. What main catches is not handled then.
+constexpr bool CountsCaughtInMain(const Failure& failure) {
+  return failure.kind == FailureKind::kException && failure.signal == 0;
+}
 
 struct Thread {
   int32_t id = 0;
@@ -145,6 +152,13 @@ struct ThrownStack {
   Registers registers;  // in the caller of __cxa_throw
   TargetAddress address;
   std::vector<uint8_t> bytes;
+};
+
+// An exception that a handler caught, and replaced by the one that ended the program.
+struct ReplacedException {
+  std::string type;  // as in Failure
+  std::string what;  // empty also where it was not known any more
+  ThrownStack stack;
 };
 
 enum class ValueSource : uint8_t { kUnknown = 0, kRecord = 1, kDwarf = 2, kRegister = 3 };
@@ -387,6 +401,7 @@ struct Report {
   std::vector<OpenFile> files;
   std::vector<Input> inputs;
   std::optional<ThrownStack> thrown;
+  std::optional<ReplacedException> replaced;
   std::vector<Region> memory;
   bool memory_complete = true;           // false when the limit cut what was kept
   std::vector<std::string> losses;       // one sentence for each thing that could not be kept

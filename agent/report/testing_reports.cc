@@ -205,6 +205,7 @@ TestReport FullReport() {
                    {{}, "/tmp/empty (deleted)", 0, "", InputContent::kHeld, {}},
                    {{}, "/tmp/last", 3, "", InputContent::kHeld, {1, 2, 3}}};
   report.thrown = ThrownStack{SomeRegisters(3), {0x7ffe00000000}, Pattern(300, 5)};
+  report.replaced = {"St12out_of_range", "map::at", {SomeRegisters(4), {0x7ffdfffff000}, Pattern(200, 7)}};
   // Two regions that touch, one beyond; the last one is larger than two chunks.
   report.memory = {{{0x1000000}, Pattern(4096, 1)},
                    {{0x1001000}, Pattern(8192, 2)},

@@ -88,6 +88,13 @@ void PrintAround(const Surroundings& around) {
   for (const std::string& lock : around.locks) fmt::print("lock: {}\n", PrintableText(lock));
 }
 
+void PrintReplaced(const Report& report) {
+  if (!report.replaced) return;
+  const ReplacedException& replaced = *report.replaced;
+  fmt::print("replaced {}{}: a handler caught it, and threw this one\n\n", PrintableText(DemangleType(replaced.type)),
+             replaced.what.empty() ? "" : PrintableText(" (" + replaced.what + ")"));
+}
+
 void PrintThrown(const Surroundings& around) {
   if (!around.thrown) return;
   const std::vector<std::string> one = {around.thrown->line};
@@ -238,6 +245,9 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
   }
   json["other_threads"] = ThreadsJson(crash.backtrace.around);
   json["locks"] = crash.backtrace.around.locks;
+  json["replaced"] = nullptr;
+  if (const auto& replaced = crash.report.replaced)
+    json["replaced"] = {{"type", DemangleType(replaced->type)}, {"what", replaced->what}};
   json["skipped"] = crash.backtrace.skipped;
   json["notes"] = crash.backtrace.notes;
   return json;
@@ -256,6 +266,7 @@ int ShowCommand(const ShowArguments& arguments) {
   if (arguments.json != "-") {
     PrintHead(report, failure, crash->name);
     PrintThrown(crash->backtrace.around);
+    PrintReplaced(report);
     PrintBacktrace(report, crash->backtrace);
     PrintAround(crash->backtrace.around);
     for (const std::string& note : crash->backtrace.notes) fmt::print("note: {}\n", PrintableText(note));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/base/readable_name.h"
 #include "agent/base/text.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/emit/text.h"
@@ -224,6 +225,8 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
   out += fmt::format("// Crashed  {}\n", TimeText(process.crashed_at));
   out += fmt::format("// Report   {}\n", CommentText(report_name));
   if (backtrace.around.thrown) out += ThrownText(*backtrace.around.thrown);
+  if (const std::string& last = report.failure.replaced_by; !last.empty())
+    out += fmt::format("// Then     a handler caught it and threw {}\n", CommentText(DemangleType(last)));
   out += "//\n";
   if (backtrace.around.source) out += SourceText(*backtrace.around.source);
 

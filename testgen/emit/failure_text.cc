@@ -24,9 +24,10 @@ std::string FailureKindText(const Failure& failure) {
   };
   switch (failure.kind) {
     case FailureKind::kException:
-      return with("uncaught " + (failure.exception_type.empty() ? std::string("exception")
-                                                                : DemangleType(failure.exception_type)),
-                  failure.exception_what);
+      return with(
+          (failure.replaced_by.empty() ? "uncaught " : "replaced ") +
+              (failure.exception_type.empty() ? std::string("exception") : DemangleType(failure.exception_type)),
+          failure.exception_what);
     case FailureKind::kReported:
       return with("RECRASH_REPORT", failure.reason);
     case FailureKind::kSignal:

@@ -21,7 +21,7 @@
 #include "testgen/rerun/stopped_state.h"
 #include "testgen/rerun/symbols_of_rounds.h"
 #include "testgen/rerun/workspace.h"
-#include "testgen/symbols/handled_fault.h"
+#include "testgen/symbols/first_failure.h"
 
 namespace recrash {
 namespace {

@@ -116,6 +116,10 @@ class Redactor {
     for (std::string& argument : process.arguments) MaskIfOne(&argument);
     for (Input& input : report_.inputs) MaskTextsIn(input.bytes);
     if (report_.thrown) MaskTextsIn(report_.thrown->bytes);
+    if (report_.replaced) {
+      MaskIfOne(&report_.replaced->what);
+      MaskTextsIn(report_.replaced->stack.bytes);
+    }
     for (ReplayFrame& frame : report_.replay.frames)
       for (ReplayField& field : frame.fields) MaskTextsIn(field.bytes);
   }
@@ -126,6 +130,7 @@ class Redactor {
       for (Region& region : memory) MaskWords(part, region.address, region.bytes);
     });
     if (report_.thrown) MaskWords(part, report_.thrown->address, report_.thrown->bytes);
+    report_.replaced.reset();  // frames that nobody could name were live then
     // Calls of frames inside go below these pages, but not into them.
     const TargetAddress first = {(part.low.value + kPage - 1) & ~(kPage - 1)};
     const Mapping* stack = report_.FindMapping(part.low);

@@ -19,6 +19,8 @@ namespace recrash {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr char kReplacedFolder[] = "replaced";
+
 // Is `program` the very build that crashed? Without a build-id on either side it is taken for it.
 bool IsBuildThatCrashed(const Report& report, const std::string& program) {
   const Module* recorded = report.program();
@@ -83,6 +85,9 @@ Status Pipeline::Load() {
   Result<Crash> crash = recrash::Load(request_.report, symbols);
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
+  if (request_.replaced)
+    if (const Result<std::string> handler = GoBackToReplaced(&*crash_); !handler) return handler.error();
+  outcome_.replaced_exception = crash_->report.replaced.has_value();
   if (!crash_->kept_program.empty())
     observer_->Note(fmt::format("the build that crashed is not there any more: using the one that was kept, {}",
                                 crash_->kept_program));
@@ -223,9 +228,7 @@ void Pipeline::Drop(uint32_t frame) {
       fmt::format("frame {}: its built test did not fail as recorded, so the test was dropped", frame));
 }
 
-}  // namespace
-
-Result<Outcome> MakeTests(const Request& request, Observer* observer) {
+Result<Outcome> Run(const Request& request, Observer* observer) {
   Pipeline pipeline(request, observer);
   Status status = pipeline.Load();
   if (status) status = pipeline.Describe();
@@ -237,6 +240,43 @@ Result<Outcome> MakeTests(const Request& request, Observer* observer) {
   if (status) status = pipeline.Check();
   if (!status) return status.error();
   return std::move(pipeline).outcome();
+}
+
+// The notes of a second suite of the same report are those of the first.
+class WithoutNotes : public Observer {
+ public:
+  explicit WithoutNotes(Observer* observer) : observer_(observer) {}
+  void Note(const std::string&) override {}
+  bool Ask(const std::string& text) override { return observer_->Ask(text); }
+  void Progress(const std::string& what, size_t done, size_t all) override { observer_->Progress(what, done, all); }
+
+ private:
+  Observer* observer_;
+};
+
+// What to say of the tests of the exception that a handler replaced.
+std::string MakeTestsOfReplaced(Request request, const Suite& last, Observer* observer) {
+  request.replaced = true;
+  request.folder = last.directory / kReplacedFolder;
+  request.rerun.reset();  // the run that was recorded
+  WithoutNotes quiet(observer);
+  const Result<Outcome> outcome = Run(request, &quiet);
+  const std::string what = "a handler replaced an exception by this one";
+  if (!outcome) return fmt::format("{}; no tests of its throw: {}", what, outcome.error().message);
+  if (request.goal != Goal::kCandidates && outcome->kept.empty())
+    return fmt::format("{}, {}; none of its frames reproduces it", what, outcome->suite.failure);
+  return fmt::format("{}, {}; {} test{} of what was called then: {}", what, outcome->suite.failure,
+                     outcome->kept.size(), outcome->kept.size() == 1 ? "" : "s",
+                     (outcome->suite.directory / "crash_test.cc").string());
+}
+
+}  // namespace
+
+Result<Outcome> MakeTests(const Request& request, Observer* observer) {
+  Result<Outcome> outcome = Run(request, observer);
+  if (outcome && outcome->replaced_exception)
+    outcome->notes.push_back(MakeTestsOfReplaced(request, outcome->suite, observer));
+  return outcome;
 }
 
 }  // namespace recrash

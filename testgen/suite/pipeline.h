@@ -51,6 +51,7 @@ struct Request {
   uint32_t jobs = 0;       // replays at a time; 0: as many as there are processors
   bool same_bases = true;  // false: modules lie elsewhere, as under a debugger
   Derive derive = Derive::kNeeded;
+  bool replaced = false;  // tests of the exception that a handler caught and replaced, in place of the last one's
 };
 
 struct Outcome {
@@ -59,8 +60,12 @@ struct Outcome {
   std::vector<FrameVerdict> verdicts;  // ascending by frame
   std::vector<uint32_t> kept;          // frames that have a test now, innermost first
   std::vector<std::string> notes;      // one sentence each, for the user
+  bool replaced_exception = false;     // the report has an exception that a handler replaced
 };
 
+// If a handler replaced an exception by the one that ended the program, the folder gets a second one, `replaced`: tests
+// of the frames that were live at the first throw only. A note says so.
+//
 // When no frame reproduces, a new folder gets the candidates, and one that was made before stays as it is. So does one
 // that is verified against another build than the one that crashed.
 Result<Outcome> MakeTests(const Request& request, Observer* observer);

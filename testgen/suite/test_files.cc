@@ -45,6 +45,10 @@ Status TestFiles::Emit() {
   options_.literals = FindLiterals(&suite_->report);
   options_.tests.clear();
   for (ChosenTest& test : ChooseEnabled(facts, suite_->already_there)) {
+    if (!suite_->report.failure.replaced_by.empty()) {
+      test.enabled = false;
+      test.doubt = "a handler caught the exception, and the fix may be there";
+    }
     const Start& start = std::ranges::find(suite_->report.replay.frames, test.frame, &ReplayFrame::index)->start;
     options_.tests.push_back({test.frame, start, test.enabled, std::move(test.doubt)});
   }

@@ -114,12 +114,12 @@ void Describer::Describe(size_t max_candidates, Backtrace& backtrace) {
 
 // An exception that leaves a frame goes to the callers, the inner ones first. A call that was inlined shares the
 // handlers of the function around it.
-void FindHandlers(ModuleSet& modules, std::vector<Frame>& frames) {
+void FindHandlers(const Report& report, ModuleSet& modules, std::vector<Frame>& frames) {
   HandlerReader reader(modules);
   std::vector<std::string> caught;
   for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
     frame->caught = caught;
-    if (frame->inlined) continue;
+    if (frame->inlined || (CountsCaughtInMain(report.failure) && frame->function == "main")) continue;
     const Handlers here = reader.At(frame->pc);
     if (here.ends) caught.clear();
     for (const std::string& type : here.types)
@@ -160,7 +160,7 @@ Result<Backtrace> ReadBacktrace(const Report& report, const Symbols& symbols, st
   Describer(unwound, (*stack)->fxsave, states, builder, symbols.code())
       .Describe(symbols.options().max_candidates, backtrace);
   MarkBadValues(report, backtrace.frames);
-  FindHandlers(symbols.modules(), backtrace.frames);
+  FindHandlers(report, symbols.modules(), backtrace.frames);
   backtrace.place = FindPlace(backtrace.frames, unwound.inner, symbols.code());
   backtrace.place.chain = SourceChain(unwound, symbols.code());
   backtrace.place.declared = DeclaredLine(backtrace);

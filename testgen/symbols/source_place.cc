@@ -108,6 +108,7 @@ std::vector<std::string> SourcePlaces::CaughtFrom(uint32_t frame) {
   HandlerReader reader(symbols_->modules());
   std::set<TargetAddress> callees = Here(start->function);
   for (auto caller = start + 1; caller != chain.end(); ++caller) {
+    if (CountsCaughtInMain(report_.failure) && caller->function == "main") return caught;
     const std::set<TargetAddress>& callers = Here(caller->function);
     std::optional<std::vector<std::string>> types;
     for (const TargetAddress function : callers) {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "testgen/symbols/handled_fault.h"
+#include "testgen/symbols/first_failure.h"
 #include "testgen/symbols/profiled_functions.h"
 #include "testgen/symbols/testing_crashed_process.h"
 #include "testgen/symbols/testing_listings.h"

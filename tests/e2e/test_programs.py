@@ -211,6 +211,21 @@ int main() {
     def test_thrown_through_noexcept(self):
         self.check("noexcept", "Sell", "Serve")
 
+    # Many programs catch everything in main, say so, and exit.
+    def test_caught_in_main(self):
+        caught = self.SOURCE.replace("  return Serve(&shop, 9);", "  try { return Serve(&shop, 9); } catch (const std::exception&) { return 3; }")
+        flags = ("-O2", "-g", "-DNOEXCEPT=")
+        program = self.compile_text(caught, flags=flags)
+        self.environment["RECRASH_OPTIONS"] = "exceptions=main"
+        self.run_command(program, expect=3)
+        report, = self.reports.glob("*.rcr")
+        result = self.reproduce(program, report=report, build=True)
+        self.assert_reproduced(result, "Sell", "Serve")
+        # To throw another one is no fix: main would catch that, too.
+        for text, level in ((caught, "-O0"), (caught.replace("range_error", "length_error"), "-O2")):
+            self.compile_text(text, flags=(level, *flags[1:]))
+            self.assertNotIn("[       OK ]", self.run_tests(expect=1).stdout)
+
 
 class Reported(harness.Workspace):
     SOURCE = """

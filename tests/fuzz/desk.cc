@@ -129,7 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const bool same = *data % 2 == 0;
   std::span<const uint8_t> rest(data + 1, size - 1);
   TestReport report;
-  if (!DecodeMetadata(TakePart(&rest), &report)) return 0;
+  if (!DecodeMetadata(TakePart(&rest), format::kVersion, &report)) return 0;
   if (!DecodeReplay(TakePart(&rest), format::kVersion, &report.replay)) return 0;
   FillMemory(rest, &report);
   CarriedReport carried(report);

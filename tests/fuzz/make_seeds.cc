@@ -60,10 +60,10 @@ void AddReports(const Seeds& seeds) {
 void AddMetadata(const Seeds& seeds) {
   for (const TestReport& report : {SmallReport(), FullReport()}) {
     const std::string size = std::to_string(report.losses.size());
-    seeds.Add("metadata" + size, '\0' + Text(EncodeMetadata(report)));
     for (uint8_t version = 1; version <= format::kVersion; ++version) {
       const std::string name = size + "-" + std::to_string(version);
       const auto kind = [&](int number) { return std::string(1, static_cast<char>(number + (version - 1) * 3)); };
+      seeds.Add("metadata" + name, kind(0) + Text(EncodeMetadata(report, version)));
       seeds.Add("replay" + name, kind(1) + Text(EncodeReplay(report.replay, version)));
       if (report.snapshots) seeds.Add("snapshots" + name, kind(2) + Text(EncodeSnapshots(*report.snapshots, version)));
     }
@@ -99,6 +99,7 @@ void AddRawReports(const Seeds& seeds) {
   add(kRecord, Raw(record));
   add(kProcess, Raw(raw::RawProcess{0x7f00, 0x1021000, 8 << 20, 1700000000}));
   add(kThrow, Raw(thrown) + "stack");
+  add(kReplaced, Raw(thrown) + "stack");
   add(kExecutable, "/nowhere/server");
   add(kCommandLine, std::string("server\0--port\0", 14));
   add(kMaps, maps);

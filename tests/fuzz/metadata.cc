@@ -13,8 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   switch (data[0] % 3) {
     case 0:
       // What was read is what is written again.
-      if (Report report; DecodeMetadata(bytes, &report)) {
-        const Result<std::vector<uint8_t>> again = EncodeMetadata(report);
+      if (Report report; DecodeMetadata(bytes, version, &report)) {
+        const Result<std::vector<uint8_t>> again = EncodeMetadata(report, version);
         if (!again || !std::equal(again->begin(), again->end(), bytes.begin(), bytes.end())) std::abort();
       }
       break;

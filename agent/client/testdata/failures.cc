@@ -127,6 +127,52 @@ NOINLINE void Rethrow() {
     throw;
   }
 }
+NOINLINE void Replace() {
+  try {
+    Throw();
+  } catch (const std::exception&) {
+    throw std::logic_error("replaced");
+  }
+}
+NOINLINE void ReplaceTwice() {
+  try {
+    Replace();
+  } catch (const std::logic_error&) {
+    throw std::bad_alloc();
+  }
+}
+// The handler has an exception of its own between the two.
+NOINLINE void ReplaceLater() {
+  try {
+    Throw();
+  } catch (const std::exception&) {
+    try {
+      ThrowNumber();
+    } catch (const NotAnException&) {
+    }
+    throw std::logic_error("replaced");
+  }
+}
+// One was replaced and handled before, in the same handler.
+NOINLINE void ThrowInHandlerOfAnother() {
+  try {
+    ThrowNumber();
+  } catch (const NotAnException&) {
+    try {
+      Replace();
+    } catch (const std::logic_error&) {
+    }
+    throw std::bad_alloc();
+  }
+}
+NOINLINE void ThrowAfterReplacing() {
+  try {
+    Replace();
+  } catch (const std::logic_error&) {
+  }
+  Throw();
+}
+NOINLINE void PromiseAndReplace() noexcept { Replace(); }
 NOINLINE void AbortAfterCatch() {
   try {
     Throw();
@@ -450,6 +496,13 @@ int main(int count, char** arguments) {
       {"noexcept", [] { FailIn(Promise); }},
       {"noexcept-foreign", [] { FailIn(PromiseAndUnwind); }},
       {"rethrow", [] { FailIn(Rethrow); }},
+      {"replace", [] { FailIn(Replace); }},
+      {"replace-twice", [] { FailIn(ReplaceTwice); }},
+      {"replace-later", [] { FailIn(ReplaceLater); }},
+      {"replace-noexcept", [] { FailIn(PromiseAndReplace); }},
+      {"throw-in-handler", [] { FailIn(ThrowInHandlerOfAnother); }},
+      {"throw-after-replacing", [] { FailIn(ThrowAfterReplacing); }},
+      {"thread-replace", [] { InThread(Replace); }},
       {"rethrow-from-thread", [] { FailIn(RethrowFromThread); }},
       {"abort-after-catch", [] { FailIn(AbortAfterCatch); }},
       {"own-terminate", [] { FailIn(ThrowWithOwnHandler); }},

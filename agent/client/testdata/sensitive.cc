@@ -50,6 +50,14 @@ __attribute__((noinline)) void Throw(const std::string& secret) { throw std::run
 
 __attribute__((noinline)) void ThrowThroughNoexcept(const std::string& secret) noexcept { Throw(secret); }
 
+__attribute__((noinline)) void Replace(const std::string& secret) {
+  try {
+    Throw(secret);
+  } catch (const std::runtime_error&) {
+    throw std::logic_error("nothing to see");
+  }
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -78,6 +86,7 @@ int main(int count, char** arguments) {
   }
   std::fflush(stdout);
   if (mode == "throw") ThrowThroughNoexcept(password.get());
+  if (mode == "replace") Replace(password.get());
   if (mode == "report") RECRASH_REPORT(on_stack);
   FailWith(password.get().c_str(), mode == "report" ? &count : nullptr);
   asm volatile("" : : "r"(on_stack), "r"(on_page.data()) : "memory");

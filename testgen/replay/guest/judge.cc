@@ -161,10 +161,15 @@ bool SameFailure(const Observed& observed, const Answer& answer, const plan::Fra
   if (IsAny(observed.finding) && observed.signal == SIGABRT)
     return world.plan->failure_kind == abi::FailureKind::kSignal &&
            StandsFor(observed.finding, world.plan->signal, abort_message) && SamePlace(observed, answer);
-  if (observed.signal != world.plan->signal) return false;
+  // No signal is recorded of an exception that main caught (RECRASH_OPTIONS=exceptions=main).
+  const bool is_caught_in_main =
+      world.plan->failure_kind == abi::FailureKind::kException && world.plan->signal == 0 && observed.terminated;
+  if (observed.signal != world.plan->signal && !is_caught_in_main) return false;
   if (world.plan->failure_kind == abi::FailureKind::kException) {
-    return !IsCaughtNow(observed, answer, frame) && strcmp(observed.exception_type, type) == 0 &&
-           SameMessage(TextOf(world.plan->exception_what), observed.exception_what);
+    if (IsCaughtNow(observed, answer, frame) || strcmp(observed.exception_type, type) != 0) return false;
+    const char* what = TextOf(world.plan->exception_what);
+    if (*what == 0 && observed.exception_what[0]) return SamePlace(observed, answer);  // it was not known any more
+    return SameMessage(what, observed.exception_what);
   }
   // Where a build aborts, the fixed one may throw, and in a replay nobody need catch that: it is another failure,
   // though in the same function. An abort in a catch handler has an exception too, but std::terminate is not on its

@@ -43,7 +43,7 @@ std::string FailureText(const TestReport& report) {
   const Failure& failure = report.failure;
   std::string text = SignalName(failure.signal);
   if (failure.kind == FailureKind::kException) {
-    text = "uncaught " + DemangleType(failure.exception_type);
+    text = (failure.replaced_by.empty() ? "uncaught " : "replaced ") + DemangleType(failure.exception_type);
     if (!failure.exception_what.empty()) text += " (" + failure.exception_what + ")";
   } else if (failure.kind == FailureKind::kReported) {
     text = "reported \"" + failure.reason + "\"";

@@ -1,4 +1,4 @@
-#include "testgen/symbols/handled_fault.h"
+#include "testgen/symbols/first_failure.h"
 
 #include <ucontext.h>
 
@@ -6,9 +6,12 @@
 #include <csignal>
 #include <cstddef>
 #include <optional>
+#include <span>
+#include <utility>
 
 #include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/register_order.h"
+#include "testgen/symbols/dwarf/plain_function.h"
 #include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/stack/unwind.h"
 
@@ -105,6 +108,71 @@ std::string GoBackToFault(const Symbols& symbols, Report* report) {
     return note;
   }
   return "";
+}
+
+void GoBackToReplaced(Report* report) {
+  ReplacedException& replaced = *report->replaced;
+  Failure& failure = report->failure;
+  failure.replaced_by = std::exchange(failure.exception_type, std::move(replaced.type));
+  failure.exception_what = std::move(replaced.what);
+  const auto thread = std::ranges::find(report->threads, true, &Thread::failing);
+  if (thread != report->threads.end()) thread->registers.dwarf = replaced.stack.registers.dwarf;
+  report->thrown = std::move(replaced.stack);
+  report->replaced.reset();
+}
+
+namespace {
+
+bool IsSameCall(const Frame& a, const Frame& b) {
+  return a.pc == b.pc && a.function == b.function && a.inlined == b.inlined && (a.inlined || a.entry_sp == b.entry_sp);
+}
+
+// The place in `first` of the innermost call that was still there when the last exception was thrown. It had gone on to
+// its handler since, so that its instruction is another one.
+std::optional<size_t> FindHandlersFrame(std::span<const Frame> last, std::span<const Frame> first) {
+  while (!last.empty() && !first.empty() && IsSameCall(last.back(), first.back())) {
+    last = last.first(last.size() - 1);
+    first = first.first(first.size() - 1);
+  }
+  if (last.empty() || first.empty()) return std::nullopt;
+  const bool is_call = !first.back().inlined && !last.back().inlined && first.back().entry_sp.value != 0 &&
+                       first.back().entry_sp == last.back().entry_sp && first.back().function == last.back().function;
+  if (!is_call) return std::nullopt;
+  // The handler may be that of a function which is inlined there.
+  size_t found = first.size() - 1;
+  for (size_t i = last.size() - 1; found > 0 && i > 0; --found, --i) {
+    const Frame &inner = first[found - 1], &other = last[i - 1];
+    if (!inner.inlined || !other.inlined || inner.function != other.function) break;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string LeaveFramesInsideHandler(const Backtrace& last, Backtrace* first) {
+  std::vector<Frame>& frames = first->frames;
+  const std::optional<size_t> handler = FindHandlersFrame(last.frames, frames);
+  for (size_t i = handler.value_or(0); i < frames.size(); ++i) {
+    frames[i].candidate = frames[i].twin_candidate = false;
+    frames[i].why_not =
+        handler ? "it was there when the other exception was thrown" : "where it was caught is not known";
+  }
+  if (!handler) return "";
+  // What the handler makes of an exception is not known: it replaced this one, and nobody caught the other.
+  const size_t outside = *handler == 0 ? 0 : frames[*handler - 1].caught.size();
+  for (size_t i = 0; i < *handler; ++i) {
+    std::vector<std::string>& caught = frames[i].caught;
+    caught.erase(caught.begin(), caught.begin() + static_cast<ptrdiff_t>(std::min(outside, caught.size())));
+  }
+  // A caller from here on counts as not known, in other builds as well.
+  std::vector<SourceFrame>& chain = first->place.chain;
+  const std::string name = SourceName(frames[*handler].function);
+  auto end = std::ranges::find(chain, name, &SourceFrame::function);
+  for (size_t i = 0; i < *handler && end != chain.end(); ++i)
+    if (SourceName(frames[i].function) == name)
+      end = std::find_if(end + 1, chain.end(), [&](const SourceFrame& caller) { return caller.function == name; });
+  chain.erase(end, chain.end());
+  return frames[*handler].function;
 }
 
 }  // namespace recrash
