@@ -39,6 +39,9 @@ inline bool IsToolVariable(std::string_view name) {
   return false;
 }
 
+// The same of a function or a variable, by its symbol.
+inline bool IsToolSymbol(std::string_view name) { return IsToolFunction(name) || IsToolVariable(name); }
+
 }  // namespace recrash
 
 #endif  // RECRASH_AGENT_BASE_TOOL_FUNCTION_H_

@@ -72,16 +72,12 @@ bool IsLibraryFunction(const Symbol& symbol) {
          (begins("_ZSt") || begins("_ZNSt") || begins("_ZNKSt") || begins("_ZN9__gnu_cxx") || begins("_ZNK9__gnu_cxx"));
 }
 
-bool IsTool(const Symbol& symbol) {
-  const std::string name = NameInKey(symbol.name);
-  return IsToolFunction(name) || IsToolVariable(name);
-}
-
 void LeaveOutSymbols(TestReport* report) {
   const Words words(*report);
   for (ModuleImage& image : report->replay.images)
     std::erase_if(image.symbols, [&](const Symbol& symbol) {
-      return (IsTool(symbol) || IsLibraryFunction(symbol)) && !words.LeadInto(image.base + symbol.offset, symbol.size);
+      return (IsToolSymbol(NameInKey(symbol.name)) || IsLibraryFunction(symbol)) &&
+             !words.LeadInto(image.base + symbol.offset, symbol.size);
     });
 }
 

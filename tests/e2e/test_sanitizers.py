@@ -74,6 +74,30 @@ int main() {
                 self.assertIn("now: AddressSanitizer: heap-use-after-free in Width at program.cc:5\n", said)
                 self.said(self.build(compiler, *self.ADDRESS, "-DFIXED"), expect=0, disabled=False)
 
+    THREADS = """
+#include <future>
+__attribute__((noinline)) int Half(int n) { return n * 2; }
+__attribute__((noinline)) int Sum(const int* base) {
+  std::future<int> one = std::async(std::launch::async, Half, 1), two = std::async(std::launch::async, Half, 2);
+#ifdef FIXED
+  static const int kNone = 0;
+  if (!base) base = &kNone;
+#endif
+  return one.get() + two.get() + *base;
+}
+int main() { return Sum(nullptr) != 6; }
+"""
+
+    # The runtime lists threads, and cleans up behind each. Our agent, which did so in the build that crashed, is another
+    # one in the first build, and not in the second.
+    def test_threads_of_the_call_start_and_end(self):
+        self.make_tests(self.THREADS, options=("--rerun",), flags=("-O0", "-g", "-pthread"))
+        for compiler in (self.CLANG, self.GCC):
+            with self.subTest(compiler=compiler):
+                said = self.said(self.build(compiler, *self.ADDRESS, "-pthread"), disabled=False)
+                self.assertRegex(said, r"happens again when frame \d+ \(main\)")
+                self.said(self.build(compiler, *self.ADDRESS, "-pthread", "-DFIXED"), expect=0, disabled=False)
+
 
 class Others(Sanitizers):
     """Sanitizers whose builds cannot be replayed: one sentence says so, and what to do."""

@@ -11,6 +11,7 @@
 #include "agent/base/readable_name.h"
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
+#include "agent/base/tool_function.h"
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/symbol_key.h"
 #include "agent/report/modules.h"
@@ -153,7 +154,7 @@ void PlanBuilder::AddThreadLocals(const ModuleImage& image, const ProgramFile& n
   std::vector<plan::ThreadLocal> pairs;
   const ModuleTranslation translation(image.thread_locals, now.thread_locals);
   for (const TranslatedSymbol& variable : translation.symbols()) {
-    if (!variable.found) continue;
+    if (!variable.found || IsToolSymbol(NameInKey(variable.name))) continue;
     if (variable.size == variable.new_size)
       pairs.push_back({variable.offset, variable.size, variable.new_offset});
     else

@@ -7,6 +7,7 @@
 #include "agent/base/printable_text.h"
 #include "agent/base/text.h"
 #include "agent/base/tool_function.h"
+#include "agent/elf/symbol_key.h"
 #include "testgen/replay/plan/plan_parts.h"
 
 namespace recrash {
@@ -162,9 +163,10 @@ uint64_t WithRedZone(uint64_t size) {
 }
 
 // Says whether the contents of a variable move to the new build as they are. A guard variable says that a static local
-// has been initialised, and has no type that could have changed.
+// has been initialised, and has no type that could have changed. What our agent keeps is about its own process: which
+// function is the next pthread_create, in a build with a sanitizer.
 bool IsCopied(const TranslatedSymbol& symbol, bool has_red_zones) {
-  if (!symbol.found || symbol.is_function) return false;
+  if (!symbol.found || symbol.is_function || IsToolSymbol(NameInKey(symbol.name))) return false;
   if (has_red_zones && symbol.new_size == WithRedZone(symbol.size)) return true;
   return symbol.size == symbol.new_size || symbol.name.starts_with("_ZGV");
 }
