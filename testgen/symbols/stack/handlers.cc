@@ -225,7 +225,7 @@ const HandlerReader::Relocations& HandlerReader::RelocationsOf(LoadedModule& mod
   return found->second;
 }
 
-std::string HandlerReader::CalledAt(LoadedModule& module, uint64_t target) {
+std::string HandlerReader::ImportedAt(LoadedModule& module, uint64_t target) {
   // [endbr64] [bnd] jmp *slot(%rip)
   std::span<const uint8_t> stub = module.image->Bytes(target, 12);
   const auto skip = [&](std::initializer_list<uint8_t> bytes) {
@@ -234,13 +234,16 @@ std::string HandlerReader::CalledAt(LoadedModule& module, uint64_t target) {
   };
   skip({0xf3, 0x0f, 0x1e, 0xfa});
   skip({0xf2});
-  if (stub.size() >= 6 && stub[0] == 0xff && stub[1] == 0x25) {
-    int32_t offset;
-    std::memcpy(&offset, stub.data() + 2, sizeof offset);
-    const uint64_t behind = target + static_cast<uint64_t>(stub.data() - module.image->Bytes(target, 1).data()) + 6;
-    const auto slot = RelocationsOf(module).find(behind + static_cast<uint64_t>(int64_t{offset}));
-    if (slot != RelocationsOf(module).end()) return std::string(slot->second.symbol);
-  }
+  if (stub.size() < 6 || stub[0] != 0xff || stub[1] != 0x25) return "";
+  int32_t offset;
+  std::memcpy(&offset, stub.data() + 2, sizeof offset);
+  const uint64_t behind = target + static_cast<uint64_t>(stub.data() - module.image->Bytes(target, 1).data()) + 6;
+  const auto slot = RelocationsOf(module).find(behind + static_cast<uint64_t>(int64_t{offset}));
+  return slot == RelocationsOf(module).end() ? "" : std::string(slot->second.symbol);
+}
+
+std::string HandlerReader::CalledAt(LoadedModule& module, uint64_t target) {
+  if (std::string imported = ImportedAt(module, target); !imported.empty()) return imported;
   const std::optional<FunctionRange> function = module.names->FunctionAt(target);
   return function && function->start == target && !function->names.empty() ? std::string(function->names.front()) : "";
 }
@@ -327,18 +330,40 @@ std::optional<std::string> HandlerReader::TypeAt(LoadedModule& module, uint64_t 
   return cursor.failed() || text.empty() ? std::nullopt : std::optional(text);
 }
 
+std::set<std::string> HandlerReader::NamesOf(const std::set<TargetAddress>& functions) {
+  std::set<std::string> names;
+  for (const TargetAddress target : functions) {
+    const LoadedModule* module = modules_.Find(target);
+    if (!module) continue;
+    if (const auto function = module->names->FunctionAt(target.value - module->bias()))
+      names.insert(function->names.begin(), function->names.end());
+  }
+  return names;
+}
+
 std::vector<TargetAddress> HandlerReader::CallsIn(TargetAddress function, const std::set<TargetAddress>& targets) {
   std::vector<TargetAddress> calls;
   LoadedModule* module = modules_.Find(function);
   const auto range = module ? module->names->FunctionAt(function.value - module->bias()) : std::nullopt;
   if (!range) return calls;
+  const std::set<std::string> imported = NamesOf(targets);
   const std::span<const uint8_t> code = module->image->Bytes(range->start, range->size);
-  for (size_t i = 0; i + 5 <= code.size(); ++i) {
-    if (code[i] != 0xe8) continue;
+  for (size_t i = 0; i + 6 <= code.size(); ++i) {
+    const bool is_direct = code[i] == 0xe8, is_through_table = code[i] == 0xff && code[i + 1] == 0x15;
+    if (!is_direct && !is_through_table) continue;
+    const size_t length = is_direct ? 5 : 6;
     int32_t offset;
-    std::memcpy(&offset, code.data() + i + 1, sizeof offset);
-    const TargetAddress behind = {range->start + i + 5 + module->bias()};
-    if (targets.contains(behind + static_cast<uint64_t>(int64_t{offset}))) calls.push_back(behind - 1);
+    std::memcpy(&offset, code.data() + i + length - sizeof offset, sizeof offset);
+    const uint64_t behind = range->start + i + length;
+    const uint64_t target = behind + static_cast<uint64_t>(int64_t{offset});
+    bool is_call = is_direct && targets.contains(TargetAddress{target + module->bias()});
+    if (!is_call && is_through_table) {
+      const auto slot = RelocationsOf(*module).find(target);
+      is_call = slot != RelocationsOf(*module).end() && imported.contains(std::string(slot->second.symbol));
+    } else if (!is_call && !imported.empty()) {
+      is_call = imported.contains(ImportedAt(*module, target));
+    }
+    if (is_call) calls.push_back({behind - 1 + module->bias()});
   }
   return calls;
 }

@@ -31,7 +31,8 @@ class HandlerReader {
   // Returns what is caught of an exception that leaves the call at `pc`, an address inside the call instruction.
   Handlers At(TargetAddress pc);
 
-  // Returns the calls in the function at `function` that lead straight to one of `targets`, as At takes them.
+  // Returns the calls in the function at `function` that lead straight to one of `targets`, as At takes them, or
+  // through a table of the linker.
   std::vector<TargetAddress> CallsIn(TargetAddress function, const std::set<TargetAddress>& targets);
 
  private:
@@ -41,6 +42,9 @@ class HandlerReader {
   // The name of the function that is called at an address of the file: its own, or that of the import that a stub leads
   // to.
   std::string CalledAt(LoadedModule& module, uint64_t target);
+  // The name of the import that a stub of the linker leads to; "": there is none.
+  std::string ImportedAt(LoadedModule& module, uint64_t target);
+  std::set<std::string> NamesOf(const std::set<TargetAddress>& functions);
   bool Calls(LoadedModule& module, uint64_t start, uint64_t size, const char* name);
   // Does a landing pad end the program? That is how clang compiles `noexcept`.
   bool Terminates(LoadedModule& module, uint64_t pad);

@@ -32,6 +32,7 @@ NOINLINE int CatchesLocal(int k) { try { return Cleans(k) + 1; } catch (Local& l
 NOINLINE int CatchesAll(int k) { try { return Cleans(k) + 1; } catch (...) { return 1; } }
 NOINLINE int Rethrows(int k) { try { return Cleans(k) + 1; } catch (...) { sink = 1; throw; } }
 NOINLINE int Promises(int k) noexcept { return Cleans(k) + 1; }
+NOINLINE void Says(const char* what) { puts(what); sink = 2; }
 NOINLINE int Nothing(int k) { return Cleans(k) + 1; }
 int main(int argc, char** argv) {
   int (*all[])(int) = {CatchesOwn, CatchesBase, CatchesLocal, CatchesAll, Rethrows, Promises, Nothing};
@@ -63,6 +64,8 @@ class Handling : public testing::TestWithParam<Build> {
     return FrameOf(backtrace, "Crash").caught;
   }
 
+  const Fixture& fixture() const { return fixture_; }
+
  private:
   Fixture fixture_;
 };
@@ -90,6 +93,27 @@ TEST_P(Handling, ThatThrowsAgainDoesNotCount) { EXPECT_THAT(CaughtOfCrash("rethr
 
 // main's handler is never reached.
 TEST_P(Handling, EndsWhereNothingMayBeThrown) { EXPECT_THAT(CaughtOfCrash("noexcept"), IsEmpty()); }
+
+// To a function that is given by its address; through a table of the linker, to one that a library has.
+TEST_P(Handling, CallsAreFound) {
+  const Report report = fixture().Crash({"own"});
+  const Result<Symbols> symbols = Symbols::Open(report, {});
+  ASSERT_TRUE(symbols);
+  HandlerReader reader(symbols->modules());
+  const auto entry = [&](const std::string& name) {
+    for (const Module& module : report.modules) {
+      LoadedModule* loaded = symbols->modules().Find(module.base);
+      const std::vector<uint64_t> found = loaded ? loaded->names->FunctionsNamed(name) : std::vector<uint64_t>();
+      if (!found.empty()) return TargetAddress{found.front() + loaded->bias()};
+    }
+    return TargetAddress{};
+  };
+  const TargetAddress says = entry("_Z4SaysPKc"), puts = entry("puts"), cleans = entry("_Z6Cleansi");
+  ASSERT_TRUE(says.value != 0 && puts.value != 0 && cleans.value != 0);
+  EXPECT_EQ(reader.CallsIn(says, {puts}).size(), 1u);
+  EXPECT_EQ(reader.CallsIn(entry("_Z7Nothingi"), {cleans}).size(), 1u);
+  EXPECT_THAT(reader.CallsIn(says, {cleans}), IsEmpty());
+}
 
 }  // namespace
 }  // namespace recrash
