@@ -6,20 +6,45 @@
 namespace recrash {
 namespace {
 
-constexpr std::string_view kLambda = "(lambda at ";
+constexpr std::string_view kLambda = "(lambda at ", kLambdaOfGcc = "<lambda(";
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsWordChar(char c) { return IsDigit(c) || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '$'; }
 bool IsWord(const std::string& token) { return !token.empty() && IsWordChar(token[0]); }
 
-// "(lambda at /src/a.cc:20:3)" as "(lambda at a.cc)"; `end` is behind it.
-std::string Lambda(std::string_view name, size_t start, size_t* end) {
-  const size_t close = std::min(name.find(')', start), name.size());
-  *end = std::min(close + 1, name.size());
-  std::string_view at = name.substr(start, close - start);
-  for (int i = 0; i < 2; ++i)
-    at = at.substr(0, at.find_last_not_of("0123456789") + 1), at = at.substr(0, at.find_last_not_of(':') + 1);
-  return std::string(kLambda) + std::string(at.substr(at.rfind('/') + 1)) + ")";
+// Takes the tokens from the bracket that belongs to the last one, which closes.
+void PopBrackets(char open, char close, std::vector<std::string>* tokens) {
+  int depth = 0;
+  while (!tokens->empty()) {
+    const std::string token = tokens->back();
+    tokens->pop_back();
+    if (token == std::string_view(&close, 1)) ++depth;
+    if (token == std::string_view(&open, 1) && --depth == 0) return;
+  }
+}
+
+// Takes the scope that g++ writes before a lambda: "ns::Count<int>(int) const::".
+void PopScope(std::vector<std::string>* tokens) {
+  const auto ends = [&](std::string_view token) { return !tokens->empty() && tokens->back() == token; };
+  while (ends(":") || ends("const::")) {
+    while (ends(":") || ends("const::") || ends("const") || ends("&")) tokens->pop_back();
+    if (ends(")")) PopBrackets('(', ')', tokens);
+    if (ends(">")) PopBrackets('<', '>', tokens);
+    if (!tokens->empty() && IsWord(tokens->back())) tokens->pop_back();
+  }
+  if (!tokens->empty() && tokens->back().ends_with("::")) tokens->pop_back();
+}
+
+// The end of a lambda's name that begins at `at`, "(lambda at a.cc:20:3)" or "<lambda(int)>"; else `at`.
+size_t PastLambda(std::string_view name, size_t at) {
+  if (name.substr(at, kLambda.size()) == kLambda) return std::min(name.find(')', at), name.size() - 1) + 1;
+  if (name.substr(at, kLambdaOfGcc.size()) != kLambdaOfGcc) return at;
+  int depth = 0;
+  for (size_t i = at; i < name.size(); ++i) {
+    if (name[i] == '<' || name[i] == '(') ++depth;
+    if ((name[i] == '>' || name[i] == ')') && --depth == 0) return i + 1;
+  }
+  return name.size();
 }
 
 // Words with their scopes, "std::vector"; numbers without suffixes; single other characters.
@@ -27,8 +52,10 @@ std::vector<std::string> Tokens(std::string_view name) {
   std::vector<std::string> tokens;
   for (size_t i = 0; i < name.size();) {
     size_t end = i + 1;
-    if (name.substr(i, kLambda.size()) == kLambda) {
-      tokens.push_back(Lambda(name, i + kLambda.size(), &end));
+    if (const size_t past = PastLambda(name, i); past != i) {
+      if (name[i] == '<') PopScope(&tokens);
+      tokens.emplace_back("(lambda)");
+      end = past;
     } else if (IsDigit(name[i])) {
       while (end < name.size() && IsDigit(name[end])) ++end;
       tokens.emplace_back(name.substr(i, end - i));

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "agent/base/tool_function.h"
 #include "agent/elf/symbol_key.h"
 #include "testgen/replay/plan/load_order.h"
+#include "testgen/replay/plan/translation.h"
 #include "testgen/verify/unused_memory.h"
 
 namespace recrash {
@@ -72,12 +75,23 @@ bool IsLibraryFunction(const Symbol& symbol) {
          (begins("_ZSt") || begins("_ZNSt") || begins("_ZNKSt") || begins("_ZN9__gnu_cxx") || begins("_ZNK9__gnu_cxx"));
 }
 
+// Lambdas of a frame's function, and those that were numbered with it: one more or one less tells another build's
+// numbers from these.
+std::set<std::string> NamesOfLambdas(const TestReport& report) {
+  std::set<std::string> names;
+  for (const ReplayFrame& frame : report.replay.frames) names.insert(WithoutLambdaNumbers(frame.linkage_name));
+  names.erase("");
+  return names;
+}
+
 void LeaveOutSymbols(TestReport* report) {
   const Words words(*report);
+  const std::set<std::string> lambdas = NamesOfLambdas(*report);
   for (ModuleImage& image : report->replay.images)
     std::erase_if(image.symbols, [&](const Symbol& symbol) {
       return (IsToolSymbol(NameInKey(symbol.name)) || IsLibraryFunction(symbol)) &&
-             !words.LeadInto(image.base + symbol.offset, symbol.size);
+             !words.LeadInto(image.base + symbol.offset, symbol.size) &&
+             !(!lambdas.empty() && lambdas.contains(WithoutLambdaNumbers(NameInKey(symbol.name))));
     });
 }
 

@@ -8,6 +8,7 @@
 #include "agent/base/tool_function.h"
 #include "agent/elf/symbol_key.h"
 #include "testgen/carry/type_name.h"
+#include "testgen/replay/plan/translation.h"
 #include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash {
@@ -48,6 +49,17 @@ uint64_t MostRegisters(const TypeLayout& type) {
   return type.form == TypeForm::kInteger || type.form == TypeForm::kEnum || type.form == TypeForm::kPointer ? 1 : 2;
 }
 
+// The closure class that an object of a class of the C++ library holds, as a thread's function or a task; null: none.
+const TypeLayout* ClosureIn(const std::vector<TypeLayout>& types, uint32_t type, int depth = 0) {
+  const TypeLayout& layout = At(types, type);
+  if (IsLambda(layout.name)) return &layout;
+  if (layout.form == TypeForm::kPointer && depth == 0) return ClosureIn(types, layout.target, 1);
+  if (layout.form != TypeForm::kClass || depth > kDeepest) return nullptr;
+  for (const TypeMember& member : layout.members)
+    if (const TypeLayout* closure = ClosureIn(types, member.type, depth + 1)) return closure;
+  return nullptr;
+}
+
 bool IsNumber(const TypeLayout& type) { return type.form == TypeForm::kInteger || type.form == TypeForm::kEnum; }
 
 }  // namespace
@@ -61,6 +73,7 @@ Successors::Successors(const TestReport& report, const ModuleImage& image, const
     const std::string name = NameInKey(symbol.name);
     if (!symbol.is_function || IsToolFunction(name)) continue;
     now.insert(name);
+    if (!WithoutLambdaNumbers(name).empty()) of_lambdas_.push_back(&symbol);
     if (before.contains(name))
       kept_[InSource(name)].insert(symbol.offset);
     else if (name.find('.') == std::string::npos)  // no part that the compiler has split off
@@ -133,7 +146,34 @@ bool Successors::IsRival(const ReplayFrame& frame, const std::string& name) cons
   });
 }
 
+bool Successors::HasItsClosures(const ReplayFrame& frame, const Symbol& symbol) {
+  const auto parameters = built_->ParametersAt(symbol.offset);
+  if (!parameters || parameters->size() != frame.parameters.size()) return false;
+  int same = 0;
+  for (size_t i = 0; i < parameters->size(); ++i) {
+    const TypeLayout* was = ClosureIn(image_.types, frame.parameters[i].type);
+    const TypeLayout* is = ClosureIn(built_->types(), (*parameters)[i].type);
+    if (!was != !is || (was && !IsSameTypeName(was->name, is->name))) return false;
+    if (was) ++same;
+  }
+  return same > 0;
+}
+
+Sought Successors::FindOfLambda(const ReplayFrame& frame) {
+  Sought sought;
+  const std::string name = SourceName(frame.function);
+  for (const Symbol* symbol : of_lambdas_) {
+    if (InSource(symbol->name) != name || !HasItsClosures(frame, *symbol)) continue;
+    const std::string readable = Demangle(NameInKey(symbol->name));
+    sought.candidates.push_back(readable);
+    sought.found = Successor{symbol->offset, readable, ""};
+  }
+  if (sought.candidates.size() > 1) sought.found.reset();
+  return sought;
+}
+
 Sought Successors::Find(const ReplayFrame& frame) {
+  if (!WithoutLambdaNumbers(frame.linkage_name).empty()) return FindOfLambda(frame);
   Sought sought;
   const std::string gone = SourceName(frame.function);
   const std::vector<SourceFrame>& chain = report_.replay.place.chain;

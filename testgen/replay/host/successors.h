@@ -12,6 +12,9 @@
 // - it is called by the function that called the recorded one, and calls the function that the recorded one called; of
 //   a function of the same last name one of both will do, if this build has the other function nowhere;
 // - there is no other like it, and no other function that is gone has the same parameters and could have become it.
+//
+// Compilers number lambdas in ways of their own. A function of a lambda is known by the closures that it is given: each
+// has to have the same place among those of the function around it, by debug information.
 #ifndef RECRASH_TESTGEN_REPLAY_HOST_SUCCESSORS_H_
 #define RECRASH_TESTGEN_REPLAY_HOST_SUCCESSORS_H_
 
@@ -42,6 +45,9 @@ class Successors {
   Sought Find(const ReplayFrame& frame);
 
  private:
+  // A lambda's own function, or one of the C++ library that was made for it, as a thread's.
+  Sought FindOfLambda(const ReplayFrame& frame);
+  bool HasItsClosures(const ReplayFrame& frame, const Symbol& symbol);
   bool HasEvidence(size_t self, const Symbol& symbol, bool same_name);
   // Whether the nearest caller, or callee, on the recorded stack calls it, or is called by it; nothing if this build
   // has none of them out of line.
@@ -57,6 +63,7 @@ class Successors {
   BuiltFile* built_;
   HandlerReader calls_;
   std::map<std::string, const Symbol*> new_;        // by linkage name: what the build that crashed had not
+  std::vector<const Symbol*> of_lambdas_;           // what has a lambda in its name
   std::set<std::string> gone_;                      // names in the source of functions that this build has not
   std::map<std::string, std::set<uint64_t>> kept_;  // by name in the source
 };

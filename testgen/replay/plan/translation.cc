@@ -71,6 +71,11 @@ std::set<std::string> UnsureLambdas(const std::vector<Symbol>& recorded, const s
 
 }  // namespace
 
+std::string WithoutLambdaNumbers(const std::string& name) {
+  const Numbered numbered = WithoutNumbers(name);
+  return numbered.numbers.empty() ? "" : numbered.name;
+}
+
 ModuleTranslation::ModuleTranslation(const std::vector<Symbol>& recorded, const std::vector<Symbol>& rebuilt)
     : rebuilt_(rebuilt), unsure_lambdas_(UnsureLambdas(recorded, rebuilt)) {
   const std::vector<const Symbol*> old_names = SortedByName(recorded);

@@ -21,6 +21,9 @@
 
 namespace recrash {
 
+// A symbol's name in which a compiler has numbered lambdas, without the numbers; "": it has none.
+std::string WithoutLambdaNumbers(const std::string& name);
+
 struct TranslatedSymbol {
   std::string name;
   uint64_t offset = 0;  // in the recorded module
