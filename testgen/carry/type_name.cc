@@ -177,6 +177,12 @@ LambdaPlace PlaceOf(std::string_view name) {
 
 }  // namespace
 
+bool IsLambdaInSamePlace(std::string_view recorded, std::string_view built) {
+  const LambdaPlace was = PlaceOf(recorded), is = PlaceOf(built);
+  return IsLambda(recorded) && IsLambda(built) && was.count == is.count && was.number == is.number &&
+         CommonTypeName(was.function) == CommonTypeName(is.function);
+}
+
 bool IsSameTypeName(std::string_view recorded, std::string_view built) {
   if (recorded == built) return true;
   if (!IsLambda(recorded) || !IsLambda(built)) {

@@ -19,6 +19,8 @@ std::string CommonTypeName(std::string_view name);
 // function around it or, where that function has more or fewer of them now, the same line of it.
 bool IsSameTypeName(std::string_view recorded, std::string_view built);
 bool IsLambda(std::string_view name);
+// Whether both are lambdas that have the same place among as many: nothing else is known of them.
+bool IsLambdaInSamePlace(std::string_view recorded, std::string_view built);
 
 }  // namespace recrash
 

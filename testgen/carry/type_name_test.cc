@@ -70,6 +70,10 @@ TEST(IsSameTypeName, TellsLambdasApart) {
   EXPECT_FALSE(IsSameTypeName(only, "(lambda 1 of 1 in Sum, line +3 of a.cc)"));
   EXPECT_FALSE(IsSameTypeName(only, "Count"));
   EXPECT_TRUE(IsSameTypeName("(anonymous class)", only));
+  EXPECT_TRUE(IsLambdaInSamePlace(only, "(lambda 1 of 1 in Count, line +4 of a.cc)"));
+  EXPECT_FALSE(IsLambdaInSamePlace(only, second));
+  EXPECT_FALSE(IsLambdaInSamePlace(first, second));
+  EXPECT_FALSE(IsLambdaInSamePlace("Count", "Count"));
   for (const char* odd : {"(lambda ", "(lambda  in ", "(lambda 1 in , line  of ", "(lambda 1 of 1 in , line "})
     EXPECT_TRUE(IsSameTypeName(odd, odd));
 }

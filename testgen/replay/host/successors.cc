@@ -153,7 +153,7 @@ bool Successors::HasItsClosures(const ReplayFrame& frame, const Symbol& symbol) 
   for (size_t i = 0; i < parameters->size(); ++i) {
     const TypeLayout* was = ClosureIn(image_.types, frame.parameters[i].type);
     const TypeLayout* is = ClosureIn(built_->types(), (*parameters)[i].type);
-    if (!was != !is || (was && !IsSameTypeName(was->name, is->name))) return false;
+    if (!was != !is || (was && !IsLambdaInSamePlace(was->name, is->name))) return false;
     if (was) ++same;
   }
   return same > 0;

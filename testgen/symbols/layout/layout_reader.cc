@@ -94,6 +94,8 @@ void AddEnumerators(Dwarf_Die& type, TypeLayout* layout) {
 std::string LayoutReader::NameOf(Dwarf_Die& type) {
   const std::string name = DieName(type);
   const std::string& scope = debug_.ScopeOf(type);
+  // g++ does not tell lambdas apart there.
+  if (name.find("<lambda(") != name.npos) return scope + name + "@" + std::to_string(dwarf_dieoffset(&type));
   if (!name.empty() && !scope.empty()) return scope + name;
   const SourceLine at = DebugInfo::DeclaredAt(type);
   return scope + name + "@" + at.file + ":" + std::to_string(at.line) + ":" + std::to_string(TypeSize(debug_, type));
