@@ -28,6 +28,7 @@ struct FrameFacts {
   bool returns = true;                      // false: it is declared never to return
   bool holds_bad_value = false;             // Frame::holds_bad_value
   std::optional<uint64_t> stack_left = {};  // StackLeft
+  bool is_called_oddly = false;             // in a way of this build alone: tests are skipped in all others
 };
 
 // After a stack overflow: what was left of the stack when the frame was entered, where that is next to nothing. What a

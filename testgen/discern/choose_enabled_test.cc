@@ -46,6 +46,12 @@ TEST(ChooseEnabled, LeavesOutWhatBeganWithTheDamageAndAllInsideOfIt) {
   EXPECT_EQ(tests[2].doubt, "frame 0 fails in the same way when it is called before frame 2 has done anything");
 }
 
+TEST(ChooseEnabled, LeavesOutWhatOtherBuildsDoNotCallSo) {
+  FrameFacts oddly = Users(1);
+  oddly.is_called_oddly = true;
+  EXPECT_THAT(Chosen({Users(0), oddly, Users(2)}), ElementsAre("2", "disabled 0", "disabled 1"));
+}
+
 // std::sort calls a function of the program's; std::vector::at calls none.
 TEST(ChooseEnabled, LeavesOutLibraryCode) {
   FrameFacts inlined = Users(2);

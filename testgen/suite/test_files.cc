@@ -6,6 +6,7 @@
 
 #include "testgen/discern/choose_enabled.h"
 #include "testgen/emit/failure_text.h"
+#include "testgen/replay/plan/translation.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/steps.h"
 #include "testgen/verify/choose.h"
@@ -13,11 +14,18 @@
 namespace recrash {
 namespace {
 
+bool IsCalledOddly(const TestReport& report, const ReplayFrame& frame) {
+  const Module* module = report.FindModule(frame.entry);
+  const ModuleImage* image = module && frame.changed_call ? report.replay.FindImage(*module) : nullptr;
+  return image && IsLocalFunction(image->symbols, frame.entry - image->base);
+}
+
 FrameFacts FactsOf(const TestReport& report, const Frame& frame) {
   FrameFacts facts;
   facts.index = frame.index;
-  facts.has_test =
-      std::ranges::find(report.replay.frames, frame.index, &ReplayFrame::index) != report.replay.frames.end();
+  const auto test = std::ranges::find(report.replay.frames, frame.index, &ReplayFrame::index);
+  facts.has_test = test != report.replay.frames.end();
+  facts.is_called_oddly = facts.has_test && IsCalledOddly(report, *test);
   facts.is_users = IsUsersCode(frame);
   facts.returns = frame.returns;
   facts.holds_bad_value = frame.holds_bad_value;

@@ -27,13 +27,6 @@ bool LeadsToClass(const std::vector<TypeLayout>& types, uint32_t type) {
   return false;
 }
 
-// Whether none of the names of the function at the offset is known outside its file.
-bool IsLocal(const std::vector<Symbol>& symbols, uint64_t offset) {
-  return std::ranges::none_of(symbols, [&](const Symbol& symbol) {
-    return symbol.is_function && symbol.offset == offset && !IsKeyOfLocal(symbol.name);
-  });
-}
-
 // Whether they have the same names, which stand at other places.
 bool AreReordered(const std::vector<ReplayParameter>& had, const std::vector<ReplayParameter>& has) {
   return !std::ranges::equal(had, has, {}, &ReplayParameter::name, &ReplayParameter::name) &&
@@ -111,13 +104,13 @@ class ModuleTypes {
         range = translation.FindFunctionNamed(frame.linkage_name);
       if (!range || (!is_found && !IsMadeLocal(frame, range->first, built))) continue;
       entries[frame.index] = range->first;
-      if (frame.changed_call && IsLocal(image_.symbols, frame.entry - module_.base)) {
+      if (frame.changed_call && IsLocalFunction(image_.symbols, frame.entry - module_.base)) {
         types->problems[frame.index] =
             frame.function + " may have got its arguments in another way in the build that crashed";
         continue;
       }
       if (!is_found) types->made_local[frame.index] = range->first;
-      if (!IsLocal(file_.symbols, range->first)) continue;
+      if (!IsLocalFunction(file_.symbols, range->first)) continue;
       const auto usual = built->has_types() ? built->TakesArgumentsAsUsual(range->first) : std::nullopt;
       if (usual == false)
         types->changed_calls.insert(frame.index);
@@ -131,7 +124,7 @@ class ModuleTypes {
 
   // Optimisation of the whole program makes functions local. Another file may have a local one of the same name.
   bool IsMadeLocal(const ReplayFrame& frame, uint64_t offset, BuiltFile* built) const {
-    return IsLocal(file_.symbols, offset) && built->has_types() &&
+    return IsLocalFunction(file_.symbols, offset) && built->has_types() &&
            BaseName(built->SourceFileAt(offset)) == BaseName(frame.file);
   }
 
@@ -139,7 +132,7 @@ class ModuleTypes {
   std::optional<uint64_t> SeekSuccessor(Successors* successors, const ReplayFrame& frame, BuiltFile* built,
                                         BuildTypes* types) const {
     Sought sought = successors->Find(frame);
-    if (sought.found && IsLocal(file_.symbols, sought.found->offset) &&
+    if (sought.found && IsLocalFunction(file_.symbols, sought.found->offset) &&
         built->TakesArgumentsAsUsual(sought.found->offset) != true) {
       sought.candidates = {sought.found->name};
       sought.found.reset();

@@ -71,6 +71,12 @@ std::set<std::string> UnsureLambdas(const std::vector<Symbol>& recorded, const s
 
 }  // namespace
 
+bool IsLocalFunction(const std::vector<Symbol>& symbols, uint64_t offset) {
+  return std::ranges::none_of(symbols, [&](const Symbol& symbol) {
+    return symbol.is_function && symbol.offset == offset && !IsKeyOfLocal(symbol.name);
+  });
+}
+
 std::string WithoutLambdaNumbers(const std::string& name) {
   const Numbered numbered = WithoutNumbers(name);
   return numbered.numbers.empty() ? "" : numbered.name;

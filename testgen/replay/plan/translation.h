@@ -24,6 +24,9 @@ namespace recrash {
 // A symbol's name in which a compiler has numbered lambdas, without the numbers; "": it has none.
 std::string WithoutLambdaNumbers(const std::string& name);
 
+// Whether no symbol that other files see leads to the function at this offset. Compilers may change how it is called.
+bool IsLocalFunction(const std::vector<Symbol>& symbols, uint64_t offset);
+
 struct TranslatedSymbol {
   std::string name;
   uint64_t offset = 0;  // in the recorded module
