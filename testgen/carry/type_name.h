@@ -3,8 +3,8 @@
 //   CommonTypeName("std::vector<long unsigned int>") == CommonTypeName("std::vector<unsigned long>")
 //   CommonTypeName("Ring<double, 8UL> const&") == CommonTypeName("const Ring<double, 8> &")
 //
-// All lambdas have one name there: compilers write their places or the functions around them. Whether a closure class is
-// of the same lambda IsSameTypeName says.
+// All lambdas have one name there: compilers write their places or the functions around them. Whether a closure class
+// is of the same lambda IsSameTypeName says.
 #ifndef RECRASH_TESTGEN_CARRY_TYPE_NAME_H_
 #define RECRASH_TESTGEN_CARRY_TYPE_NAME_H_
 
