@@ -67,7 +67,8 @@ int VerifyFix(const TestsArguments& arguments) {
     fmt::print("  {:<{}}  {}\n", PrintableText(test.name), width, text);
   }
   if (arguments.json != "-")
-    fmt::print("recrash: {} of {} tests turned green; the others are disabled in {}\n", *enabled, tests->size(),
+    fmt::print("recrash: {} of {} tests turned green; {} in {}\n", *enabled, tests->size(),
+               *enabled == tests->size() ? "all are enabled" : "the others are disabled",
                PrintableText((folder / "crash_test.cc").string()));
   if (compared->left_alone > 0)
     Note(fmt::format("{} more test{} the twin, and {} left as {}: give --twin the twin of the fixed sources",
