@@ -93,21 +93,25 @@ uint64_t CurrentObject(uint64_t header, uint64_t last_thrown) {
   return last_thrown > header && last_thrown - header <= 160 ? last_thrown : 0;
 }
 
-// A handler of the last exception may throw another one, which is then the failure. What it handled is kept, as long as
-// its successors are replaced like that; an exception that such a handler throws and catches itself changes nothing.
-void NoteReplaced(ThreadBlock& block, uint64_t object) {
+// The exception whose handler runs, if __cxa_throw threw it; else 0. One that came through std::exception_ptr may have
+// been thrown elsewhere, or never, and lie where the last one of this thread lay.
+uint64_t HandledObject(const ThreadBlock& block) {
   const uint64_t header = CaughtHeader();
-  const uint64_t caught = header != 0 ? CurrentObject(header, block.thrown.object) : 0;
+  if (header == 0 || (WordAt(header + 80) != kGnuClass && WordAt(header + 96) != kClangClass)) return 0;
+  return CurrentObject(header, block.thrown.object);
+}
+
+// A handler may throw another exception, `object`, in place of the one that it has. The first one is kept, as long as
+// its successors are replaced like that. What a handler throws and catches itself changes nothing.
+void NoteReplaced(ThreadBlock& block, uint64_t object) {
+  const uint64_t handled = HandledObject(block);
   abi::ThrowRecord& replaced = block.replaced;
-  const bool is_first = replaced.armed != 0 && (caught == replaced.object || caught == block.replaced_by);
-  if (caught == 0) {
-    replaced.armed = 0;
-  } else if (!is_first) {
-    replaced.armed = 0;
-    if (caught == block.thrown.object && block.thrown.stack_size != 0) {
-      std::swap(block.thrown, replaced);
-      replaced.armed = 1;
-    }
+  const bool goes_on =
+      handled != 0 && replaced.armed != 0 && (handled == replaced.object || handled == block.replaced_by);
+  if (!goes_on) {
+    const bool is_last = handled != 0 && handled == block.thrown.object && block.thrown.stack_size != 0;
+    if (is_last) std::swap(block.thrown, replaced);
+    replaced.armed = is_last ? 1 : 0;
   }
   block.replaced_by = object;
 }

@@ -164,7 +164,7 @@ TEST(ReplacedException, ThroughNoexceptIsKept) {
 }
 
 TEST(ReplacedException, IsNotOneThatWasHandled) {
-  for (const char* failure : {"throw", "rethrow", "throw-after-replacing"})
+  for (const char* failure : {"throw", "rethrow", "throw-after-replacing", "replace-stored"})
     EXPECT_FALSE(Program::Failing(failure).Run().OnlyReport().replaced) << failure;
 }
 

@@ -26,7 +26,8 @@ std::string DoubtOf(std::span<const FrameFacts> frames, std::span<const AlreadyT
   if (IsAtTheEndOfLibraryCode(frames, frame))
     return "only functions of the C++ library are on the stack from here to the failure";
   if (!frame.returns) return "the function never returns";
-  if (frame.is_called_oddly) return "the compiler has changed how it is called: other builds need not call it so";
+  if (frame.is_called_oddly)
+    return "the compiler has changed how the function is called; other builds may call it otherwise";
   if (frame.stack_left)
     return fmt::format(
         "it is called with the {} bytes of stack that were left; whatever else the function does then "

@@ -74,19 +74,19 @@ Result<Crash> Load(const fs::path& path, const SymbolOptions& symbols) {
   return crash;
 }
 
-Result<std::string> GoBackToReplaced(Crash* crash) {
+Status GoBackToReplaced(Crash* crash) {
   if (!crash->report.replaced || !crash->opened) return Error{Errc::kMissing, "no exception was replaced"};
   GoBackToReplaced(&crash->report);
   Result<Backtrace> first = ReadBacktrace(crash->report, *crash->opened);
   if (!first) return first.error();
-  std::string handler = LeaveFramesInsideHandler(crash->backtrace, &*first);
+  const std::string handler = LeaveFramesInsideHandler(crash->backtrace, &*first);
   if (handler.empty()) return Error{Errc::kMissing, "the function that caught it is not found on the stack"};
   if (std::ranges::none_of(first->frames, [](const Frame& frame) { return frame.candidate || frame.twin_candidate; }))
     return Error{Errc::kMissing, first->frames.front().function == handler
                                      ? "it was thrown by the function that caught it"
                                      : "no function that was called then can be called again"};
   crash->backtrace = *std::move(first);
-  return handler;
+  return Ok{};
 }
 
 namespace {

@@ -33,8 +33,8 @@ Result<Crash> LoadReport(const std::filesystem::path& path, const SymbolOptions&
 Result<Crash> Load(const std::filesystem::path& path, const SymbolOptions& symbols);
 
 // Makes it the crash by the exception that a handler caught and replaced, of which only frames inside that handler's
-// function can be called. Returns the function. kMissing: there is none, or nothing was called inside of it.
-Result<std::string> GoBackToReplaced(Crash* crash);
+// function can be called. kMissing: there is none, or nothing was called inside of it.
+Status GoBackToReplaced(Crash* crash);
 
 // Takes inputs that a report names and does not hold from disk, as long as size and hash are those of the crash, within
 // the limits of reports. Returns their paths. Tests that go with their inputs decide something on any machine.

@@ -86,7 +86,7 @@ Status Pipeline::Load() {
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
   if (request_.replaced)
-    if (const Result<std::string> handler = GoBackToReplaced(&*crash_); !handler) return handler.error();
+    if (const Status status = GoBackToReplaced(&*crash_); !status) return status;
   outcome_.replaced_exception = crash_->report.replaced.has_value();
   if (!crash_->kept_program.empty())
     observer_->Note(fmt::format("the build that crashed is not there any more: using the one that was kept, {}",
@@ -261,13 +261,13 @@ std::string MakeTestsOfReplaced(Request request, const Suite& last, Observer* ob
   request.rerun.reset();  // the run that was recorded
   WithoutNotes quiet(observer);
   const Result<Outcome> outcome = Run(request, &quiet);
-  const std::string what = "a handler replaced an exception by this one";
-  if (!outcome) return fmt::format("{}; no tests of its throw: {}", what, outcome.error().message);
-  if (request.goal != Goal::kCandidates && outcome->kept.empty())
-    return fmt::format("{}, {}; none of its frames reproduces it", what, outcome->suite.failure);
-  return fmt::format("{}, {}; {} test{} of what was called then: {}", what, outcome->suite.failure,
-                     outcome->kept.size(), outcome->kept.size() == 1 ? "" : "s",
-                     (outcome->suite.directory / "crash_test.cc").string());
+  if (!outcome)
+    return fmt::format("before that a handler replaced another exception; no tests of its throw: {}",
+                       outcome.error().message);
+  const std::string what = "before that a handler " + outcome->suite.failure;  // "replaced Problem in Read at a.cc:3"
+  if (request.goal != Goal::kCandidates && outcome->kept.empty()) return what + "; none of its frames reproduces it";
+  return fmt::format("{}; {} test{} of what was called then: {}", what, outcome->kept.size(),
+                     outcome->kept.size() == 1 ? "" : "s", (outcome->suite.directory / "crash_test.cc").string());
 }
 
 }  // namespace

@@ -106,6 +106,20 @@ class OtherCompiler(OtherBuild):
             fixed = self.run_tests(*self.compile_anew("fixed", level, "-DFIXED", text=UNCAUGHT), disabled=False)
             self.assertNotIn("SKIPPED", fixed.stdout)
 
+    # The compiler does not pass `unused` to Through, which no other file can call.
+    def test_does_not_call_a_function_as_this_one_does(self):
+        text = """
+__attribute__((noinline)) int Read(const int* place) { return *place + 1; }
+static __attribute__((noinline)) int Through(int unused, const int* place) { return Read(place) + 1; }
+__attribute__((noinline)) int Start(const int* place) { return Through(3, place) + Through(4, place); }
+int main(int argc, char** argv) { return Start(argc > 5 ? &argc : nullptr); }
+"""
+        program = self.compile_text(text)
+        self.reproduce(program, report=self.crash(program, died_of=signal.SIGSEGV))
+        source = (self.path / "tests/crash_test.cc").read_text()
+        self.assertRegex(source, r"// Disabled: the compiler has changed how the function is called[^\n]*\nTEST\(CrashTest, "
+                                 r"DISABLED_Frame1_Through\)")
+
 
 class Compared(OtherBuild):
     """A library calls a function that ends in a jump to a function of a library."""

@@ -81,8 +81,8 @@ class Replaced(harness.Workspace):
         self.assertIn("replaced ParseError (not a digit: x): a handler caught it, and threw this one",
                       self.run_command("recrash", "show", report).stdout)
         self.assertRegex(" ".join(result["notes"]),
-                         r"a handler replaced an exception by this one, replaced ParseError \(not a digit: x\) in Digit at "
-                         r"program.cc:\d+; 2 tests of what was called then: .*tests/replaced/crash_test.cc")
+                         r"before that a handler replaced ParseError \(not a digit: x\) in Digit at program.cc:\d+; "
+                         r"2 tests of what was called then: .*tests/replaced/crash_test.cc")
         self.assertIn("replaced ParseError (not a digit: x) in Digit(", self.check("Digit", "Number"))
         text = (self.path / "tests/replaced/crash_test.cc").read_text()
         self.assertIn("a handler caught it and threw std::logic_error", text)

@@ -172,6 +172,18 @@ NOINLINE void ThrowAfterReplacing() {
   }
   Throw();
 }
+// It was never thrown, and lies where the first one did.
+NOINLINE void ReplaceStored() {
+  try {
+    Throw();
+  } catch (const std::exception&) {
+  }
+  try {
+    std::rethrow_exception(std::make_exception_ptr(std::runtime_error("stored")));
+  } catch (const std::exception&) {
+    throw std::logic_error("replaced");
+  }
+}
 NOINLINE void PromiseAndReplace() noexcept { Replace(); }
 NOINLINE void AbortAfterCatch() {
   try {
@@ -499,6 +511,7 @@ int main(int count, char** arguments) {
       {"replace", [] { FailIn(Replace); }},
       {"replace-twice", [] { FailIn(ReplaceTwice); }},
       {"replace-later", [] { FailIn(ReplaceLater); }},
+      {"replace-stored", [] { FailIn(ReplaceStored); }},
       {"replace-noexcept", [] { FailIn(PromiseAndReplace); }},
       {"throw-in-handler", [] { FailIn(ThrowInHandlerOfAnother); }},
       {"throw-after-replacing", [] { FailIn(ThrowAfterReplacing); }},
