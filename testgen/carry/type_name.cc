@@ -177,9 +177,18 @@ LambdaPlace PlaceOf(std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// Of several lambdas an edit may have changed the order, so that the place alone says nothing.
+bool HaveSamePlace(const LambdaPlace& was, const LambdaPlace& is) {
+  return was.count == is.count && was.number == is.number && (was.count == "1" || was.line == is.line);
+}
+
+}  // namespace
+
 bool IsLambdaInSamePlace(std::string_view recorded, std::string_view built) {
   const LambdaPlace was = PlaceOf(recorded), is = PlaceOf(built);
-  return IsLambda(recorded) && IsLambda(built) && was.count == is.count && was.number == is.number &&
+  return IsLambda(recorded) && IsLambda(built) && HaveSamePlace(was, is) &&
          CommonTypeName(was.function) == CommonTypeName(is.function);
 }
 
@@ -192,7 +201,7 @@ bool IsSameTypeName(std::string_view recorded, std::string_view built) {
   }
   const LambdaPlace was = PlaceOf(recorded), is = PlaceOf(built);
   if (CommonTypeName(was.function) != CommonTypeName(is.function)) return false;
-  return was.count == is.count ? was.number == is.number : was.line == is.line;
+  return was.count == is.count ? HaveSamePlace(was, is) : was.line == is.line;
 }
 
 }  // namespace recrash

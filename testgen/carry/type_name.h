@@ -16,7 +16,8 @@ namespace recrash {
 std::string CommonTypeName(std::string_view name);
 
 // Whether two builds mean the same class. A lambda (closures.h) is the same if it has the same place among those of the
-// function around it or, where that function has more or fewer of them now, the same line of it.
+// function around it, and the same line of it where there are several; where that function has more or fewer of them
+// now, the same line.
 bool IsSameTypeName(std::string_view recorded, std::string_view built);
 bool IsLambda(std::string_view name);
 // Whether both are lambdas that have the same place among as many: nothing else is known of them.
