@@ -71,7 +71,6 @@ add_library(recrash_breakpad STATIC
   ${_src}/client/linux/log/log.cc
   ${_src}/client/linux/minidump_writer/linux_dumper.cc
   ${_src}/client/linux/minidump_writer/linux_ptrace_dumper.cc
-  ${_src}/client/linux/minidump_writer/minidump_writer.cc
   ${_src}/client/linux/minidump_writer/pe_file.cc
   ${_src}/client/minidump_file_writer.cc
   ${_src}/common/convert_UTF.cc
@@ -95,6 +94,19 @@ add_library(recrash_breakpad_handler OBJECT
   ${_src}/common/linux/linux_libc_support.cc)
 target_include_directories(recrash_breakpad_handler SYSTEM PUBLIC ${_src} ${_deps})
 target_compile_definitions(recrash_breakpad_handler PUBLIC HAVE_GETCONTEXT _GLIBCXX_EXTERN_TEMPLATE=0 NDEBUG)
+# The client interposes both for the program (agent/client/handlers.cc); Breakpad means libc's.
+target_compile_definitions(recrash_breakpad_handler PRIVATE sigaction=recrash_real_sigaction
+  signal=recrash_real_signal)
 target_compile_features(recrash_breakpad_handler PUBLIC cxx_std_17)
 target_compile_options(recrash_breakpad_handler PRIVATE -w -O2 -fno-exceptions -fno-rtti -fno-stack-protector
-  -fno-threadsafe-statics -fvisibility=hidden -ffunction-sections -fdata-sections)
+  -fno-threadsafe-statics -fvisibility=hidden -ffunction-sections -fdata-sections -fno-plt)
+
+# Breakpad as other programs use it, for tests: what there is besides recrash_breakpad.
+set(RECRASH_BREAKPAD_SRC ${_src})
+set(RECRASH_BREAKPAD_SOURCES
+  client/linux/crash_generation/crash_generation_client.cc
+  client/linux/handler/exception_handler.cc
+  client/linux/handler/minidump_descriptor.cc
+  client/linux/microdump_writer/microdump_writer.cc
+  client/linux/minidump_writer/minidump_writer.cc
+  common/linux/guid_creator.cc)

@@ -187,6 +187,15 @@ struct MarkedValues {
   MarkedValue values[kMostMarked];
 };
 
+// By what it begins with, the client is found in a process that has not failed.
+constexpr uint64_t kPlacesMagic[2] = {0x8d1f6ae3c29b5470ull, 0x53504352a4e0b7c6ull};
+struct ClientPlaces {
+  uint64_t magic[2];
+  uint64_t self;       // address of this
+  uint64_t marked;     // MarkedValues*, or 0
+  uint64_t additions;  // Additions*, or 0
+};
+
 // Lives in the dying process; its address is the collector's third argument.
 struct CrashRecord {
   uint64_t magic;

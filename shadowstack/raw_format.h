@@ -29,8 +29,15 @@
 //                 build-id note
 //   kMemory       RawMemory, then bytes: present pages of private writable mappings. Ascending, not overlapping, runs
 //                 of at most 1 MiB. The client's own buffers are among them.
+//   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
+//   kLoss         a sentence on what the report has not, no NUL
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then
+//   kAdditions    the head of abi::Additions, up to its states
+//   kAddition     abi::Addition: a note, or the name of a file
+//   kNamedFile    RawNamedFile, the path, and what is kept of the file: all of an attached one, or nothing; the end of
+//   a
+//                 log
 #ifndef RECRASH_SHADOWSTACK_RAW_FORMAT_H_
 #define RECRASH_SHADOWSTACK_RAW_FORMAT_H_
 
@@ -66,6 +73,11 @@ enum class BlockKind : uint32_t {
   kMemory = 13,
   kWithheld = 14,
   kReplaced = 15,
+  kAdditions = 16,
+  kAddition = 17,
+  kNamedFile = 18,
+  kRegisters = 32,
+  kLoss = 33,
 };
 
 struct RawBlock {
@@ -87,6 +99,14 @@ struct RawThread {
   char name[16];     // NUL-padded
 };
 
+struct RawRegisters {
+  int32_t id;  // of a RawThread
+  uint32_t reserved;
+  uint64_t fs_base;
+  int64_t general[23];  // as in mcontext_t
+  uint8_t fpstate[512];
+};
+
 struct RawFile {
   int32_t descriptor;
   int32_t flags;  // of open(2)
@@ -94,6 +114,15 @@ struct RawFile {
   uint32_t mode;  // st_mode
   uint32_t reserved;
   uint64_t size;
+};
+
+enum class NamedFileKind : uint32_t { kAttached = 1, kLog = 2, kStandardError = 3 };
+
+struct RawNamedFile {
+  NamedFileKind kind;
+  uint32_t unreadable;  // 1: it is not there, is no regular file, or could not be read
+  uint64_t size;        // of the file
+  uint64_t path_size;
 };
 
 struct RawMemory {
@@ -106,7 +135,9 @@ struct RawRange {
 };
 
 static_assert(sizeof(RawHeader) == 16 && sizeof(RawBlock) == 16 && sizeof(RawProcess) == 32);
-static_assert(sizeof(RawThread) == 24 && sizeof(RawFile) == 32 && sizeof(RawMemory) == 8 && sizeof(RawRange) == 16);
+static_assert(sizeof(RawRegisters) == 16 + 23 * 8 + 512);
+static_assert(sizeof(RawThread) == 24 && sizeof(RawNamedFile) == 24 && sizeof(RawFile) == 32 &&
+              sizeof(RawMemory) == 8 && sizeof(RawRange) == 16);
 
 }  // namespace recrash::raw
 

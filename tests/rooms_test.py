@@ -22,13 +22,18 @@ ROOMS = {
     "agent/base/signal_safe": "shadowstack",
     "agent/base": SAFE,
     "agent/elf": BASE,
-    "agent/report": BASE + "include/recrash agent/elf",
+    "agent/bundle": BASE,
+    # A report can be read out of a bundle as it is.
+    "agent/report": BASE + "include/recrash agent/elf agent/bundle",
+    # What the collector and the command have in common: which reports are of one crash, and which go.
+    "agent/store": BASE + "agent/elf agent/report",
     "agent/process": BASE + "agent/elf agent/report",
     # Inside the dying process: signal-safe code alone.
     "agent/client/watch": SAFE,
     "agent/client/record": SAFE + "agent/client/watch",
-    "agent/client": SAFE + "agent/client/watch agent/client/record",
-    "agent/collector": BASE + "agent/elf agent/report agent/process",
+    # Of include/recrash, what the program is told of a failure.
+    "agent/client": SAFE + "include/recrash agent/client/watch agent/client/record",
+    "agent/collector": BASE + "agent/elf agent/report agent/store agent/process",
     "testgen/symbols/files": BASE + "agent/elf agent/report",
     "testgen/symbols/dwarf": BASE + "agent/report testgen/symbols/files",
     "testgen/symbols/stack": BASE + "agent/report testgen/symbols/files testgen/symbols/dwarf",
@@ -62,10 +67,12 @@ ROOMS = {
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
-    "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
+    "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
                             "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/discern "
                             "testgen/emit testgen/literals",
-    "integrations/cli": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite",
+    "integrations/upload": BASE,
+    "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",
+    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite testgen/bug_report",
     "integrations/compiler": BASE + "agent/elf",
 }
 

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "agent/base/signal_safe/part_file.h"
 
 namespace recrash {
 
@@ -27,6 +30,18 @@ Result<OutputFile> OutputFile::Create(const std::string& path, const std::string
   OutputFile file(Fd(descriptor), path, what, problem == 0 ? std::move(temporary) : "");
   if (problem != 0) return file.NotWritten(problem);
   if (fchmod(descriptor, mode) != 0) return file.NotWritten(errno);
+  return file;
+}
+
+Result<OutputFile> OutputFile::CreateNew(const std::string& path, const std::string& what) {
+  using signal_safe::Claim;
+  std::string part = path + signal_safe::kPartSuffix;
+  int descriptor = -1;
+  const Claim claim = signal_safe::ClaimName(AT_FDCWD, path.c_str(), part.c_str(), descriptor);
+  const int problem = errno;
+  if (claim == Claim::kTaken) return Error{Errc::kTaken, path + ": is there already, or about to be"};
+  OutputFile file(Fd(descriptor), path, what, claim == Claim::kOurs ? std::move(part) : "");
+  if (claim == Claim::kRefused) return file.NotWritten(problem);
   return file;
 }
 
@@ -51,8 +66,9 @@ void OutputFile::WriteAt(uint64_t offset, const void* data, size_t size) {
 
 Status OutputFile::Keep() {
   if (problem_ != 0) return NotWritten(problem_);
-  // close() may report what write() could not yet know (NFS, quotas).
+  // close() may report what write() could not yet know (NFS, quotas). A copy keeps the lock of CreateNew meanwhile.
   Fd closing = std::exchange(fd_, Fd());
+  const Fd locked(fcntl(closing.get(), F_DUPFD_CLOEXEC, 0));
   if (close(closing.Release()) != 0 && errno != EINTR) return NotWritten(errno);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) return NotWritten(errno);
   temporary_.clear();
@@ -70,6 +86,20 @@ Result<InputFile> InputFile::Open(const std::string& path) {
   if (fstat(fd.get(), &status) != 0) return Error{Errc::kRefused, path + ": cannot be read: " + std::strerror(errno)};
   if (!S_ISREG(status.st_mode)) return Error{Errc::kRefused, path + ": is not a regular file, so not a report"};
   return InputFile(std::move(fd), path, static_cast<uint64_t>(status.st_size));
+}
+
+Result<InputFile> InputFile::InMemory(const std::string& path, std::span<const uint8_t> bytes) {
+  Fd fd(memfd_create("recrash", MFD_CLOEXEC));
+  size_t done = 0;
+  while (fd && done < bytes.size()) {
+    const ssize_t written = write(fd.get(), bytes.data() + done, bytes.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) break;
+    done += static_cast<size_t>(written);
+  }
+  if (!fd || done < bytes.size())
+    return Error{Errc::kRefused, path + ": no memory to unpack it into: " + std::strerror(errno)};
+  return InputFile(std::move(fd), path, bytes.size());
 }
 
 Status InputFile::ReadAt(uint64_t offset, void* out, size_t size) const {

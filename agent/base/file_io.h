@@ -16,11 +16,15 @@ namespace recrash {
 // A new file beside `path`. Keep() gives it that name; a file that is not kept is removed.
 class OutputFile {
  public:
-  // `what` is for messages; `mode` does not depend on the umask.
+  // Keep() takes the place of a file of that name. `what` is for messages; `mode` does not depend on the umask.
   static Result<OutputFile> Create(const std::string& path, const std::string& what = "report", mode_t mode = 0600);
+  // For names that other processes may choose, too, in this container or in another one that shares the folder: fails
+  // with kTaken if there is a file of that name, or a writer of one. Meanwhile the file is PATH.part (part_file.h).
+  static Result<OutputFile> CreateNew(const std::string& path, const std::string& what = "report");
   OutputFile(OutputFile&&) = default;
   ~OutputFile();
 
+  const std::string& path() const { return path_; }
   // Does nothing after a write that failed.
   void WriteAt(uint64_t offset, const void* data, size_t size);
   // The error of the first write that failed, too.
@@ -42,6 +46,8 @@ class InputFile {
  public:
   // Fails with kMissing if there is no such file, with kRefused if it is not a regular file or may not be read.
   static Result<InputFile> Open(const std::string& path);
+  // A file that has no name, with these bytes in it. `path` is for messages.
+  static Result<InputFile> InMemory(const std::string& path, std::span<const uint8_t> bytes);
 
   const std::string& path() const { return path_; }
   uint64_t size() const { return size_; }

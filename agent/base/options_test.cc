@@ -27,10 +27,13 @@ Parsed Parse(const char* text) {
 
 TEST(Options, HaveDefaults) {
   const Parsed parsed = Parse("");
-  EXPECT_EQ(parsed.options.timeout_seconds, 30u);
+  EXPECT_EQ(parsed.options.timeout_seconds, 5u);
   EXPECT_EQ(parsed.options.memory_mib, 64u);
   EXPECT_EQ(parsed.options.embed_files, 0u);
   EXPECT_EQ(parsed.options.adaptive, kAsBuilt);
+  EXPECT_EQ(parsed.options.keep, 3u);
+  EXPECT_EQ(parsed.options.store_mib, 128u);
+  EXPECT_EQ(parsed.options.days, 365u);
   EXPECT_THAT(parsed.not_understood, IsEmpty());
 }
 
@@ -61,7 +64,7 @@ TEST(Options, KeepToTheirBounds) {
 TEST(Options, AreIgnoredWhereNobodyUnderstandsThem) {
   const Parsed parsed = Parse("memory=many,xmemory=1,memorys=2,files=some,timeout,=3,memory=");
   EXPECT_EQ(parsed.options.memory_mib, 64u);
-  EXPECT_EQ(parsed.options.timeout_seconds, 30u);
+  EXPECT_EQ(parsed.options.timeout_seconds, 5u);
   EXPECT_THAT(
       parsed.not_understood,
       ElementsAre("memory=many,xmemory=1,memorys=2,files=some,timeout,=3,memory=",

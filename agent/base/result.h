@@ -14,6 +14,7 @@ enum class Errc {
   kUnsupportedVersion,
   kMissing,  // a file that is needed is not there
   kRefused,  // the machine or the file system said no
+  kTaken,    // a file of that name is there, or another process is writing one
 };
 
 // The exit code of a tool that ends with this error.

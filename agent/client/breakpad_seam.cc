@@ -89,4 +89,14 @@ void std::__detail::_List_node_base::_M_unhook() noexcept {
   _M_prev->_M_next = _M_next;
 }
 
+// Breakpad's are compiled under these names.
+extern "C" int recrash_real_sigaction(int number, const struct sigaction* action, struct sigaction* before) {
+  return recrash::client::RealSigaction(number, action, before);
+}
+extern "C" sighandler_t recrash_real_signal(int number, sighandler_t handler) {
+  struct sigaction action = {}, before = {};
+  action.sa_handler = handler;
+  return recrash::client::RealSigaction(number, &action, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
 extern "C" void __cxa_pure_virtual() { __builtin_trap(); }

@@ -19,7 +19,7 @@ using abi::MarkedValues;
 using signal_safe::Call;
 using signal_safe::kMaskedWindow;
 using signal_safe::Masker;
-using signal_safe::ReadOwn;
+using signal_safe::ReadOwnAnyhow;
 
 namespace {
 
@@ -67,8 +67,8 @@ void Unmark(MarkedValues& table, uint64_t address) {
 }
 
 RECRASH_SIGNAL_SAFE MarkedValue PlaceNow(const MarkedValue& value) {
-  return signal_safe::PlaceOf(value,
-                              [](uint64_t address, void* out, uint64_t size) { return ReadOwn(address, out, size); });
+  return signal_safe::PlaceOf(
+      value, [](uint64_t address, void* out, uint64_t size) { return ReadOwnAnyhow(address, out, size); });
 }
 
 // In pieces that share all but one byte of a window.
@@ -76,7 +76,7 @@ RECRASH_SIGNAL_SAFE void AddValue(const MarkedValue& value, Masker& masker) {
   static uint8_t piece[4096];
   for (uint64_t at = 0; at + kMaskedWindow <= value.size;) {
     const uint64_t left = value.size - at;
-    const uint64_t got = ReadOwn(value.address + at, piece, left < sizeof piece ? left : sizeof piece);
+    const uint64_t got = ReadOwnAnyhow(value.address + at, piece, left < sizeof piece ? left : sizeof piece);
     if (got < kMaskedWindow) return;
     masker.Add(piece, got);
     at += got - kMaskedWindow + 1;
@@ -137,16 +137,16 @@ void Discretion::MaskPlaces(uint64_t address, void* bytes, uint64_t size) const 
 
 }  // namespace recrash::client
 
-// Where the preloaded client does the work, the choices are its to know.
+// Where another client does the work, the choices are its to know.
 extern "C" __attribute__((visibility("default"))) void __recrash_keep_memory(int keep) {
   using namespace recrash::client;
-  if (g_state.preloaded_keep_memory != nullptr) return g_state.preloaded_keep_memory(keep);
+  if (g_state.other != nullptr) return g_state.other->keep_memory(keep);
   g_progress.keeps_memory = keep != 0 ? 1 : 0;
 }
 
 extern "C" __attribute__((visibility("default"))) void __recrash_mark(const void* value, size_t size) {
   using namespace recrash::client;
-  if (g_state.preloaded_mark != nullptr) return g_state.preloaded_mark(value, size);
+  if (g_state.other != nullptr) return g_state.other->mark(value, size);
   if (value == nullptr || size == 0) return;
   if (g_state.marked == nullptr)
     g_progress.mark_lost = 1;
@@ -156,6 +156,6 @@ extern "C" __attribute__((visibility("default"))) void __recrash_mark(const void
 
 extern "C" __attribute__((visibility("default"))) void __recrash_unmark(const void* value) {
   using namespace recrash::client;
-  if (g_state.preloaded_unmark != nullptr) return g_state.preloaded_unmark(value);
+  if (g_state.other != nullptr) return g_state.other->unmark(value);
   if (value != nullptr && g_state.marked != nullptr) Unmark(*g_state.marked, reinterpret_cast<uint64_t>(value));
 }

@@ -52,7 +52,8 @@ RECRASH_SIGNAL_SAFE bool IsThreadOfThisProcess(int32_t thread) {
 
 // Longer than any thread may take for a report.
 RECRASH_SIGNAL_SAFE uint64_t WaitingLimit() {
-  return Nanoseconds(CLOCK_MONOTONIC) + (g_state.options.timeout_seconds + 5ull) * 1000000000ull;
+  const uint64_t seconds = uint64_t{g_state.options.timeout_seconds} + BeforeReportSeconds();
+  return Nanoseconds(CLOCK_MONOTONIC) + seconds * 1000000000 + 500000000;
 }
 
 // Waits until no other thread makes a report; returns false if one takes longer than it may. A report has also ended if
@@ -92,11 +93,18 @@ RECRASH_SIGNAL_SAFE bool RememberDumpable(void*) {
   return true;
 }
 
+RECRASH_SIGNAL_SAFE void SetDefault(int number) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  RealSigaction(number, &action, nullptr);
+}
+
 // Does the instruction fail again when the handlers return to it? Breakpad expects so of every signal that nobody sent.
-// Two do not come again: behind a breakpoint the thread goes on, and the client's state is not sealed any more. Then
-// the signal is queued as it came, and delivered when the handler returns.
+// Some do not come again: behind a breakpoint or a system call the thread goes on, the client's state is not sealed any
+// more, and a limit is passed once. Then the signal is queued as it came, and delivered when the handler returns.
 RECRASH_SIGNAL_SAFE bool ComesAgain(const siginfo_t& info) {
   if (info.si_code <= 0 || info.si_signo == SIGABRT) return true;  // Breakpad sends it
+  if (signal_safe::IsBeyondBreakpad(info.si_signo)) return false;
   return info.si_signo != SIGTRAP && !(info.si_signo == SIGSEGV && IsInSealedState(info.si_addr));
 }
 
@@ -105,24 +113,47 @@ RECRASH_SIGNAL_SAFE void RecordThrow(const ThreadBlock& block) {
   g_record.has_replaced = block.replaced.armed != 0 ? 1 : 0;
 }
 
-RECRASH_SIGNAL_SAFE void ReportCrash(const ExceptionHandler::CrashContext& crash, uint64_t entered) {
+// The signal that a handler has raised again when it had reset it: the failure is the one that it was called for.
+RECRASH_SIGNAL_SAFE void TakePassed(abi::CrashRecord& record) {
+  const ThreadBlock* const block = ExistingThreadBlock();
+  const greg_t* const registers = record.context.uc_mcontext.gregs;
+  if (block != nullptr && record.siginfo.si_code <= 0 && block->passed.si_signo == record.siginfo.si_signo &&
+      block->passed_pc == static_cast<uint64_t>(registers[REG_RIP]) &&
+      block->passed_sp == static_cast<uint64_t>(registers[REG_RSP]))
+    record.siginfo = block->passed;
+}
+
+// Where the program refuses, or a program that is not ours fails by itself, nothing is written, and nothing is said.
+RECRASH_SIGNAL_SAFE void ReportIfAllowed() {
+  if (ConcernsServedCode() && MayReport()) return MakeReport();
+  if (g_progress.dumpable_before >= 0) prctl(PR_SET_DUMPABLE, g_progress.dumpable_before, 0, 0, 0);
+}
+
+// If the signal came in a handler of the program's, the failure may be the one that the handler was called for.
+RECRASH_SIGNAL_SAFE void ReportCrash(const siginfo_t& info, const ucontext_t& context, const void* fpstate,
+                                     uint64_t entered) {
   ClearRecord(abi::FailureKind::kSignal, entered);
-  g_record.siginfo = crash.siginfo;
-  g_record.context = crash.context;
+  // Without memory the desk finds nothing.
+  const int number = g_record.without_memory != 0 ? 0 : info.si_signo;
+  const Fault* const fault = FaultBeingHandled(static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]), number);
+  g_record.siginfo = fault != nullptr ? *fault->info : info;
+  g_record.context = fault != nullptr ? *fault->context : context;
+  if (fault != nullptr) fpstate = fault->context->uc_mcontext.fpregs;
+  if (fault == nullptr) TakePassed(g_record);
   // The thread may have failed in a displaced instruction, or on its way to the recorder.
   greg_t* const registers = g_record.context.uc_mcontext.gregs;
   const CodePlace place =
       CompiledPlace({static_cast<uint64_t>(registers[REG_RIP]), static_cast<uint64_t>(registers[REG_RSP])});
   registers[REG_RIP] = static_cast<greg_t>(place.pc);
   registers[REG_RSP] = static_cast<greg_t>(place.sp);
-  memcpy(g_record.fpstate, &crash.float_state, sizeof g_record.fpstate);
+  if (fpstate != nullptr) memcpy(g_record.fpstate, fpstate, sizeof g_record.fpstate);
   g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
   ThreadBlock* block = ExistingThreadBlock();
-  if (block != nullptr && block->terminating != 0 && crash.siginfo.si_signo == SIGABRT) {
+  if (block != nullptr && block->terminating != 0 && g_record.siginfo.si_signo == SIGABRT) {
     g_record.kind = abi::FailureKind::kException;
     RecordThrow(*block);
   }
-  MakeReport();
+  ReportIfAllowed();
 }
 
 RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
@@ -130,10 +161,11 @@ RECRASH_SIGNAL_SAFE bool OnCrash(const void* crash_context, size_t, void*) {
   const int saved_errno = errno;
   const auto& crash = *static_cast<const ExceptionHandler::CrashContext*>(crash_context);
   if (BecomeReporter()) {
-    ReportCrash(crash, entered);
+    ReportCrash(crash.siginfo, crash.context, &crash.float_state, entered);
     __atomic_store_n(&g_progress.reporting, 0, __ATOMIC_RELEASE);
   }
   __atomic_store_n(&g_progress.reported, 1, __ATOMIC_RELEASE);
+  if (signal_safe::IsBeyondBreakpad(crash.siginfo.si_signo)) SetDefault(crash.siginfo.si_signo);
   if (!ComesAgain(crash.siginfo))
     syscall(SYS_rt_tgsigqueueinfo, syscall(SYS_getpid), ThisThread(), crash.siginfo.si_signo, &crash.siginfo);
   errno = saved_errno;
@@ -177,7 +209,7 @@ RECRASH_SIGNAL_SAFE bool IsFirstToFail() {
 
 // Ends the process by the signal that came: its default action, or what handled it before Breakpad, is next.
 RECRASH_SIGNAL_SAFE void LetTheSignalEndIt(int number, const siginfo_t& info, bool ours) {
-  if (ours) signal(number, SIG_DFL);
+  if (ours) SetDefault(number);
   if (info.si_code <= 0 || number == SIGABRT || !ComesAgain(info))
     syscall(SYS_tgkill, syscall(SYS_getpid), ThisThread(), number);
 }
@@ -188,16 +220,18 @@ RECRASH_SIGNAL_SAFE void HoldBackHandledSignals(ucontext_t& interrupted) {
   sigset_t handled;
   sigemptyset(&handled);
   AddHandled(handled);
-  sigprocmask(SIG_BLOCK, &handled, nullptr);
+  signal_safe::ChangeMask(SIG_BLOCK, handled, nullptr);
   if (g_state.earlier_handlers == 0) AddHandled(interrupted.uc_sigmask);
 }
 
 // Breakpad calls this before it touches its own state. True: the signal is dealt with.
 RECRASH_SIGNAL_SAFE bool BeginCrash(int number, siginfo_t* info, void* context) {
+  AllowUnaligned();
+  if (HoldBackIfBlocked(number, *info, *static_cast<ucontext_t*>(context))) return true;
   const int saved_errno = errno;
   HoldBackHandledSignals(*static_cast<ucontext_t*>(context));
   struct sigaction current = {};
-  sigaction(number, nullptr, &current);
+  RealSigaction(number, nullptr, &current);
   const bool ours = current.sa_sigaction == g_state.signal_handler;
   // Installed by signal(), without `info`: Breakpad mends that and the signal comes again.
   const bool without_info = ours && (current.sa_flags & SA_SIGINFO) == 0;
@@ -209,10 +243,42 @@ RECRASH_SIGNAL_SAFE bool BeginCrash(int number, siginfo_t* info, void* context) 
 
 }  // namespace
 
+struct sigaction ClientAction() {
+  struct sigaction action = {};
+  action.sa_sigaction = g_state.signal_handler;
+  action.sa_flags = SA_ONSTACK | SA_SIGINFO;
+  for (const signal_safe::FailureSignal& failure : signal_safe::kFailureSignals)
+    sigaddset(&action.sa_mask, failure.number);
+  return action;
+}
+
+namespace {
+
+// Those that would end the program; one that is ignored or handled has been thought of.
+void TakeSignalsBeyondBreakpad() {
+  const struct sigaction action = ClientAction();
+  for (const signal_safe::FailureSignal& failure : signal_safe::kFailureSignals) {
+    struct sigaction before = {};
+    if (!failure.beyond_breakpad || RealSigaction(failure.number, nullptr, &before) != 0) continue;
+    if (before.sa_handler == SIG_DFL) RealSigaction(failure.number, &action, nullptr);
+  }
+}
+
+}  // namespace
+
+void ReportHandled(const siginfo_t& info, const ucontext_t& context) {
+  const uint64_t entered = Nanoseconds(CLOCK_MONOTONIC);
+  if (g_progress.reporting == ThisThread() || !BecomeReporter()) return;
+  g_progress.dumpable_before = prctl(PR_GET_DUMPABLE, 0, 0, 0, 0);
+  prctl(PR_SET_DUMPABLE, kDumpable, 0, 0, 0);
+  ReportCrash(info, context, context.uc_mcontext.fpregs, entered);
+  __atomic_store_n(&g_progress.reporting, 0, __ATOMIC_RELEASE);
+}
+
 void InstallCrashHandler() {
   for (int number = 1; number < NSIG; ++number) {
     struct sigaction before = {};
-    if (!signal_safe::IsFailure(number) || sigaction(number, nullptr, &before) != 0) continue;
+    if (!signal_safe::IsFailure(number) || RealSigaction(number, nullptr, &before) != 0) continue;
     if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) g_state.earlier_handlers = 1;
   }
   // The descriptor names a folder for dumps, but none are written. The last argument is no server: any number that is
@@ -222,8 +288,9 @@ void InstallCrashHandler() {
                                        /*install_handler=*/true, /*server_fd=*/0);
   handler->set_crash_handler(OnCrash);
   struct sigaction installed = {};
-  sigaction(SIGSEGV, nullptr, &installed);
+  RealSigaction(SIGSEGV, nullptr, &installed);
   g_state.signal_handler = installed.sa_sigaction;
+  TakeSignalsBeyondBreakpad();
   google_breakpad::SetFirstChanceExceptionHandler(BeginCrash);
 }
 
@@ -242,7 +309,7 @@ void ReportAndGoOn(abi::FailureKind kind, const char* reason, const ThreadBlock*
   memcpy(g_record.fpstate, fpstate, sizeof fpstate);
   g_record.context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(g_record.fpstate);
   prctl(PR_SET_DUMPABLE, kDumpable, 0, 0, 0);
-  MakeReport();
+  ReportIfAllowed();
   __atomic_store_n(&g_progress.reporting, 0, __ATOMIC_RELEASE);
 }
 
@@ -251,7 +318,7 @@ extern "C" __attribute__((used)) void RecrashReportWithRegisters(const char* rea
   // Looked up each time: a replay has restored this program's data, and may have overwritten what start-up found.
   using Reported = void (*)(const char*);
   if (auto replay = LookUp<Reported>(RTLD_DEFAULT, "__recrash_replay_reported")) return replay(reason);
-  if (g_state.preloaded_report != nullptr) return g_state.preloaded_report(reason);
+  if (g_state.other != nullptr) return g_state.other->report(reason);
   if (g_state.mode != Mode::kLive) return;
   const int saved_errno = errno;
   ReportAndGoOn(abi::FailureKind::kReported, reason, nullptr, registers);

@@ -72,6 +72,34 @@ class PlacesOfOthers : public Places {
 
 Program WithoutCollector() { return Program::Failing("segv").With("RECRASH_COLLECTOR", "/nonexistent"); }
 
+std::vector<std::string> NamesIn(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none)) names.push_back(entry.path().filename());
+  return names;
+}
+
+using DefaultPlaces = Places;
+
+// A service often has no home, or one that it may not write to.
+TEST_F(DefaultPlaces, AreTriedOneAfterTheOther) {
+  const std::string home = Folder("home", 0700);
+  for (const Program& program : {Program::Failing("segv"), WithoutCollector()}) {
+    Program chained = program;
+    chained.Without("RECRASH_DIR").With("XDG_STATE_HOME", "/proc/nowhere").With("HOME", home);
+    EXPECT_THAT(chained.Run().errors(), HasSubstr("report in " + home + "/.local/state/recrash/"));
+  }
+  EXPECT_GE(NamesIn(home + "/.local/state/recrash").size(), 2u);
+}
+
+TEST_F(PlacesOfOthers, AreNoneOfTheDefaultPlaces) {
+  const std::string home = Folder("home", 0700), others = Folder("others", 0777, kOther);
+  const Ran ran =
+      Program::Failing("segv").Without("RECRASH_DIR").With("XDG_STATE_HOME", others).With("HOME", home).Run();
+  EXPECT_THAT(ran.errors(), HasSubstr("report in " + home));
+  EXPECT_TRUE(TextsIn(others + "/recrash", getuid()).empty());
+}
+
 // As another user: files of every name that a raw report of this process may have within the next seconds.
 void SquatNames(const std::string& folder) {
   if (seteuid(kOther) != 0) _exit(124);
@@ -252,6 +280,19 @@ TEST_F(CollectorBeside, IsLookedAtAgainBeforeItIsRun) {
   const Ran ran = Named().With("OPEN_BEFORE_FAILING", collector()).Run();
   EXPECT_FALSE(HasRun());
   EXPECT_THAT(ran.errors(), HasSubstr("is not run: it may be changed by others"));
+}
+
+// What start-up found is sealed then, and cannot be changed.
+TEST_F(CollectorBeside, IsLookedAtAgainForAReportOfAProgramThatGoesOn) {
+  const Ran ran = Program::Failing("report")
+                      .At(program())
+                      .With("RECRASH_COLLECTOR", collector())
+                      .With("OPEN_BEFORE_FAILING", collector())
+                      .Run();
+  EXPECT_FALSE(HasRun());
+  EXPECT_EQ(ran.outcome(), 7);
+  EXPECT_THAT(ran.errors(), HasSubstr("is not run: it may be changed by others"));
+  EXPECT_EQ(ran.OnlyReport(".rcraw").failure.reason, "totals disagree");
 }
 
 class CollectorOfOthers : public CollectorBeside {

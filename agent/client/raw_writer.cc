@@ -18,8 +18,8 @@
 #include "agent/base/signal_safe/memory_maps.h"
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/pages.h"
+#include "agent/base/signal_safe/part_file.h"
 #include "agent/base/signal_safe/text.h"
-#include "agent/base/signal_safe/trusted_place.h"
 #include "agent/client/client.h"
 #include "shadowstack/raw_format.h"
 
@@ -39,7 +39,8 @@ char* const g_buffer = g_around + kBeside;
 struct RawFileOut {
   int fd;
   bool failed;
-  int folder;  // it lies in
+  int folder;        // it lies in
+  bool last_resort;  // there is room for little
   const Discretion& discretion;
 };
 
@@ -80,6 +81,14 @@ RECRASH_SIGNAL_SAFE void PutBlock(RawFileOut& out, BlockKind kind, const void* h
   PutMasked(out, data, size);
 }
 
+RECRASH_SIGNAL_SAFE void PutWhole(void* out, BlockKind kind, const void* bytes, uint64_t size) {
+  PutBlock(*static_cast<RawFileOut*>(out), kind, nullptr, 0, bytes, size);
+}
+
+RECRASH_SIGNAL_SAFE void PutLoss(RawFileOut& out, const char* sentence) {
+  PutBlock(out, BlockKind::kLoss, nullptr, 0, sentence, strlen(sentence));
+}
+
 RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -96,7 +105,7 @@ RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* pa
 
 // Reads from `address` into g_buffer; returns how many bytes could be read.
 RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
-  return ReadOwn(address, g_buffer, size < kBuffer ? size : kBuffer);
+  return ReadOwnAnyhow(address, g_buffer, size < kBuffer ? size : kBuffer);
 }
 
 // The same, and masks what is marked.
@@ -105,8 +114,8 @@ RECRASH_SIGNAL_SAFE uint64_t ReadSelfMasked(const Discretion& discretion, uint64
   if (got == 0 || !discretion.has_values()) return got;
   memset(g_around, 0, kBeside);
   memset(g_buffer + got, 0, kBeside);
-  ReadOwn(address - kBeside, g_around, kBeside);
-  ReadOwn(address + got, g_buffer + got, kBeside);
+  ReadOwnAnyhow(address - kBeside, g_around, kBeside);
+  ReadOwnAnyhow(address + got, g_buffer + got, kBeside);
   discretion.Mask(g_around, kBeside + got + kBeside);
   discretion.MaskPlaces(address, g_buffer, got);
   return got;
@@ -181,11 +190,12 @@ class PresentPages {
   int fd_;
 };
 
-RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, const PresentPages& pages, uint64_t& budget,
+// False if the rest of the budget is too small for it.
+RECRASH_SIGNAL_SAFE bool PutMap(RawFileOut& out, const Map& map, const PresentPages& pages, uint64_t& budget,
                                 bool whole, bool always) {
   uint64_t run, end;
   for (uint64_t at = map.start; !out.failed && pages.Next(at, map.end, whole, run, end);) {
-    if (!always && budget < end - run) return;
+    if (!always && budget < end - run) return false;
     const uint64_t size = ReadSelfMasked(out.discretion, run, end - run);
     if (size != 0) {
       const raw::RawMemory head = {run};
@@ -194,16 +204,35 @@ RECRASH_SIGNAL_SAFE void PutMap(RawFileOut& out, const Map& map, const PresentPa
     }
     at = size == end - run ? end : run + size / kPage * kPage + kPage;
   }
+  return true;
 }
+
+// In the last resort: the innermost frames.
+constexpr uint64_t kInnermost = 64 << 10;
+
+RECRASH_SIGNAL_SAFE void PutInnermostFrames(RawFileOut& out, Map map, uint64_t sp, const PresentPages& pages) {
+  uint64_t budget = 0;
+  const uint64_t low = (sp > kPage ? sp - kPage : 0) & ~(kPage - 1);
+  if (map.start < low) map.start = low;
+  if (map.end > low + kInnermost) map.end = low + kInnermost;
+  if (map.start < map.end) PutMap(out, map, pages, budget, false, true);
+}
+
+// What is left of the time is for the end of the file.
+RECRASH_SIGNAL_SAFE bool TimeIsOver() { return Nanoseconds(CLOCK_MONOTONIC) + 100000000 > g_made.deadline; }
 
 // Writes program and library data and the failing stack, then the rest up to the limit, lowest address (the heap)
 // first. What the program excludes from core dumps is left out.
 RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   const uint64_t sp = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RSP]);
   uint64_t budget = uint64_t{g_state.options.memory_mib} << 20;
+  bool is_whole = true;
   MapLines lines("/proc/self/smaps");
   PresentPages pages;
+  if (out.last_resort) PutLoss(out, "the disk was nearly full: of the memory only the innermost frames were kept");
   for (Map map; lines.NextWithFlags(map);) {
+    if (TimeIsOver())
+      return PutLoss(out, "the time was over before all of the memory was kept (RECRASH_OPTIONS=timeout)");
     if (!map.readable || !map.writable || map.shared) continue;
     if (map.not_dumped) {
       const raw::RawRange range = {map.start, map.end};
@@ -211,10 +240,13 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
       continue;
     }
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
+    if (out.last_resort && failing_stack) PutInnermostFrames(out, map, sp, pages);
+    if (out.last_resort) continue;
     // A mapping larger than the limit is no library's, but data.
     const bool library = map.file && map.end - map.start <= (uint64_t{g_state.options.memory_mib} << 20);
-    PutMap(out, map, pages, budget, library, library || failing_stack);
+    if (!PutMap(out, map, pages, budget, library, library || failing_stack)) is_whole = false;
   }
+  if (!is_whole) PutLoss(out, "memory beyond the limit was not kept (RECRASH_OPTIONS=memory=MiB)");
 }
 
 RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
@@ -249,6 +281,12 @@ RECRASH_SIGNAL_SAFE void PutAbortMessage(RawFileOut& out) {
   if (size > 4) PutBlock(out, BlockKind::kAbortMessage, nullptr, 0, g_buffer + 4, strnlen(g_buffer + 4, size - 4));
 }
 
+RECRASH_SIGNAL_SAFE Text OfProgram(char (&out)[64], const char* what) {
+  Text text(out);
+  (text << "/proc/").Decimal(static_cast<uint64_t>(g_record.pid));
+  return text << what;
+}
+
 RECRASH_SIGNAL_SAFE void PutThread(RawFileOut& out) {
   raw::RawThread thread = {};
   thread.id = g_record.tid;
@@ -257,27 +295,87 @@ RECRASH_SIGNAL_SAFE void PutThread(RawFileOut& out) {
   PutBlock(out, BlockKind::kThread, nullptr, 0, &thread, sizeof thread);
 }
 
+RECRASH_SIGNAL_SAFE void ReadThreadName(raw::RawThread& thread) {
+  char path[64];
+  OfProgram(path, "/task/").Decimal(static_cast<uint64_t>(thread.id)) << "/comm";
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  char name[sizeof thread.name + 1] = {};
+  if (read(fd, name, sizeof name - 1) > 0) memcpy(thread.name, name, strcspn(name, "\n"));
+  close(fd);
+}
+
+RECRASH_SIGNAL_SAFE void PutHeldThread(RawFileOut& out, const HeldThread& held) {
+  if (__atomic_load_n(&held.id, __ATOMIC_ACQUIRE) == 0) return;
+  raw::RawThread thread = {};
+  thread.id = held.id;
+  ReadThreadName(thread);
+  PutBlock(out, BlockKind::kThread, nullptr, 0, &thread, sizeof thread);
+  static raw::RawRegisters registers;
+  memset(&registers, 0, sizeof registers);
+  registers.id = held.id;
+  registers.fs_base = held.fs_base;
+  const mcontext_t& context = held.context->uc_mcontext;
+  static_assert(sizeof registers.general == sizeof context.gregs);
+  memcpy(registers.general, context.gregs, sizeof registers.general);
+  if (context.fpregs != nullptr) memcpy(registers.fpstate, context.fpregs, sizeof registers.fpstate);
+  PutBlock(out, BlockKind::kRegisters, nullptr, 0, &registers, sizeof registers);
+}
+
+RECRASH_SIGNAL_SAFE void PutHeldThreads(RawFileOut& out) {
+  for (uint32_t i = 0; i < HeldCount(); ++i) PutHeldThread(out, HeldAt(i));
+  const uint32_t missing = OthersNotHeld();
+  if (missing == 0) return;
+  char sentence[128];
+  Text(sentence).Decimal(missing) << " threads were not held: they ran on while memory was kept, without registers";
+  PutLoss(out, sentence);
+}
+
+// The number behind `name` in a file of /proc/PID/fdinfo.
+RECRASH_SIGNAL_SAFE uint64_t NumberBehind(const char* name, const char* text, int base) {
+  const char* at = strstr(text, name);
+  if (at == nullptr) return 0;
+  at += strlen(name);
+  while (*at == ' ' || *at == '\t') ++at;
+  return ReadNumber(at, base);
+}
+
+RECRASH_SIGNAL_SAFE void ReadPosition(int descriptor, raw::RawFile& file) {
+  char path[64];
+  OfProgram(path, "/fdinfo/").Decimal(static_cast<uint64_t>(descriptor));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return;
+  char text[256] = {};
+  if (read(fd, text, sizeof text - 1) > 0) {
+    file.offset = NumberBehind("pos:", text, 10);
+    file.flags = static_cast<int32_t>(NumberBehind("flags:", text, 8));
+  }
+  close(fd);
+}
+
 RECRASH_SIGNAL_SAFE void PutDescriptor(RawFileOut& out, int descriptor) {
   raw::RawFile file = {};
   file.descriptor = descriptor;
-  file.flags = fcntl(descriptor, F_GETFL);
-  const off_t offset = lseek(descriptor, 0, SEEK_CUR);
-  file.offset = offset > 0 ? static_cast<uint64_t>(offset) : 0;
+  ReadPosition(descriptor, file);
+  char link[64];
+  OfProgram(link, "/fd/").Decimal(static_cast<uint64_t>(descriptor));
   struct stat status;
-  if (fstat(descriptor, &status) == 0) {
+  if (stat(link, &status) == 0) {
     file.mode = status.st_mode;
     file.size = static_cast<uint64_t>(status.st_size);
   }
-  char link[64];
-  (Text(link) << "/proc/self/fd/").Decimal(static_cast<uint64_t>(descriptor));
   static char path[4096];
   const ssize_t length = readlink(link, path, sizeof path);
   if (length > 0) PutBlock(out, BlockKind::kFile, &file, sizeof file, path, static_cast<uint64_t>(length));
 }
 
+// Of the program, not of the process aside, which has none of them.
 RECRASH_SIGNAL_SAFE void PutDescriptors(RawFileOut& out) {
-  const int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  char path[64];
+  OfProgram(path, "/fd");
+  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return;
+  const bool is_aside = syscall(SYS_getpid) != g_record.pid;
   alignas(8) static char entries[4096];
   long size;
   while ((size = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
@@ -287,7 +385,8 @@ RECRASH_SIGNAL_SAFE void PutDescriptors(RawFileOut& out) {
       if (entry->d_name[0] < '0' || entry->d_name[0] > '9') continue;
       const char* digits = entry->d_name;
       const int descriptor = static_cast<int>(ReadNumber(digits, 10));
-      if (descriptor != folder && descriptor != out.fd && descriptor != out.folder) PutDescriptor(out, descriptor);
+      if (is_aside || (descriptor != folder && descriptor != out.fd && descriptor != out.folder))
+        PutDescriptor(out, descriptor);
     }
   }
   close(folder);
@@ -309,43 +408,7 @@ RECRASH_SIGNAL_SAFE void PutUtc(Text& text, int64_t seconds) {
   text.Decimal(time / 3600, 2).Decimal(time / 60 % 60, 2).Decimal(time % 60, 2);
 }
 
-// Makes the report folder and what leads to it, mode 0700.
-RECRASH_SIGNAL_SAFE void MakeDirectories(const char* path) {
-  static char part[1024];
-  CopyText(part, path);
-  for (char* at = part + 1; *at != 0; ++at) {
-    if (*at != '/') continue;
-    *at = 0;
-    mkdir(part, 0700);
-    *at = '/';
-  }
-  mkdir(part, 0700);
-}
-
-// Opens the report folder; negative where it must not or cannot be written to, and `why` says which.
-RECRASH_SIGNAL_SAFE int OpenReportFolder(const char*& why) {
-  MakeDirectories(g_state.directory);
-  why = WhyNotTrustedFolder(g_state.directory);
-  if (why != nullptr) return -1;
-  const int folder = open(g_state.directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  struct stat status;
-  if (folder < 0 || fstat(folder, &status) != 0)
-    why = "cannot be opened";
-  else
-    why = WhyNotTrusted(status);  // of what was opened: the name may lead elsewhere since
-  if (why == nullptr) return folder;
-  if (folder >= 0) close(folder);
-  return -1;
-}
-
-// Nobody can tell the name of a raw report before, and put a file there.
-RECRASH_SIGNAL_SAFE uint32_t RandomNumber() {
-  uint32_t number = 0;
-  // Where the kernel has none to give, O_EXCL alone has to do.
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
-    number = static_cast<uint32_t>(Nanoseconds(CLOCK_MONOTONIC));
-  return number;
-}
+constexpr uint32_t kMostNames = 100;  // that are tried
 
 // Program, UTC time, pid, a random number. Of the program's name only letters, digits, `-`, `_`, `.`, `+` stay.
 RECRASH_SIGNAL_SAFE void ReportName(char (&out)[256], uint32_t random, const char* suffix) {
@@ -372,6 +435,9 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutThrows(out);
   PutAbortMessage(out);
   PutThread(out);
+  PutHeldThreads(out);
+  const bool knows_marked = KnowsMarkedValues();
+  if (knows_marked) PutAdditions(PutWhole, &out);
   PutLink(out, BlockKind::kExecutable, "/proc/self/exe");
   PutLink(out, BlockKind::kDirectory, "/proc/self/cwd");
   PutFile(out, BlockKind::kCommandLine, "/proc/self/cmdline");
@@ -380,35 +446,52 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutDescriptors(out);
   PutModuleHeads(out);
   if (g_record.without_memory == 0) PutMemory(out);
+  if (knows_marked && !out.last_resort) PutNamedFiles(PutWhole, &out);
   PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
 }
 
 // Returns null, or why the file is not whole; then it is not there either.
-RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, const char* name, const char* partial) {
+RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, int file, const char* name, const char* partial) {
   const Discretion discretion;
-  RawFileOut out = {openat(folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), false, folder,
-                    discretion};
-  if (out.fd < 0) return "cannot be made";
+  RawFileOut out = {file, false, folder, false, discretion};
   PutAll(out);
-  close(out.fd);
-  if (!out.failed && renameat(folder, partial, folder, name) == 0) return nullptr;
-  unlinkat(folder, partial, 0);
-  return "could not be written to its end";
+  if (out.failed && ftruncate(out.fd, 0) == 0 && lseek(out.fd, 0, SEEK_SET) == 0) {
+    out.failed = false;
+    out.last_resort = true;
+    PutAll(out);
+  }
+  const bool is_whole = !out.failed && renameat(folder, partial, folder, name) == 0;
+  if (!is_whole) unlinkat(folder, partial, 0);
+  close(file);  // and with it the lock
+  return is_whole ? nullptr : "could not be written to its end";
 }
 
 }  // namespace
 
+// Where the kernel has none to give, O_EXCL alone has to do.
+uint32_t RandomNumber() {
+  uint32_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+    number = static_cast<uint32_t>(Nanoseconds(CLOCK_MONOTONIC));
+  return number;
+}
+
 const char* WriteRawReport(char (&path)[1024]) {
-  CopyText(path, g_state.directory);
+  CopyText(path, g_made.folder);
   const char* why = nullptr;
-  const int folder = OpenReportFolder(why);
+  const int folder = OpenReportFolder(g_made.folder, why);
   if (folder < 0) return why;
   static char name[256], partial[256];
   const uint32_t random = RandomNumber();
-  ReportName(name, random, ".rcraw");
-  ReportName(partial, random, ".rcraw.part");
-  Text(path) << g_state.directory << "/" << name;
-  why = WriteInto(folder, name, partial);
+  Claim claim = Claim::kTaken;
+  int file = -1;
+  for (uint32_t i = 0; i < kMostNames && claim == Claim::kTaken; ++i) {
+    ReportName(name, random + i, ".rcraw");
+    (Text(partial) << name) << kPartSuffix;
+    Text(path) << g_made.folder << "/" << name;
+    claim = ClaimName(folder, name, partial, file);
+  }
+  why = claim == Claim::kOurs ? WriteInto(folder, file, name, partial) : "cannot be made";
   close(folder);
   return why;
 }

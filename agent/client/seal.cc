@@ -7,16 +7,38 @@
 //
 // There is one mprotect at start-up and one when a crash begins. Variables that change in between lie behind the sealed
 // pages. state.ld lays out both when it joins the client, and defines the addresses.
+//
+// Pages that become writable count against RLIMIT_DATA, and a program that dies may have used that up. Then shared
+// pages, which do not count, take their place.
+#include <string.h>
 #include <sys/mman.h>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/client/client.h"
 
 namespace recrash::client {
 namespace {
 
+RECRASH_SIGNAL_SAFE size_t SealedSize() { return static_cast<size_t>(recrash_sealed_end - recrash_sealed_begin); }
+
 RECRASH_SIGNAL_SAFE bool ProtectState(int protection) {
-  return mprotect(recrash_sealed_begin, static_cast<size_t>(recrash_sealed_end - recrash_sealed_begin), protection) ==
-         0;
+  return mprotect(recrash_sealed_begin, SealedSize(), protection) == 0;
+}
+
+constexpr size_t kMostSealed = 64 << 10;
+
+// One thread after the other: what is sealed is not there for a moment.
+RECRASH_SIGNAL_SAFE bool ReplaceState() {
+  static char copy[kMostSealed];
+  static uint32_t turn;
+  while (__atomic_exchange_n(&turn, 1, __ATOMIC_ACQ_REL) != 0) signal_safe::Pause(1000000);
+  bool done = SealedSize() <= sizeof copy;
+  if (done) memcpy(copy, recrash_sealed_begin, SealedSize());
+  done = done && mmap(recrash_sealed_begin, SealedSize(), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED;
+  if (done) memcpy(recrash_sealed_begin, copy, SealedSize());
+  __atomic_store_n(&turn, 0, __ATOMIC_RELEASE);
+  return done;
 }
 
 }  // namespace
@@ -29,6 +51,6 @@ bool IsInSealedState(const void* address) {
          at < reinterpret_cast<uintptr_t>(recrash_sealed_end);
 }
 
-bool UnsealState() { return ProtectState(PROT_READ | PROT_WRITE); }
+bool UnsealState() { return ProtectState(PROT_READ | PROT_WRITE) || ReplaceState(); }
 
 }  // namespace recrash::client

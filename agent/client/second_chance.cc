@@ -109,6 +109,7 @@ void StartSecondChance() {
 // Watches the functions of the profile in `folder`, or of that file. Null: puts all entries back as they were compiled.
 extern "C" __attribute__((visibility("default"))) void __recrash_profiles(const char* folder) {
   using namespace recrash::client;
+  if (g_state.other != nullptr) return g_state.other->profiles(folder);
   if (g_state.mode != Mode::kLive) return;
   const int saved_errno = errno;
   if (folder == nullptr) {

@@ -4,7 +4,6 @@
 // It is the earliest constructor of the program, so that static initialisers are watched, too. It allocates nothing on
 // the program's heap (in a C program: nothing that stays), and leaves no message for the program's dlerror().
 #include <dlfcn.h>
-#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -28,6 +27,12 @@ using signal_safe::ParseOptions;
 using signal_safe::Text;
 
 RECRASH_SEALED State g_state;
+
+#ifdef RECRASH_PRELOAD
+constexpr bool kPreloaded = true;
+#else
+constexpr bool kPreloaded = false;
+#endif
 
 // dlsym keeps the message of a miss for the next dlerror(), and the program would get it after a call that went well.
 // The first dlerror() returns the message, the second frees it.
@@ -61,20 +66,6 @@ void TellNotUnderstood(const char* option) {
   PrintLine(message);
 }
 
-void FindReportDirectory() {
-  if (const char* directory = getenv("RECRASH_DIR"); directory != nullptr && *directory != 0) {
-    SetAbsolute(g_state.directory, directory);
-    return;
-  }
-  Text text(g_state.directory);
-  if (const char* state = getenv("XDG_STATE_HOME"); state != nullptr && *state == '/')
-    text << state << "/recrash";
-  else if (const char* home = getenv("HOME"); home != nullptr && *home == '/')
-    text << home << "/.local/state/recrash";
-  else
-    (text << "/tmp/recrash-").Decimal(getuid());
-}
-
 // True if `path` can be run, and nobody else can have put it there; the first that somebody can is remembered.
 bool MayRun(const char* path) {
   if (!Executable(path)) return false;
@@ -83,8 +74,9 @@ bool MayRun(const char* path) {
   return false;
 }
 
-// Named by who starts the program; else beside the program, where it is shipped; else where recrash was installed when
-// it built the program, or, of a program in which nothing is instrumented, where recrash was to be installed.
+// Named by who starts the program; else part of the program; else beside the library of this client, or the program,
+// where it is shipped; else where recrash was installed when it built the program, or, of a program in which nothing is
+// instrumented, where recrash was to be installed.
 void FindCollector() {
   char(&out)[1024] = g_state.collector;
   if (const char* given = getenv("RECRASH_COLLECTOR"); given != nullptr && *given != 0) {
@@ -92,11 +84,17 @@ void FindCollector() {
     if (!MayRun(out)) out[0] = 0;  // asked for by name: no other one instead
     return;
   }
+  if (HasCollectorWithin()) {
+    g_state.collector_within = 1;
+    return;
+  }
   char beside[1024];
   CopyText(beside, g_state.program);
   if (char* slash = strrchr(beside, '/'); slash != nullptr) *slash = 0;
-  Text(out) << beside << "/recrash-collector";
-  if (MayRun(out)) return;
+  for (const char* folder : {static_cast<const char*>(g_state.beside), static_cast<const char*>(beside)}) {
+    Text(out) << folder << "/recrash-collector";
+    if (folder[0] != 0 && MayRun(out)) return;
+  }
   CopyText(out, __recrash_collector_place != nullptr ? __recrash_collector_place
                                                      : RECRASH_COLLECTOR_DIRECTORY "/recrash-collector");
   if (!MayRun(out)) out[0] = 0;
@@ -111,24 +109,23 @@ void JoinReplay() {
     seal(recrash_sealed_begin, static_cast<size_t>(recrash_sealed_end - recrash_sealed_begin));
 }
 
-#ifdef RECRASH_PRELOAD
-bool PreloadedClientIsThere() { return false; }  // there: it is this one
-#else
-// Recognises the library by its file name: looking for a symbol that is almost never there would allocate on the heap.
-int IsPreloadedClient(dl_phdr_info* module, size_t, void*) {
-  return strcmp(BaseName(module->dlpi_name), "librecrash_preload.so") == 0;
+// For `recrash dump`. The magic is put together here, so that it stands nowhere else.
+RECRASH_SEALED abi::ClientPlaces g_places;
+
+void SayPlaces() {
+  g_places.self = reinterpret_cast<uint64_t>(&g_places);
+  g_places.marked = reinterpret_cast<uint64_t>(g_state.marked);
+  g_places.additions = reinterpret_cast<uint64_t>(g_state.additions);
+  for (int i = 0; i < 2; ++i) *static_cast<volatile uint64_t*>(&g_places.magic[i]) = abi::kPlacesMagic[i];
 }
 
-// True if this is the archive in a program that also runs with the preloaded client, which came first.
-bool PreloadedClientIsThere() {
-  if (dl_iterate_phdr(IsPreloadedClient, nullptr) == 0) return false;
-  g_state.preloaded_report = LookUp<void (*)(const char*)>(RTLD_NEXT, "__recrash_report");
-  g_state.preloaded_keep_memory = LookUp<void (*)(int)>(RTLD_NEXT, "__recrash_keep_memory");
-  g_state.preloaded_mark = LookUp<void (*)(const void*, size_t)>(RTLD_NEXT, "__recrash_mark");
-  g_state.preloaded_unmark = LookUp<void (*)(const void*)>(RTLD_NEXT, "__recrash_unmark");
-  return true;
+// A replay decides itself what becomes of the program's handlers, and of a program that ends.
+void PassHandlersOn() {
+  g_state.replay_sigaction = LookUp<SigactionFunction>(RTLD_NEXT, "sigaction");
+  g_state.replay_signal = LookUp<SignalFunction>(RTLD_NEXT, "signal");
+  g_state.replay_exit_now = LookUp<ExitFunction>(RTLD_NEXT, "_exit");
+  g_state.real_exit = LookUp<ExitFunction>(RTLD_NEXT, "exit");
 }
-#endif
 
 void Prepare() {
   // A set-user-id program must neither obey its caller's environment nor let its memory be written to a file.
@@ -137,23 +134,30 @@ void Prepare() {
     g_state.mode = Mode::kReplay;
     g_state.options = ParseOptions("", TellNotUnderstood);
     JoinReplay();
+    PassHandlersOn();
     return InstallExceptionHooks();
   }
-  if (PreloadedClientIsThere()) return InstallExceptionHooks();
+  if (FindOtherClient(kPreloaded)) return InstallExceptionHooks();
   const ssize_t length = readlink("/proc/self/exe", g_state.program, sizeof g_state.program - 1);
   g_state.program[length > 0 ? length : 0] = 0;
   CopyText(g_state.options_text, getenv("RECRASH_OPTIONS"));
   g_state.options = ParseOptions(g_state.options_text, TellNotUnderstood);
-  FindReportDirectory();
+  FindReportFolders();
   FindCollector();
   MapMarkedValues();
+  MapAdditions();
   g_state.abort_message = LookUp<const char*>(RTLD_DEFAULT, "__abort_msg");
   g_state.process = getpid();
   g_state.mode = Mode::kLive;
   InstallMainThread();
+  g_state.real_exit = LookUp<ExitFunction>(RTLD_NEXT, "exit");
   InstallCrashHandler();
+  UnblockFailures();  // of a mask that this program was started with
   InstallExceptionHooks();
   StartSecondChance();
+  BecomeLive();
+  StartWatchdog();
+  SayPlaces();
 }
 
 // A replay restores the recorded data over the client's; it seals the state itself.

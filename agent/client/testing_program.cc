@@ -79,6 +79,31 @@ Program::Program(std::vector<std::string> arguments) : arguments_(std::move(argu
 
 Program Program::Failing(const std::string& failure) { return Program({RECRASH_TEST_FAILURES, failure}); }
 Program Program::Unwatched(const std::string& failure) { return Program({RECRASH_TEST_UNWATCHED, failure}); }
+Program Program::In(const std::string& surroundings) { return Program({RECRASH_TEST_SURROUNDINGS, surroundings}); }
+Program Program::UnwatchedIn(const std::string& surroundings) {
+  return Program({RECRASH_TEST_UNWATCHED_SURROUNDINGS, surroundings});
+}
+Program Program::With(const std::string& handlers) { return Program({RECRASH_TEST_HANDLERS, handlers}); }
+Program Program::UnwatchedWith(const std::string& handlers) {
+  return Program({RECRASH_TEST_UNWATCHED_HANDLERS, handlers});
+}
+Program Program::Embedding(const std::string& failure) {
+  return Program({RECRASH_TEST_EMBEDDED, failure}).Without("RECRASH_COLLECTOR");
+}
+Program Program::Adding(const std::string& what, const std::string& failure) {
+  return Program({RECRASH_TEST_ADDITIONS, what, failure});
+}
+Program Program::AddingUnwatched(const std::string& what, const std::string& failure) {
+  return Program({RECRASH_TEST_ADDITIONS_UNWATCHED, what, failure});
+}
+Program Program::Host(std::vector<std::string> words) {
+  words.insert(words.begin(), RECRASH_TEST_HOST);
+  return Program(std::move(words));
+}
+Program Program::WatchedHost(std::vector<std::string> words) {
+  words.insert(words.begin(), RECRASH_TEST_WATCHED_HOST);
+  return Program(std::move(words));
+}
 Program Program::Static(const std::string& failure) { return Program({RECRASH_TEST_STATIC, failure}); }
 std::optional<Program> Program::LinkedBy(const std::string& linker, const std::string& failure) {
   const std::string path = RECRASH_TEST_LINKERS "/" + linker + "/failures";
@@ -95,7 +120,7 @@ Ran Program::Run() const {
   if (mkdtemp(folder.data()) == nullptr) ADD_FAILURE() << folder << ": cannot be made";
   std::vector<std::string> variables;
   std::map<std::string, std::string> environment = environment_;
-  environment.try_emplace("RECRASH_DIR", folder + "/reports");
+  if (has_folder_) environment.try_emplace("RECRASH_DIR", folder + "/reports");
   for (const auto& [name, value] : environment) variables.push_back(name + "=" + value);
   std::vector<std::string> arguments = arguments_;
   const std::vector<char*> argument_pointers = ArgumentPointers(arguments),

@@ -45,7 +45,22 @@ class Program {
   static Program Failing(const std::string& failure);
   // The same without the client.
   static Program Unwatched(const std::string& failure);
-  // The same with everything linked statically, the client for static links among it.
+  // The program of testdata/surroundings.cc, which reads null in surroundings that have a name; and without the client.
+  static Program In(const std::string& surroundings);
+  static Program UnwatchedIn(const std::string& surroundings);
+  // The program of testdata/handlers.cc, which has handlers and masks of its own; and without the client.
+  static Program With(const std::string& handlers);
+  static Program UnwatchedWith(const std::string& handlers);
+  // The first with a collector of its own, and none named.
+  static Program Embedding(const std::string& failure);
+  // The program of testdata/additions.cc, with the client linked in, or without it: adds something to its reports, then
+  // fails.
+  static Program Adding(const std::string& what, const std::string& failure = "segv");
+  static Program AddingUnwatched(const std::string& what, const std::string& failure);
+  // The program of testdata/host.c, which loads plug-ins: without the client, or with it.
+  static Program Host(std::vector<std::string> words);
+  static Program WatchedHost(std::vector<std::string> words);
+  // That of failures.cc with everything linked statically, the client for static links among it.
   static Program Static(const std::string& failure);
   // The first linked by another linker, at a fixed address or not; null where there is no such linker.
   static std::optional<Program> LinkedBy(const std::string& linker, const std::string& failure);
@@ -80,6 +95,7 @@ class Program {
   }
   Program& Without(const std::string& name) {
     environment_.erase(name);
+    if (name == "RECRASH_DIR") has_folder_ = false;
     return *this;
   }
   // A program that does not end within a minute is ended by SIGALRM.
@@ -93,6 +109,7 @@ class Program {
   std::function<void()> prepare_ = [] {};
   uint64_t file_size_limit_ = 0;
   bool cores_ = false;
+  bool has_folder_ = true;
 };
 
 }  // namespace recrash

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/pages.h"
@@ -95,6 +96,7 @@ void* RunThread(void* argument) {
   auto* block = static_cast<ThreadBlock*>(argument);
   Adopt(block);
   UseAlternateStack(*block);
+  UnblockFailures();  // of a mask that it was created with
   // glibc lays the thread's control block at the top of its stack, also of one that the program supplied.
   SetStack(*block, static_cast<uint64_t>(pthread_self()), block->stack_low);
   return block->start(block->argument);
@@ -139,6 +141,7 @@ void InstallMainThread() {
   stack_t current = {};
   // Without an alternate stack Breakpad would allocate one on the program's heap. A stack that is there already stays.
   if (sigaltstack(nullptr, &current) == 0 && (current.ss_flags & SS_DISABLE) != 0) UseAlternateStack(*block);
+  if (syscall(SYS_gettid) != getpid()) return;  // a library that another thread has loaded
   block->is_main = 1;
   rlimit limit;
   const bool limited = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -159,6 +162,7 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
   ThreadBlock* block = MakeBlock();
   errno = saved_errno;
   if (block == nullptr) return RealCreate()(thread, attributes, start, argument);
+  if (const ThreadBlock* const parent = ExistingThreadBlock()) block->blocked = parent->blocked;
   block->start = start;
   block->argument = argument;
   block->stack_low = StackSize(attributes);

@@ -9,14 +9,20 @@
 
 #include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/options.h"
+#include "agent/collector/additions.h"
+#include "agent/collector/discretion.h"
 #include "agent/collector/inputs.h"
+#include "agent/collector/live_process.h"
+#include "agent/collector/minidump.h"
 #include "agent/collector/snapshots.h"
 #include "agent/process/memory_choice.h"
+#include "agent/process/memory_left.h"
 #include "agent/process/proc_files.h"
 #include "agent/process/stopped_process.h"
 #include "agent/process/target_memory.h"
 #include "agent/report/crash_record.h"
 #include "agent/report/maps.h"
+#include "agent/store/signature.h"
 
 namespace recrash {
 namespace {
@@ -35,6 +41,12 @@ Result<abi::CrashRecord> ReadRecord(const TargetMemory& memory, const CollectReq
                      std::to_string(abi::kCrashVersion) +
                      "\n  use the recrash-collector of the release that the program was built with"};
   return record;
+}
+
+Result<abi::CrashRecord> RecordOfLive(const CollectRequest& request, const Report& report) {
+  const auto thread = std::ranges::find(report.threads, request.tid, &Thread::id);
+  if (thread != report.threads.end()) return RecordOfLive(request.pid, *thread);
+  return Error{Errc::kRefused, "thread " + std::to_string(request.tid) + " has ended"};
 }
 
 // glibc's struct abort_msg_s: a 32-bit size, then the text.
@@ -94,8 +106,48 @@ void ReadMappings(pid_t pid, Report* report) {
       "which memory the program excludes from core dumps: the kernel does not say, and all was kept");
 }
 
-void ReadMemory(const TargetMemory& memory, uint32_t limit_mib, Report* report) {
+// A program that was held, with memory of it that is still to be read.
+class HeldMemory final : public LaterMemory {
+ public:
+  HeldMemory(StoppedProcess process, TargetMemory memory, Discretion discretion, std::vector<PageRun> runs)
+      : process_(std::move(process)),
+        memory_(std::move(memory)),
+        discretion_(std::move(discretion)),
+        runs_(std::move(runs)) {}
+
+  std::vector<Range> ranges() const override {
+    std::vector<Range> ranges;
+    for (const PageRun& run : runs_) ranges.push_back({run.start, run.pages * kPageSize});
+    return ranges;
+  }
+  void Read(TargetAddress address, std::span<uint8_t> out) const override {
+    const size_t got = memory_.Read(address, out);
+    std::ranges::fill(out.subspan(got), uint8_t{0});
+    discretion_.MaskMemory(memory_, address, out);
+  }
+
+ private:
+  StoppedProcess process_;
+  TargetMemory memory_;
+  Discretion discretion_;
+  std::vector<PageRun> runs_;
+};
+
+// What this process needs whatever the program's size is: itself, the packer, the text of a thousand mappings.
+constexpr uint64_t kOwnNeed = 12 << 20;
+// Of a byte of the program's memory there are at most so many copies at a time: read, joined, masked, packed.
+constexpr uint64_t kCopies = 4;
+
+// What may be held here of the program's memory.
+uint64_t MayHold() {
+  const uint64_t left = MemoryLeft();
+  return left > kOwnNeed ? (left - kOwnNeed) / kCopies : 0;
+}
+
+// Returns what is to be read later.
+std::vector<PageRun> ReadMemory(const TargetMemory& memory, uint32_t limit_mib, uint64_t may_hold, Report* report) {
   MemoryRequest request;
+  request.held = may_hold;
   request.limit = uint64_t{limit_mib} << 20;
   for (const Thread& thread : report->threads) {
     if (thread.failing)
@@ -108,9 +160,53 @@ void ReadMemory(const TargetMemory& memory, uint32_t limit_mib, Report* report) 
   report->memory = std::move(kept.regions);
   report->memory_complete = kept.complete;
   std::ranges::move(kept.losses, std::back_inserter(report->losses));
+  return std::move(kept.later);
+}
+
+// A log may be larger than what is left to read it into.
+bool Fits(const record::LogHeader& log, const Process& process, uint64_t may_hold) {
+  const uint64_t heap = log.copy_depth != 0 ? process.brk_end - process.brk_start : 0;
+  return log.figures.most_versions <= may_hold / kPageSize && heap <= may_hold;
+}
+
+// What the program adds, and files. Without additions where they cannot be masked: they may hold what nobody can find.
+void ReadAddedFiles(TargetAddress additions, const signal_safe::Options& options, bool can_be_masked,
+                    const TargetMemory& memory, Report* report) {
+  NamedFiles named;
+  if (can_be_masked)
+    named = ReadAdditions(memory, additions, report);
+  else
+    report->losses.push_back("notes, logs and attached files: the program marks more values than can be masked");
+  ReadInputs(options.embed_files != 0, named.attachments, report);
+  if (options.logs != 0 && can_be_masked) ReadLogs(named.logs, report);
+}
+
+// Where the client has its tables: it has said so, or the process is live, and they are looked for.
+abi::ClientPlaces FindPlaces(const CollectRequest& request, const TargetMemory& memory, Report* report) {
+  if (request.record.value != 0) return {{}, 0, request.marked.value, request.additions.value};
+  report->process.program = ReadProcLink(request.pid, "exe");
+  TakeModules(LookupIn(memory, request.pid), report);
+  return FindClient(memory, *report);
 }
 
 }  // namespace
+
+void KeepInnermostFrames(Report* report) {
+  constexpr uint64_t kInnermost = 64 << 10;
+  const Thread* failing = report->failing_thread();
+  const TargetAddress sp{failing ? failing->registers.sp() & ~(kPageSize - 1) : 0};
+  report->memory = Outside(std::move(report->memory), {0}, sp);
+  report->memory = Outside(std::move(report->memory), sp + kInnermost, {UINT64_MAX});
+  report->memory_complete = false;
+  report->snapshots.reset();
+  for (Input& input : report->inputs) {
+    if (!input.held()) continue;
+    input.content = InputContent::kNoRoom;
+    input.bytes.clear();
+  }
+  for (KeptLog& log : report->logs) log.tail.clear();
+  report->losses.push_back("the disk was nearly full: of the memory only the innermost frames were kept");
+}
 
 Result<Collected> Collect(const CollectRequest& request) {
   Collected collected;
@@ -119,25 +215,31 @@ Result<Collected> Collect(const CollectRequest& request) {
   if (!stopped) return stopped.error();
   Result<TargetMemory> memory = TargetMemory::Open(request.pid);
   if (!memory) return memory.error();
-  Result<abi::CrashRecord> record = ReadRecord(*memory, request);
+  report.threads = stopped->ReadThreads();
+  const bool is_live = request.record.value == 0;
+  Result<abi::CrashRecord> record = is_live ? RecordOfLive(request, report) : ReadRecord(*memory, request);
   if (!record) return record.error();
-  collected.record = *record;
   ReadMappings(request.pid, &report);
+  const abi::ClientPlaces places = FindPlaces(request, *memory, &report);
+  LeaveOutAdditions({places.additions}, &report.mappings);
   const std::optional<record::LogHeader> log = ReadLogHeader(*memory, request.snapshots, request.pid);
   if (log) LeaveOutLog(*log, &report.mappings);
-  report.threads = stopped->ReadThreads();
-  if (Status status = collected.discretion.Read(*memory, request.marked); !status) return status.error();
   ReadCrash(*memory, request, *record, &report);
   ReadException(*memory, *record, &report);
   TakeModules(LookupIn(*memory, request.pid), &report);
+  Discretion discretion;
+  if (Status status = discretion.Read(*memory, {places.marked}); !status) return status.error();
   report.files = ReadOpenFiles(request.pid);
   if (log) LeaveOutDescriptors(*log, &report.files);
   const signal_safe::Options options = signal_safe::ParseOptions(record->options, [&](const char* option) {
     report.losses.push_back(std::string("RECRASH_OPTIONS: not understood and ignored at \"") + option + "\"");
   });
-  ReadMemory(*memory, options.memory_mib, &report);
-  if (log && record->without_memory == 0) {
-    ReadSnapshots(*memory, *log, &report);
+  const uint64_t may_hold = MayHold();
+  std::vector<PageRun> later = ReadMemory(*memory, options.memory_mib, may_hold, &report);
+  if (log && record->without_memory == 0 && !Fits(*log, report.process, may_hold)) {
+    report.losses.push_back("no entry states: too little memory was left to read them");
+  } else if (log && record->without_memory == 0) {
+    ReadSnapshots(*memory, *log, later, &report);
     report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
   } else if (!log && request.snapshots.value != 0) {
     report.losses.push_back(
@@ -145,10 +247,23 @@ Result<Collected> Collect(const CollectRequest& request) {
   }
   DropWithheld(&report);
   // The other threads are still stopped, so that files do not change while they are read.
-  ReadInputs(options.embed_files != 0, &report);
-  collected.discretion.Apply(*memory, &report);
-  stopped->Detach();
+  ReadAddedFiles({places.additions}, options, discretion.knows_all(), *memory, &report);
+  discretion.Apply(*memory, &report);
+  // A minidump consists of stacks, environment and the like.
+  if (record->without_memory == 0) {
+    collected.minidump = MakeMinidump(*stopped, *memory, *record);
+    HideInMinidump(report.mappings, discretion, &collected.minidump);
+    if (collected.minidump.empty()) report.losses.push_back("no minidump: it could not be made");
+  }
+  // What of the stack is not in the report is still in the process.
+  report.signature = SignatureOf(report, [&memory](TargetAddress address) -> std::optional<uint64_t> {
+    uint64_t word;
+    return memory->ReadObject(address, &word) ? std::optional(word) : std::nullopt;
+  });
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
+  if (!later.empty())
+    collected.later =
+        std::make_unique<HeldMemory>(*std::move(stopped), *std::move(memory), std::move(discretion), std::move(later));
   return collected;
 }
 

@@ -1,9 +1,11 @@
 // What the collector finds in real programs.
 #include "agent/collector/collect.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,8 +13,13 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
+#include "agent/base/fd.h"
+#include "agent/base/testing_files.h"
 #include "agent/client/testing_program.h"
+#include "agent/report/reader.h"
+#include "agent/store/signature.h"
 
 namespace recrash {
 namespace {
@@ -109,6 +116,28 @@ TEST(Collected, MemoryBeyondTheLimitIsWhatTheStackLeadsTo) {
   EXPECT_EQ(text, (std::array<uint8_t, 4>{'n', 'e', 'a', 'r'}));
 }
 
+// Modules lie elsewhere in each run.
+TEST(Collected, SignatureIsThatOfTheCrash) {
+  const auto of = [](const std::string& failure) { return Program::Failing(failure).Run().OnlyReport().signature; };
+  std::set<std::string> all;
+  const auto failures = {"segv", "assert", "free", "overflow", "thread", "throw", "noexcept", "report"};
+  for (const char* failure : failures) {
+    const std::string first = of(failure);
+    EXPECT_EQ(first.size(), 32u) << failure;
+    EXPECT_EQ(of(failure), first) << failure;
+    EXPECT_TRUE(all.insert(first).second) << failure;
+  }
+}
+
+// What the client writes by itself is walked when somebody asks.
+TEST(Collected, SignatureOfARawReportIsTheSame) {
+  for (const char* failure : {"segv", "abort", "thread", "throw", "overflow"}) {
+    const Report report = Program::Failing(failure).Run().OnlyReport();
+    const Report raw = Program::Failing(failure).With("RECRASH_COLLECTOR", "/nonexistent").Run().OnlyReport(".rcraw");
+    EXPECT_EQ(SignatureOf(raw), report.signature) << failure;
+  }
+}
+
 // Where the client says that the log is, the program may have written something else.
 TEST(Collected, LogThatIsNoneIsOneLoss) {
   static abi::CrashRecord record{};
@@ -128,6 +157,75 @@ TEST(Collected, LogThatIsNoneIsOneLoss) {
   std::vector<std::string> losses = collected->report.losses;
   std::erase_if(losses, [](const std::string& loss) { return loss.find("MADV_DONTDUMP") != loss.npos; });
   EXPECT_THAT(losses, ElementsAre(HasSubstr("no entry states: their log is damaged")));
+}
+
+// What is said of a folder of reports that many programs and runs share.
+class SharedFolder : public testing::Test {
+ protected:
+  void Crash(const std::string& failure, const std::string& options = "") {
+    const Ran ran =
+        Program::Failing(failure).With("RECRASH_DIR", folder_.path()).With("RECRASH_OPTIONS", options).Run();
+    ASSERT_LT(ran.outcome(), 0);
+    const size_t begin = ran.errors().rfind('/') + 1;
+    last_ = ran.errors().substr(begin, ran.errors().find('\n', begin) - begin);
+  }
+  std::vector<std::string> Files(const std::string& suffix) const {
+    std::vector<std::string> files = folder_.names();
+    std::erase_if(files, [&](const std::string& name) { return !name.ends_with(suffix); });
+    return files;
+  }
+
+  TemporaryDirectory folder_;
+  std::string last_;
+};
+
+TEST_F(SharedFolder, KeepsThreeReportsOfASignature) {
+  for (int i = 0; i < 5; ++i) Crash("segv");
+  EXPECT_EQ(Files(".rcr").size(), 3u);
+  EXPECT_EQ(Files(".dmp").size(), 3u);
+  Crash("abort");
+  EXPECT_EQ(Files(".rcr").size(), 4u);
+  Crash("segv", "keep=1");
+  EXPECT_EQ(Files(".rcr").size(), 2u);
+  for (int i = 0; i < 3; ++i) Crash("segv", "keep=0");
+  EXPECT_EQ(Files(".rcr").size(), 5u);
+}
+
+// 256 MiB of an old report, nearly all of it a hole.
+TEST_F(SharedFolder, KeepsToItsSizeAndAge) {
+  const std::string old = "old-20250101-000000-1.rcr", large = "large-20250101-000000-1.rcr";
+  for (const std::string& name : {old, large}) WriteBytes(folder_ / name, {0});
+  std::filesystem::resize_file(folder_ / large, 256 << 20);
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::filesystem::last_write_time(folder_ / old, now - std::chrono::hours(24 * 400));
+  Crash("segv", "store=0,days=0");
+  EXPECT_EQ(Files(".rcr").size(), 3u);
+  Crash("segv", "days=0");
+  EXPECT_THAT(Files(".rcr"), testing::Not(testing::Contains(large)));
+  EXPECT_THAT(Files(".rcr"), testing::Contains(old));
+  Crash("segv");
+  EXPECT_THAT(Files(".rcr"), testing::Not(testing::Contains(old)));
+  Crash("abort", "store=1,days=1,keep=1");
+  EXPECT_THAT(Files(".rcr"), testing::Contains(last_));
+}
+
+TEST_F(SharedFolder, HasNothingOfWritersThatAreDead) {
+  WriteBytes(folder_ / "old-20250101-000000-1.rcr.part", {1});
+  WriteBytes(folder_ / "old-20250101-000000-2-c0ffee.rcraw.part", {1});
+  WriteBytes(folder_ / "notes.part", {1});
+  Crash("segv");
+  EXPECT_THAT(Files(".part"), ElementsAre("notes.part"));
+}
+
+// Somebody has the index and does not let it go: the report is there all the same, and the program goes on to die.
+TEST_F(SharedFolder, IsWrittenToWhileAnotherHoldsTheIndex) {
+  const Fd index(open((folder_ / ".recrash-index").c_str(), O_RDWR | O_CREAT, 0600));
+  ASSERT_EQ(flock(index.get(), LOCK_EX), 0);
+  for (int i = 0; i < 4; ++i) Crash("segv");
+  EXPECT_EQ(Files(".rcr").size(), 4u);
+  flock(index.get(), LOCK_UN);
+  Crash("segv");
+  EXPECT_EQ(Files(".rcr").size(), 3u);
 }
 
 // The library's prebuilt reader gets as far as the name of the function, given the program's symbols.
@@ -150,6 +248,32 @@ TEST(Minidump, NamesTheFailingFunction) {
   EXPECT_EQ(pclose(pipe), 0);
   EXPECT_THAT(text, HasSubstr("Crash reason:  SIGSEGV"));
   EXPECT_THAT(text, testing::ContainsRegex("\\(crashed\\)\n 0  failures!.*ReadNull"));
+}
+
+// A process that has not failed: all its threads, without what it has marked, and it goes on.
+TEST(LiveProcess, IsReportedAndGoesOn) {
+  const TemporaryDirectory folder;
+  const std::string command = RECRASH_TEST_SURROUNDINGS " waiting > " + folder.path() +
+                              "/out & p=$!; until grep -q ready " + folder.path() +
+                              "/out; do sleep 0.01; done; " RECRASH_TEST_COLLECTOR " $p $p 0 " + folder.path() +
+                              "/reports; kill -0 $p && echo goes on; kill $p";
+  FILE* pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string text;
+  for (int c; (c = fgetc(pipe)) != EOF;) text += static_cast<char>(c);
+  pclose(pipe);
+  EXPECT_THAT(text, HasSubstr("\ngoes on\n"));
+  const Result<Report> report = ReadReport(text.substr(0, text.find('\n')));
+  ASSERT_TRUE(report) << text;
+  EXPECT_EQ(report->failure.reason, "recrash dump");
+  EXPECT_EQ(report->threads.size(), 4u);
+  for (const Thread& thread : report->threads) EXPECT_TRUE(report->ReadWord({thread.registers.sp()}));
+  std::string secret = "the password";
+  for (char& c : secret) c = static_cast<char>(c ^ 1);
+  for (const Region& region : report->memory)
+    EXPECT_EQ(std::ranges::search(region.bytes, secret).begin(), region.bytes.end());
+  EXPECT_TRUE(
+      std::ranges::any_of(report->losses, [](const std::string& loss) { return loss.find("masked") != loss.npos; }));
 }
 
 TEST(CommandLine, ThatNoClientGaveIsExplained) {

@@ -19,6 +19,7 @@ Status Discretion::Read(const PageSource& memory, TargetAddress table) {
   if (memory.Read(table, {reinterpret_cast<uint8_t*>(&marked), sizeof marked}) != sizeof marked ||
       marked.count > abi::kMostMarked)
     return damaged;
+  knows_all_ = marked.refused == 0;
   std::vector<std::vector<uint8_t>> contents;
   uint64_t bytes = 0;
   const auto read = [&](uint64_t address, void* out, uint64_t size) -> uint64_t {
@@ -94,16 +95,19 @@ void Discretion::MaskAt(const PageSource& memory, TargetAddress address, std::sp
   TakeMasks(end.Before(count), bytes.last(count));
 }
 
-void Discretion::Mask(const PageSource& memory, std::vector<Region>* regions) const {
-  for (Region& region : *regions) {
-    MaskAt(memory, region.address, region.bytes);
-    // The places themselves, however short their values are, and whatever was in them at an entry.
-    for (const abi::MarkedValue& value : values_) {
-      const uint64_t from = std::max(value.address, region.address.value);
-      const uint64_t to = std::min(value.address + value.size, region.address.value + region.bytes.size());
-      if (from < to) std::memset(&region.bytes[from - region.address.value], signal_safe::kMask, to - from);
-    }
+void Discretion::MaskMemory(const PageSource& memory, TargetAddress address, std::span<uint8_t> bytes) const {
+  if (values_.empty()) return;
+  MaskAt(memory, address, bytes);
+  // The places themselves, however short their values are, and whatever was in them at an entry.
+  for (const abi::MarkedValue& value : values_) {
+    const uint64_t from = std::max(value.address, address.value);
+    const uint64_t to = std::min(value.address + value.size, address.value + bytes.size());
+    if (from < to) std::memset(&bytes[from - address.value], signal_safe::kMask, to - from);
   }
+}
+
+void Discretion::Mask(const PageSource& memory, std::vector<Region>* regions) const {
+  for (Region& region : *regions) MaskMemory(memory, region.address, region.bytes);
 }
 
 void Discretion::MaskFiles(std::vector<OpenFile>* files) const {
@@ -139,6 +143,15 @@ void Discretion::Apply(const PageSource& memory, Report* report) const {
     Mask(&input.path);
     Mask(std::span(input.bytes));
   }
+  for (Note& note : report->notes) {
+    Mask(&note.key);
+    Mask(&note.value);
+  }
+  for (KeptLog& log : report->logs) {
+    Mask(&log.path);
+    Mask(std::span(log.tail));
+  }
+  for (std::string& loss : report->losses) Mask(&loss);
   const auto mask_stack = [&](ThrownStack* stack) {
     Mask(&stack->registers);
     MaskAt(memory, stack->address, stack->bytes);

@@ -24,11 +24,16 @@ class Discretion {
   // be masked.
   Status Read(const PageSource& memory, TargetAddress table);
 
+  // False if the program has marked more than can be masked.
+  bool knows_all() const { return knows_all_; }
+
   // In memory, stacks, registers, entry states, inputs, arguments, texts, names of threads. Says in the report's losses
   // that it did. `memory` is of the process, still stopped: an occurrence may begin or end where the report has
   // nothing.
   void Apply(const PageSource& memory, Report* report) const;
   void Mask(std::span<uint8_t> bytes) const;
+  // Of the process at `address`; marked places as well, whatever their size.
+  void MaskMemory(const PageSource& memory, TargetAddress address, std::span<uint8_t> bytes) const;
 
  private:
   void Mask(std::string* text) const;
@@ -38,6 +43,7 @@ class Discretion {
   void MaskFiles(std::vector<OpenFile>* files) const;
   void MaskSnapshots(const PageSource& memory, SnapshotLog* snapshots) const;
 
+  bool knows_all_ = true;
   std::vector<abi::MarkedValue> values_;
   mutable std::vector<uint64_t> slots_;  // of a Masker
 };

@@ -9,9 +9,11 @@
 #include <algorithm>
 
 #include "agent/base/fd.h"
+#include "agent/base/ordinary_path.h"
 #include "agent/base/sha256.h"
 #include "agent/collector/collect.h"
 #include "agent/process/proc_files.h"
+#include "shadowstack/additions.h"
 
 namespace recrash {
 namespace {
@@ -50,8 +52,10 @@ class Collection {
         report_(report),
         folder_(open(ProcPath(report->process.pid, "cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
-  // The command line comes first: when room is short, files that the user named matter more than open ones.
-  void Read() {
+  // What the program attaches comes first, then the command line: when room is short, files that somebody named matter
+  // more than open ones.
+  void Read(const std::vector<std::string>& attached) {
+    for (const std::string& path : attached) Attach(path);
     const std::vector<std::string>& words = report_->process.arguments;
     for (size_t i = 1; i < std::min(words.size(), kMostWords); ++i)
       for (const std::string& name : NamesIn(words[i])) AddNamed(name);
@@ -66,6 +70,23 @@ class Collection {
     ino_t inode;
     bool operator==(const Identity&) const = default;
   };
+
+  void Attach(const std::string& path) {
+    const Opened opened = OpenRegular(AT_FDCWD, path);
+    const auto lose = [&](const std::string& why) { report_->losses.push_back("attached file " + path + ": " + why); };
+    if (!S_ISREG(opened.status.st_mode) || !IsOrdinaryPath(path)) return lose("it is not there, or no regular file");
+    if (identities_.size() == kMostInputs) return lose("there are too many input files");
+    if (FindKnown(opened) >= 0) return;
+    const auto size = static_cast<uint64_t>(opened.status.st_size);
+    if (size > abi::kMostAttached) return lose("larger than 1 MiB");
+    if (size > abi::kMostAllAttached - attached_) return lose("with it the attached files would be larger than 4 MiB");
+    attached_ += size;
+    Input& input = AddNew(opened, opened.fd ? ReadProcLink(getpid(), "fd/" + std::to_string(opened.fd.get())) : path);
+    input.attached = true;
+    input.content = InputContent::kHeld;
+    Keep(opened.fd, &input);
+    if (input.content == InputContent::kUnreadable) lose("it could not be read");
+  }
 
   void AddNamed(const std::string& name) {
     if (!folder_ && !name.starts_with('/')) return;
@@ -89,20 +110,34 @@ class Collection {
 
   // The input's index, or -1 if the file is not an input.
   int Add(const Opened& opened, const std::string& path) {
-    const Identity identity{opened.status.st_dev, opened.status.st_ino};
-    const auto known = std::ranges::find(identities_, identity);
-    if (known != identities_.end()) return static_cast<int>(known - identities_.begin());
+    if (const int known = FindKnown(opened); known >= 0) return known;
     if (!S_ISREG(opened.status.st_mode) || IsOfTheSystem(path) || IsModule(path)) return -1;
     if (identities_.size() == kMostInputs) {
       left_out_ = true;
       return -1;
     }
-    identities_.push_back(identity);
+    Input& input = AddNew(opened, path);
+    input.content = !embed_                               ? InputContent::kNotAsked
+                    : input.size > kMaxHeldInput          ? InputContent::kTooLarge
+                    : input.size > kMaxHeldInputs - held_ ? InputContent::kNoRoom
+                                                          : InputContent::kHeld;
+    if (input.held()) held_ += input.size;
+    Keep(opened.fd, &input);
+    return static_cast<int>(identities_.size()) - 1;
+  }
+
+  // -1: it is not among the inputs.
+  int FindKnown(const Opened& opened) const {
+    const auto known = std::ranges::find(identities_, Identity{opened.status.st_dev, opened.status.st_ino});
+    return known == identities_.end() ? -1 : static_cast<int>(known - identities_.begin());
+  }
+
+  Input& AddNew(const Opened& opened, const std::string& path) {
+    identities_.push_back({opened.status.st_dev, opened.status.st_ino});
     Input& input = report_->inputs.emplace_back();
     input.path = path;
     input.size = static_cast<uint64_t>(opened.status.st_size);
-    Keep(opened.fd, &input);
-    return static_cast<int>(identities_.size()) - 1;
+    return input;
   }
 
   bool IsModule(const std::string& path) const {
@@ -110,11 +145,8 @@ class Collection {
            std::ranges::find(report_->modules, path, &Module::path) != report_->modules.end();
   }
 
+  // Reads what is to be held, and hashes.
   void Keep(const Fd& fd, Input* input) {
-    input->content = !embed_                                ? InputContent::kNotAsked
-                     : input->size > kMaxHeldInput          ? InputContent::kTooLarge
-                     : input->size > kMaxHeldInputs - held_ ? InputContent::kNoRoom
-                                                            : InputContent::kHeld;
     const bool hashed = input->size <= kMostHashed - hashed_;
     if ((hashed || input->held()) && !Read(fd, input)) {
       input->content = InputContent::kUnreadable;
@@ -122,7 +154,6 @@ class Collection {
       input->sha256.clear();
     }
     if (hashed) hashed_ += input->size;
-    if (input->held()) held_ += input->size;
   }
 
   // Reads as many bytes as the file had when it was opened. A file that grows meanwhile is cut there; one that shrinks
@@ -147,6 +178,7 @@ class Collection {
   Report* report_;
   Fd folder_;
   std::vector<Identity> identities_;  // of report_->inputs
+  uint64_t attached_ = 0;
   uint64_t held_ = 0;
   uint64_t hashed_ = 0;
   bool left_out_ = false;
@@ -163,6 +195,8 @@ std::vector<std::string> NamesIn(const std::string& word) {
   return names;
 }
 
-void ReadInputs(bool embed, Report* report) { Collection(embed, report).Read(); }
+void ReadInputs(bool embed, const std::vector<std::string>& attached, Report* report) {
+  Collection(embed, report).Read(attached);
+}
 
 }  // namespace recrash

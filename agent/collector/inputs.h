@@ -14,8 +14,9 @@ std::vector<std::string> NamesIn(const std::string& word);
 
 // Finds the inputs named by report->process and report->files, sets `input` of these files, and hashes the inputs. With
 // `embed`, keeps the contents that fit. The program, its modules, and files in /proc, /dev and /sys are not inputs.
-// What is lost goes into the report's losses.
-void ReadInputs(bool embed, Report* report);
+// What the program has `attached` (absolute paths) is an input as well, and kept in any case. What is lost goes into
+// the report's losses.
+void ReadInputs(bool embed, const std::vector<std::string>& attached, Report* report);
 
 }  // namespace recrash
 

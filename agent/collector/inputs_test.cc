@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "agent/process/proc_files.h"
+#include "shadowstack/additions.h"
 
 namespace recrash {
 namespace {
@@ -57,12 +58,13 @@ class Inputs : public testing::Test {
     report_.process.arguments.insert(report_.process.arguments.begin(), "program");
     for (const OpenFile& file : ReadOpenFiles(getpid()))
       if (std::ranges::find(descriptors_, file.descriptor) != descriptors_.end()) report_.files.push_back(file);
-    ReadInputs(embed, &report_);
+    ReadInputs(embed, attached_, &report_);
     return report_.inputs;
   }
 
   std::string folder_;
   Report report_;
+  std::vector<std::string> attached_;
 
  private:
   fs::path before_ = fs::current_path();
@@ -208,6 +210,46 @@ TEST_F(Inputs, ThatCannotBeReadAreNamed) {
   ASSERT_EQ(inputs.size(), 1u);
   EXPECT_EQ(inputs[0].content, InputContent::kUnreadable);
   EXPECT_EQ(inputs[0].path, folder_ + "/secret");
+}
+
+class AttachedInputs : public Inputs {
+ protected:
+  void Attach(const std::string& name) { attached_.push_back(folder_ + "/" + name); }
+};
+
+TEST_F(AttachedInputs, AreHeldThoughNobodyAsksForContents) {
+  Write("given", "abc");
+  Write("attached", "def");
+  Attach("attached");
+  const std::vector<Input> inputs = Read({"given", "attached"}, /*embed=*/false);
+  ASSERT_EQ(inputs.size(), 2u);
+  EXPECT_TRUE(inputs[0].attached);
+  EXPECT_EQ(Text(inputs[0]), "def");
+  EXPECT_THAT(inputs[0].names, ElementsAre("attached"));
+  EXPECT_FALSE(inputs[1].attached);
+  EXPECT_FALSE(inputs[1].held());
+}
+
+TEST_F(AttachedInputs, HaveALimitEachAndOneOfAll) {
+  for (const std::string name : {"a", "b", "c", "d", "e"}) {
+    WriteSize(name, abi::kMostAttached);
+    Attach(name);
+  }
+  WriteSize("large", abi::kMostAttached + 1);
+  Attach("large");
+  EXPECT_EQ(Read({}).size(), 4u);
+  EXPECT_THAT(report_.losses, ElementsAre(HasSubstr("/e: with it the attached files would be larger than 4 MiB"),
+                                          HasSubstr("/large: larger than 1 MiB")));
+  // What is too large to be attached may be held as any other input.
+  EXPECT_TRUE(Read({"large"}).back().held());
+}
+
+TEST_F(AttachedInputs, AreRegularFiles) {
+  ASSERT_EQ(mkfifo("pipe", 0600), 0);
+  for (const char* name : {"pipe", "none", "."}) Attach(name);
+  attached_.insert(attached_.end(), {"/proc/self/environ", "/dev/null", "//proc/self/../self/environ"});
+  EXPECT_THAT(Read({}), IsEmpty());
+  EXPECT_EQ(report_.losses.size(), attached_.size());
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
 // recrash-collector: started by the client in a program that has just failed, with
 //
-//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE [MARKED]]]]
+//   recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE [MARKED [ADDITIONS]]]]]
 //
-// RECORD, ABORT_MESSAGE, SNAPSHOTS and MARKED are addresses in hex. Further arguments, of a newer client, are ignored.
+// RECORD, ABORT_MESSAGE, SNAPSHOTS, MARKED and ADDITIONS are addresses in hex. RECORD 0: the process has not failed
+// (recrash dump); the path of the report then goes to standard output. Further arguments, of a newer client, are
+// ignored.
 //
-// Writes FOLDER/NAME.rcr, writes its path into the client's record, then writes NAME.dmp, and adds the functions on the
-// stack to the profile of a second-chance build. Prints nothing when all is well: the client has a line to print. Exit
-// status: 0 with a report; 1 without, and one line on stderr; 2 for a wrong command line.
+// Writes FOLDER/NAME.rcr, writes its path into the client's record, then writes NAME.dmp, adds the functions on the
+// stack to the profile of a second-chance build, and removes reports of which the folder has too many. Prints nothing
+// when all is well: the client has a line to print. Exit status: 0 with a report; 1 without, and one line on stderr; 2
+// for a wrong command line.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +22,7 @@
 
 #include "agent/base/own_reports.h"
 #include "agent/base/printable_text.h"
+#include "agent/base/text.h"
 #include "agent/collector/collect.h"
 #include "agent/collector/minidump.h"
 #include "agent/collector/profile_update.h"
@@ -26,6 +30,7 @@
 #include "agent/process/proc_files.h"
 #include "agent/process/target_memory.h"
 #include "agent/report/writer.h"
+#include "agent/store/retention.h"
 
 namespace recrash {
 namespace {
@@ -46,7 +51,8 @@ bool ParseArguments(int count, char** arguments, CollectRequest* request) {
          ParseNumber(arguments[3], 16, &request->record.value) && request->folder.starts_with('/') &&
          (count < 6 || ParseNumber(arguments[5], 16, &request->abort_message.value)) &&
          (count < 7 || ParseNumber(arguments[6], 16, &request->snapshots.value)) &&
-         (count < 9 || ParseNumber(arguments[8], 16, &request->marked.value));
+         (count < 9 || ParseNumber(arguments[8], 16, &request->marked.value)) &&
+         (count < 10 || ParseNumber(arguments[9], 16, &request->additions.value));
 }
 
 // This process has inherited the program's signals and descriptors. If a standard descriptor is closed, a file that is
@@ -68,27 +74,53 @@ int Fail(const Error& error) {
 
 // Errors are ignored: a client that is gone cannot be told.
 void TellClient(const CollectRequest& request, const std::string& path) {
+  if (request.record.value == 0) {  // `recrash dump` reads it
+    puts(path.c_str());
+    return;
+  }
   Result<TargetMemory> memory = TargetMemory::Open(request.pid);
   if (!memory || path.size() >= sizeof abi::CrashRecord::report_path) return;
   memory->Write(request.record + offsetof(abi::CrashRecord, report_path),
                 {reinterpret_cast<const uint8_t*>(path.c_str()), path.size() + 1});
 }
 
+// What the folder holds beyond its limits goes. If another collector does that already, this one need not.
+void KeepFolderSmall(const CollectRequest& request, const Report& report, const std::string& path) {
+  const signal_safe::Options options = signal_safe::ParseOptions(report.process.options.c_str(), [](const char*) {});
+  const Result<Retained> retained = Retain(request.folder, {LimitsOf(options), BaseName(path)});
+  if (!retained && retained.error().code != Errc::kTaken) Fail(retained.error());
+}
+
+std::string MinidumpPath(const std::string& report) { return report.substr(0, report.rfind('.')) + ".dmp"; }
+
+// Returns the report's path.
+Result<std::string> WriteNewReport(const std::string& folder, const Report& report, const LaterMemory* later) {
+  const Process& process = report.process;
+  Result<OutputFile> file =
+      NewReport(folder, ReportBaseName(process.program, process.crashed_at / 1000000000, process.pid));
+  if (!file) return file.error();
+  std::string path = file->path();
+  if (Status status = WriteReport(report, *std::move(file), later); !status) return status.error();
+  return path;
+}
+
 int Run(const CollectRequest& request) {
   Result<Collected> collected = Collect(request);
   if (!collected) return Fail(collected.error());
-  const Process& process = collected->report.process;
-  Result<std::string> path =
-      NewReportPath(request.folder, ReportBaseName(process.program, process.crashed_at / 1000000000, process.pid));
+  Result<std::string> path = WriteNewReport(request.folder, collected->report, collected->later.get());
+  collected->later.reset();
+  if (!path) {
+    KeepInnermostFrames(&collected->report);
+    path = WriteNewReport(request.folder, collected->report, nullptr);
+  }
   if (!path) return Fail(path.error());
-  if (Status status = WriteReport(collected->report, *path + ".rcr"); !status) return Fail(status.error());
   // The client gives this process no environment.
-  NoteOwnReport(*path + ".rcr", ReadProcFile(request.pid, "environ"));
-  TellClient(request, *path + ".rcr");
-  // It consists of stacks, environment and the like.
-  if (collected->record.without_memory == 0)
-    if (Status status = WriteMinidump(*path + ".dmp", *collected); !status) Fail(status.error());
+  NoteOwnReport(*path, ReadProcFile(request.pid, "environ"));
+  TellClient(request, *path);
+  if (!collected->minidump.empty())
+    if (Status status = WriteMinidump(MinidumpPath(*path), collected->minidump); !status) Fail(status.error());
   if (Status status = UpdateProfile(collected->report, request.profile); !status) Fail(status.error());
+  KeepFolderSmall(request, collected->report, *path);
   return 0;
 }
 
@@ -100,7 +132,8 @@ int main(int count, char** arguments) {
   if (!recrash::ParseArguments(count, arguments, &request)) {
     fprintf(stderr,
             "recrash-collector: started by a program that was built with recrash, not by hand\n"
-            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE [MARKED]]]]\n");
+            "  usage: recrash-collector PID TID RECORD FOLDER [ABORT_MESSAGE [SNAPSHOTS [PROFILE [MARKED "
+            "[ADDITIONS]]]]]\n");
     return 2;
   }
   recrash::LeaveProgramBehind();

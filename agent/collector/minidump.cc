@@ -1,30 +1,23 @@
 // Breakpad writes into memory, so that nothing is on the disk of what is taken out afterwards.
 #include "agent/collector/minidump.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "agent/base/fd.h"
 #include "agent/base/file_io.h"
-#include "client/linux/handler/exception_handler.h"
-#include "client/linux/minidump_writer/minidump_writer.h"
+#include "agent/collector/breakpad_writer.h"
 #include "google_breakpad/common/minidump_exception_linux.h"
 #include "google_breakpad/common/minidump_format.h"
 
 namespace recrash {
 namespace {
-
-Error NotWritten(const std::string& path) {
-  return Error{Errc::kRefused, path + ": the minidump could not be written: " + std::strerror(errno)};
-}
 
 google_breakpad::ExceptionHandler::CrashContext ContextOf(const abi::CrashRecord& record) {
   google_breakpad::ExceptionHandler::CrashContext context = {};
@@ -36,18 +29,6 @@ google_breakpad::ExceptionHandler::CrashContext ContextOf(const abi::CrashRecord
   static_assert(sizeof context.float_state == sizeof record.fpstate);
   std::memcpy(&context.float_state, record.fpstate, sizeof record.fpstate);
   return context;
-}
-
-std::optional<std::vector<uint8_t>> MakeMinidump(const abi::CrashRecord& record) {
-  const google_breakpad::ExceptionHandler::CrashContext context = ContextOf(record);
-  Fd file(memfd_create("minidump", MFD_CLOEXEC));
-  struct stat status;
-  if (!file || !google_breakpad::WriteMinidump(file.get(), record.pid, &context, sizeof context) ||
-      fstat(file.get(), &status) != 0)
-    return std::nullopt;
-  std::vector<uint8_t> bytes(static_cast<size_t>(status.st_size));
-  if (pread(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return std::nullopt;
-  return bytes;
 }
 
 // The object at an offset of the minidump; zero where it is not whole.
@@ -85,14 +66,26 @@ void ZeroWithheld(const std::vector<Mapping>& mappings, std::span<uint8_t> dump)
 
 }  // namespace
 
-Status WriteMinidump(const std::string& path, const Collected& crash) {
-  std::optional<std::vector<uint8_t>> dump = MakeMinidump(crash.record);
-  if (!dump) return NotWritten(path);
-  ZeroWithheld(crash.report.mappings, *dump);
-  crash.discretion.Mask(*dump);
-  Result<OutputFile> file = OutputFile::Create(path);
+std::vector<uint8_t> MakeMinidump(const StoppedProcess& process, const PageSource& memory,
+                                  const abi::CrashRecord& record) {
+  Fd file(memfd_create("minidump", MFD_CLOEXEC));
+  struct stat status;
+  if (!file || !WriteMinidumpOf(process, memory, ContextOf(record), file.get()) || fstat(file.get(), &status) != 0)
+    return {};
+  std::vector<uint8_t> bytes(static_cast<size_t>(status.st_size));
+  if (pread(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};
+  return bytes;
+}
+
+void HideInMinidump(const std::vector<Mapping>& mappings, const Discretion& discretion, std::vector<uint8_t>* dump) {
+  ZeroWithheld(mappings, *dump);
+  discretion.Mask(*dump);
+}
+
+Status WriteMinidump(const std::string& path, const std::vector<uint8_t>& dump) {
+  Result<OutputFile> file = OutputFile::CreateNew(path, "minidump");
   if (!file) return file.error();
-  file->WriteAt(0, dump->data(), dump->size());
+  file->WriteAt(0, dump.data(), dump.size());
   return file->Keep();
 }
 

@@ -50,13 +50,13 @@ std::string ReportBaseName(const std::string& program, int64_t unix_seconds, int
   return name + "-" + time_text + "-" + std::to_string(pid);
 }
 
-Result<std::string> NewReportPath(const std::string& folder, const std::string& base_name) {
+Result<OutputFile> NewReport(const std::string& folder, const std::string& base_name) {
   if (Status status = MakeFolder(folder); !status) return status.error();
   const std::string path = folder + "/" + base_name;
   for (int number = 1; number < 10000; ++number) {
     const std::string candidate = number == 1 ? path : path + "-" + std::to_string(number);
-    if (access((candidate + ".rcr").c_str(), F_OK) != 0 && access((candidate + ".rcraw").c_str(), F_OK) != 0)
-      return candidate;
+    Result<OutputFile> file = OutputFile::CreateNew(candidate + ".rcr");
+    if (file || file.error().code != Errc::kTaken) return file;
   }
   return Error{Errc::kRefused, path + ".rcr: ten thousand reports of this name are there already"};
 }

@@ -174,14 +174,22 @@ std::vector<OpenFile> FilesOf(const LogFileList& list, const std::vector<LogPath
 // in pages for each frame, since the process stands still meanwhile.
 class Differences {
  public:
-  Differences(const Log& log, const Report& report) : log_(log) {
+  Differences(const PageSource& memory, const Log& log, std::span<const PageRun> later, const Report& report)
+      : memory_(memory), log_(log) {
     std::map<uint64_t, Page> pages;
-    for (const auto& [address, newest] : log.pages()) pages[address] = {address, nullptr, newest};
+    for (const auto& [address, newest] : log.pages()) pages[address] = {.address = address, .version = newest};
     for (const Region& region : report.memory) {
       for (uint64_t offset = 0; offset + kPageSize <= region.bytes.size(); offset += kPageSize) {
         Page& page = pages[region.address.value + offset];
         page.address = region.address.value + offset;
         page.at_crash = region.bytes.data() + offset;
+      }
+    }
+    for (const PageRun& run : later) {
+      for (uint64_t page = 0; page < run.pages; ++page) {
+        const uint64_t address = run.start.value + page * kPageSize;
+        pages[address].address = address;
+        pages[address].is_later = true;
       }
     }
     for (const auto& [address, page] : pages) pages_.push_back(page);
@@ -208,8 +216,9 @@ class Differences {
  private:
   struct Page {
     uint64_t address = 0;
-    const uint8_t* at_crash = nullptr;  // null where the report does not have it
-    uint32_t version = 0;               // of the snapshot that came before here, or the newest
+    const uint8_t* at_crash = nullptr;  // null where the report does not have it, or has it only later
+    bool is_later = false;
+    uint32_t version = 0;  // of the snapshot that came before here, or the newest
     Content later = {Content::Kind::kCrash};
   };
 
@@ -225,14 +234,21 @@ class Differences {
       case Content::Kind::kVersion:
         return log_.BytesOf(content.version).data();
       case Content::Kind::kCrash:
-        return page.at_crash;
+        return page.is_later ? ReadPage(page.address) : page.at_crash;
       default:
         return kZeros.data();
     }
   }
 
+  // Valid until the next one is read.
+  const uint8_t* ReadPage(uint64_t address) const {
+    return memory_.Read({address}, page_) == kPageSize ? page_.data() : nullptr;
+  }
+
+  const PageSource& memory_;
   const Log& log_;
   std::vector<Page> pages_;  // ascending
+  mutable std::array<uint8_t, kPageSize> page_;
 };
 
 // All but the memory.
@@ -350,7 +366,7 @@ void LeaveOutDescriptors(const LogHeader& log, std::vector<OpenFile>* files) {
   });
 }
 
-void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* report) {
+void ReadSnapshots(const PageSource& memory, const LogHeader& log, std::span<const PageRun> later, Report* report) {
   SayWhatIsMissing(log, &report->losses);
   SnapshotLog& snapshots = report->snapshots.emplace();
   snapshots.figures = FiguresOf(log);
@@ -363,7 +379,7 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, Report* repor
   if (!pages.is_whole() || log.unsure != 0) return;
   std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);
   std::optional<Differences> differences;
-  if (log.copy_depth == 0) differences.emplace(pages, *report);
+  if (log.copy_depth == 0) differences.emplace(memory, pages, later, *report);
   CopiedStates copies(memory, log, *report);
   std::vector<EntryMemory::Layer> layers;
   uint64_t last = UINT64_MAX;

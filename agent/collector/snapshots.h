@@ -4,6 +4,7 @@
 #define RECRASH_AGENT_COLLECTOR_SNAPSHOTS_H_
 
 #include <optional>
+#include <span>
 
 #include "agent/process/target_memory.h"
 #include "agent/report/report.h"
@@ -19,8 +20,9 @@ std::optional<record::LogHeader> ReadLogHeader(const PageSource& memory, TargetA
 void LeaveOutLog(const record::LogHeader& log, std::vector<Mapping>* mappings);
 void LeaveOutDescriptors(const record::LogHeader& log, std::vector<OpenFile>* files);
 
-// REQUIRES: the report has its memory. What could not be recorded goes into the report's losses.
-void ReadSnapshots(const PageSource& memory, const record::LogHeader& log, Report* report);
+// REQUIRES: the report has its memory, all but `later`. What could not be recorded goes into the report's losses.
+void ReadSnapshots(const PageSource& memory, const record::LogHeader& log, std::span<const PageRun> later,
+                   Report* report);
 
 }  // namespace recrash
 

@@ -66,8 +66,14 @@ int First(const Report& report, uint64_t number, uint64_t page) {
   return found == pages.end() ? -1 : *found->second;
 }
 
-TEST(Snapshots, AreDifferencesOfWhatWasThenAndLater) {
+class Differences : public testing::TestWithParam<bool> {};
+
+// With the memory of the crash at hand, and with the heap still to be read.
+INSTANTIATE_TEST_SUITE_P(All, Differences, testing::Bool());
+
+TEST_P(Differences, AreOfWhatWasThenAndLater) {
   CrashedProgram program;
+  if (GetParam()) program.KeepHeapLater();
   for (uint64_t page = 0; page < kStackPages; ++page) program.Save(kStack + page * kPageSize, 1, 0x11);
   program.Save(kHeap, 1, 1);
   program.Save(kHeap + kPageSize, 1, 0xcc);

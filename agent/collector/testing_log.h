@@ -53,7 +53,14 @@ class LoggedProgram : public PageSource {
       return bytes.size();
     };
     if (const size_t size = copy(start(), log_bytes_)) return size;
+    if (const size_t size = copy(kHeap, later_bytes_)) return size;
     return copy(kStack, stack_);
+  }
+  // The report gets the heap's pages only when it is written.
+  void KeepHeapLater() {
+    later_bytes_ = report_.memory[0].bytes;
+    later_ = {{{kHeap}, later_bytes_.size() / kPageSize}};
+    report_.memory.erase(report_.memory.begin());
   }
   std::optional<std::vector<PageRun>> Present(const Mapping&) const override { return std::nullopt; }
 
@@ -103,7 +110,7 @@ class LoggedProgram : public PageSource {
 
   Report Collected() const {
     Report report = report_;
-    if (const auto header = ReadLogHeader(*this, {start()}, kPid)) ReadSnapshots(*this, *header, &report);
+    if (const auto header = ReadLogHeader(*this, {start()}, kPid)) ReadSnapshots(*this, *header, later_, &report);
     return report;
   }
 
@@ -113,6 +120,8 @@ class LoggedProgram : public PageSource {
   std::vector<uint8_t> log_bytes_;
   record::VersionLog log_ = {};
   std::vector<uint8_t> stack_;
+  std::vector<uint8_t> later_bytes_;
+  std::vector<PageRun> later_;
   Report report_;
 };
 

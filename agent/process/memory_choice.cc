@@ -69,7 +69,10 @@ class Choice {
   KeptMemory Read() const {
     KeptMemory memory;
     memory.losses = losses_;
+    const bool held = KeptBytes() <= request_.held;
+    const TargetAddress failing = {request_.registers.empty() ? 0 : request_.registers.front().sp()};
     for (const Pages& pages : all_) {
+      const bool is_failing_stack = failing >= pages.mapping->start && failing < pages.mapping->end;
       for (uint64_t first = 0; first < pages.keep.size();) {
         if (!pages.keep[first]) {
           ++first;
@@ -77,7 +80,10 @@ class Choice {
         }
         uint64_t end = first;
         while (end < pages.keep.size() && pages.keep[end]) ++end;
-        ReadRun(pages, first, end, &memory);
+        if (held || is_failing_stack)
+          ReadRun(pages, first, end, &memory);
+        else
+          TakeLater(pages, first, end, &memory);
         first = end;
       }
     }
@@ -109,6 +115,32 @@ class Choice {
     for (const PageRun& run : *runs) all_.push_back({&mapping, run, false, {}});
   }
 
+  uint64_t KeptBytes() const {
+    uint64_t pages = 0;
+    for (const Pages& run : all_) pages += static_cast<uint64_t>(std::ranges::count(run.keep, true));
+    return pages * kPageSize;
+  }
+
+  // Only pages of files may turn out not to be readable.
+  void TakeLater(const Pages& pages, uint64_t first, uint64_t end, KeptMemory* memory) const {
+    for (uint64_t page = first; page < end; ++page) {
+      const TargetAddress address = pages.Address(page);
+      if (uint8_t byte; pages.module_data && source_.Read(address, {&byte, 1}) != 1) {
+        SayUnreadable(pages, memory);
+        continue;
+      }
+      if (!memory->later.empty() && memory->later.back().start + memory->later.back().pages * kPageSize == address)
+        ++memory->later.back().pages;
+      else
+        memory->later.push_back({address, 1});
+    }
+  }
+
+  static void SayUnreadable(const Pages& pages, KeptMemory* memory) {
+    memory->losses.push_back("a page of " + (pages.mapping->path.empty() ? "memory" : pages.mapping->path) +
+                             " could not be read");
+  }
+
   // Pages of a run that cannot be read (a file shorter than its mapping) are skipped.
   void ReadRun(const Pages& pages, uint64_t first, uint64_t end, KeptMemory* memory) const {
     while (first < end) {
@@ -118,8 +150,7 @@ class Choice {
       if (got != 0) memory->regions.push_back(std::move(region));
       first += got / kPageSize;
       if (first == end) return;
-      memory->losses.push_back("a page of " + (pages.mapping->path.empty() ? "memory" : pages.mapping->path) +
-                               " could not be read");
+      SayUnreadable(pages, memory);
       ++first;
     }
   }
@@ -203,6 +234,7 @@ KeptMemory KeepMemory(const PageSource& source, std::span<const Mapping> mapping
   if (everything) return memory;
   uint64_t kept = 0;
   for (const Region& region : memory.regions) kept += region.bytes.size();
+  for (const PageRun& run : memory.later) kept += run.pages * kPageSize;
   memory.losses.push_back("of " + std::to_string(present >> 20) + " MiB of memory the nearest " +
                           std::to_string(kept >> 20) + " MiB were kept (RECRASH_OPTIONS=memory=MiB)");
   return memory;

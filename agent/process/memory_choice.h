@@ -18,12 +18,15 @@ namespace recrash {
 
 struct MemoryRequest {
   uint64_t limit = 64ull << 20;
+  // Of what is kept, how much may be held here. If there is more, the failing stack alone is held.
+  uint64_t held = UINT64_MAX;
   std::vector<Registers> registers;  // of all threads, the failing one first
   std::vector<Module> modules;       // their file-backed data is kept whole
 };
 
 struct KeptMemory {
   std::vector<Region> regions;  // ascending
+  std::vector<PageRun> later;   // kept as well, ascending, to be read when they are written
   bool complete = true;
   std::vector<std::string> losses;
 };

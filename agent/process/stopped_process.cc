@@ -1,6 +1,7 @@
 // PTRACE_SEIZE and PTRACE_INTERRUPT rather than PTRACE_ATTACH: no SIGSTOP is left behind, and if this process dies the
-// kernel lets all threads go on. New threads may appear while others are being stopped, so the list of threads is read
-// again until it holds no new one.
+// kernel lets all threads go on. All threads are told to stop before the first is waited for: a thread that still runs
+// takes the processor from this process. New threads may appear while others are being stopped, so the list of threads
+// is read again until it holds no new one.
 #include "agent/process/stopped_process.h"
 
 #include <errno.h>
@@ -12,16 +13,18 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 
+#include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/register_order.h"
 #include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {
 
-// A thread in an uninterruptible wait does not stop; half a second is more than any other takes.
-constexpr int kPatienceMs = 500;
+using signal_safe::Nanoseconds;
+
+// A thread in an uninterruptible wait does not stop; half a second is more than all others take together.
+constexpr uint64_t kPatience = 500'000'000;
 
 void Sleep(long microseconds) {
   timespec time = {0, microseconds * 1000};
@@ -48,49 +51,78 @@ Registers ReadRegisters(pid_t tid) {
 }  // namespace
 
 StoppedProcess::StoppedProcess(StoppedProcess&& other) noexcept
-    : pid_(other.pid_), threads_(std::move(other.threads_)) {
+    : pid_(other.pid_),
+      threads_(std::move(other.threads_)),
+      waited_for_(std::move(other.waited_for_)),
+      left_out_(std::move(other.left_out_)) {
   other.threads_.clear();
 }
 
-StoppedProcess::Held StoppedProcess::Hold(pid_t tid) {
-  if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) return errno == ESRCH ? Held::kGone : Held::kRefused;
+bool StoppedProcess::Seize(pid_t tid) {
+  if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) return false;
   ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
-  for (int waited = 0; waited < kPatienceMs * 10; ++waited) {
-    int status = 0;
-    const pid_t found = waitpid(tid, &status, __WALL | WNOHANG);
-    if (found == tid) {
-      if (!WIFSTOPPED(status)) return Held::kGone;
-      // PTRACE_EVENT_STOP is ours; otherwise a signal was on its way and must be given back.
-      threads_[tid] = status >> 16 == 0 ? WSTOPSIG(status) : 0;
-      return Held::kYes;
-    }
-    if (found < 0 && errno != EINTR) return Held::kGone;
-    Sleep(100);
+  return true;
+}
+
+// All that have not been seized yet; true if there was one.
+bool StoppedProcess::SeizeNew() {
+  bool found_new = false;
+  for (const pid_t tid : ThreadIds(pid_)) {
+    if (threads_.contains(tid) || waited_for_.contains(tid) || left_out_.contains(tid)) continue;
+    found_new = true;
+    if (Seize(tid))
+      waited_for_.insert(tid);
+    else
+      left_out_[tid] = errno == ESRCH ? Why::kGone : Why::kRefused;
   }
-  return Held::kBusy;
+  return found_new;
+}
+
+// Takes one thread that has stopped, or has ended. False if none has by now.
+bool StoppedProcess::TakeStopped() {
+  int status = 0;
+  const pid_t tid = waitpid(-1, &status, __WALL | WNOHANG);
+  if (tid <= 0) return false;
+  waited_for_.erase(tid);
+  // PTRACE_EVENT_STOP is ours; otherwise a signal was on its way and must be given back.
+  if (WIFSTOPPED(status))
+    threads_[tid] = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+  else
+    left_out_[tid] = Why::kGone;
+  return true;
+}
+
+void StoppedProcess::WaitForStops() {
+  const uint64_t limit = Nanoseconds(CLOCK_MONOTONIC) + kPatience;
+  while (!waited_for_.empty() && Nanoseconds(CLOCK_MONOTONIC) < limit)
+    if (!TakeStopped()) Sleep(100);
+  for (const pid_t tid : waited_for_) left_out_[tid] = Why::kBusy;
+  waited_for_.clear();
+}
+
+void StoppedProcess::SayWhoIsMissing(std::vector<std::string>* losses) const {
+  for (const auto& [tid, why] : left_out_) {
+    if (why == Why::kGone) continue;
+    losses->push_back("thread " + std::to_string(tid) + " was not stopped and has no registers here: " +
+                      (why == Why::kBusy ? "it waits in the kernel" : "ptrace was refused"));
+  }
 }
 
 Result<StoppedProcess> StoppedProcess::Attach(pid_t pid, pid_t failing, std::vector<std::string>* losses) {
   StoppedProcess process(pid);
-  if (process.Hold(failing) != Held::kYes)
+  if (!process.Seize(failing))
     return Error{Errc::kRefused,
                  "thread " + std::to_string(failing) + " of process " + std::to_string(pid) +
                      " could not be stopped: ptrace: " + std::strerror(errno) +
                      "\n  needed: permission to trace it (ptrace_scope, seccomp, a container's profile)"};
-  std::set<pid_t> left_out;
-  for (bool found_new = true; found_new;) {
-    found_new = false;
-    for (const pid_t tid : ThreadIds(pid)) {
-      if (process.threads_.contains(tid) || left_out.contains(tid)) continue;
-      found_new = true;
-      const Held held = process.Hold(tid);
-      if (held == Held::kYes) continue;
-      left_out.insert(tid);
-      if (held != Held::kGone)
-        losses->push_back("thread " + std::to_string(tid) + " was not stopped and has no registers here: " +
-                          (held == Held::kBusy ? "it waits in the kernel" : "ptrace was refused"));
-    }
-  }
+  process.waited_for_.insert(failing);
+  process.SeizeNew();
+  do process.WaitForStops();
+  while (process.SeizeNew());
+  if (!process.threads_.contains(failing))
+    return Error{Errc::kRefused,
+                 "thread " + std::to_string(failing) + " of process " + std::to_string(pid) + " did not stop"};
+  process.SayWhoIsMissing(losses);
   return process;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,8 @@ class StoppedProcess {
   StoppedProcess(const StoppedProcess&) = delete;
   ~StoppedProcess() { Detach(); }
 
+  pid_t pid() const { return pid_; }
+  bool Holds(pid_t thread) const { return threads_.contains(thread); }
   void Detach();
   // Of every thread that is held, in the order of their ids.
   std::vector<Thread> ReadThreads() const;
@@ -30,11 +33,18 @@ class StoppedProcess {
  private:
   explicit StoppedProcess(pid_t pid) : pid_(pid) {}
 
-  enum class Held { kYes, kRefused, kGone, kBusy };
-  Held Hold(pid_t tid);
+  enum class Why { kRefused, kGone, kBusy };
+
+  static bool Seize(pid_t tid);
+  bool SeizeNew();
+  bool TakeStopped();
+  void WaitForStops();
+  void SayWhoIsMissing(std::vector<std::string>* losses) const;
 
   pid_t pid_;
   std::map<pid_t, int> threads_;  // with the signal that was about to be delivered, or 0
+  std::set<pid_t> waited_for_;
+  std::map<pid_t, Why> left_out_;
 };
 
 }  // namespace recrash

@@ -366,9 +366,11 @@ void TracedProgram::LetGo() {
 }
 
 // Detaches new threads that are not known yet as well: while a process has a traced thread, nobody is told that the
-// process has ended. A thread that is detached starts no more of them.
+// process has ended. A thread that is detached starts no more of them. The process in which the agent makes a report is
+// none of the program's threads, but came to us as one.
 void TracedProgram::DetachAll() const {
-  std::set<pid_t> detached;
+  std::set<pid_t> detached = threads_;
+  for (const pid_t thread : threads_) Detach(thread);
   for (bool more = true; more;) {
     more = false;
     for (const pid_t thread : ThreadIds(pid_)) {

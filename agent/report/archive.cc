@@ -288,6 +288,7 @@ void Visit(Archive& ar, Rewound<T>& rewound) {
 
 constexpr size_t kFxsaveSize = 512;
 constexpr size_t kSha256Digits = 64;
+constexpr size_t kSignatureDigits = 32;
 
 void Check(bool holds, const char* what) {
   if (!holds) throw Malformed(what);
@@ -295,6 +296,13 @@ void Check(bool holds, const char* what) {
 
 void CheckMappings(const std::vector<Mapping>& mappings) {
   for (const Mapping& mapping : mappings) Check(mapping.start < mapping.end, "a mapping ends before it starts");
+}
+
+void CheckLogs(const std::vector<KeptLog>& logs) {
+  for (const KeptLog& log : logs) {
+    Check(log.kind == LogKind::kStandardError || log.kind == LogKind::kNamed, "a log of unknown kind");
+    Check(log.tail.size() <= log.size, "the end of a log is longer than the log");
+  }
 }
 
 void CheckInputs(const Report& report) {
@@ -307,6 +315,12 @@ void CheckInputs(const Report& report) {
   const auto count = static_cast<int64_t>(report.inputs.size());
   for (const OpenFile& file : report.files)
     Check(file.input >= -1 && file.input < count, "an open file is an input that is not there");
+}
+
+// It stands in lines of a file, and is compared: nothing else may be in it.
+void CheckSignature(const std::string& signature) {
+  const bool is_hex = signature.find_first_not_of("0123456789abcdef") == std::string::npos;
+  Check(signature.empty() || (signature.size() == kSignatureDigits && is_hex), "a signature that is not of 32 digits");
 }
 
 // Types name each other by their places.
@@ -353,6 +367,8 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, uint32_t version, Report* 
     for (const Module& module : report->modules)
       Check(module.base.value <= UINT64_MAX - module.size, "a module is larger than the address space");
     CheckInputs(*report);
+    CheckSignature(report->signature);
+    CheckLogs(report->logs);
     const auto check_stack = [](const ThrownStack& stack) {
       Check(stack.address.value <= UINT64_MAX - stack.bytes.size(),
             "the stack of the throw is larger than the address space");

@@ -4,6 +4,8 @@
 #include <charconv>
 #include <csignal>
 #include <iterator>
+#include <map>
+#include <ranges>
 
 #include "agent/base/signal_safe/register_order.h"
 #include "agent/report/maps.h"
@@ -69,6 +71,26 @@ std::optional<ThrownStack> StackOf(const abi::ThrowRecord& thrown, std::vector<u
   return taken;
 }
 
+std::string ValueOf(const abi::Addition& addition, size_t key_size) {
+  const size_t at = std::min(key_size + 1, abi::kAdditionText);
+  return std::string(addition.text + at, strnlen(addition.text + at, abi::kAdditionText - at));
+}
+
+std::string LostText(abi::AdditionKind kind) {
+  const std::string most = std::to_string(abi::kMostOf[static_cast<uint32_t>(kind)]);
+  switch (kind) {
+    case abi::AdditionKind::kNote:
+      return "notes of the program: there may be " + most;
+    case abi::AdditionKind::kAttachment:
+      return "attached files: there may be " + most + ", with paths of up to " + std::to_string(abi::kMostPath) +
+             " characters";
+    case abi::AdditionKind::kLog:
+      break;
+  }
+  return "logs of the program: there may be " + most + ", with paths of up to " + std::to_string(abi::kMostPath) +
+         " characters";
+}
+
 }  // namespace
 
 bool IsOfThisVersion(const abi::CrashRecord& record) {
@@ -107,6 +129,35 @@ void TakeReplaced(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Re
   if (report->failure.kind != FailureKind::kException) return;
   std::optional<ThrownStack> taken = StackOf(thrown, std::move(stack), *report);
   if (taken) report->replaced = {TextOf(thrown.type), TextOf(thrown.what), *std::move(taken)};
+}
+
+void LeaveOutAdditions(TargetAddress table, std::vector<Mapping>* mappings) {
+  std::erase_if(*mappings, [&](const Mapping& mapping) {
+    return table.value != 0 && mapping.start == table && mapping.end - table < 2 * sizeof(abi::Additions);
+  });
+}
+
+NamedFiles TakeAdditions(const abi::Additions& head, std::vector<abi::Addition> additions, Report* report) {
+  std::ranges::sort(additions, {}, &abi::Addition::number);
+  std::map<std::string, Note> notes;
+  NamedFiles files;
+  for (const abi::Addition& addition : additions) {
+    const std::string name = TextOf(addition.text);
+    if (addition.kind == abi::AdditionKind::kNote) {
+      notes[name] = {name, ValueOf(addition, name.size()), addition.cut != 0};
+      continue;
+    }
+    std::vector<std::string>& paths = addition.kind == abi::AdditionKind::kLog ? files.logs : files.attachments;
+    std::erase(paths, name);
+    if (name.starts_with('/')) paths.push_back(name);
+  }
+  for (const Note& note : notes | std::views::values) report->notes.push_back(note);
+  for (uint32_t kind = 0; kind < abi::kAdditionKinds; ++kind)
+    if (head.lost[kind] != 0) report->losses.push_back(LostText(static_cast<abi::AdditionKind>(kind)));
+  if (head.answer != abi::Answer::kGiven)
+    report->losses.push_back(std::string("the answer of the program's callback (RECRASH_BEFORE_REPORT): it ") +
+                             (head.answer == abi::Answer::kTimedOut ? "took too long" : "failed itself"));
+  return files;
 }
 
 void TakeModules(const ElfLookup& lookup, Report* report) {

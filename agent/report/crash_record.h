@@ -17,6 +17,7 @@
 #include "agent/report/modules.h"
 #include "agent/report/report.h"
 #include "shadowstack/abi.h"
+#include "shadowstack/additions.h"
 
 namespace recrash {
 
@@ -40,6 +41,16 @@ void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report*
 void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report);
 // Of the exception that was replaced by it.
 void TakeReplaced(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report);
+
+// What the program has added, out of complete slots of its table in any order; of a name the newest counts. Notes
+// become the report's. What did not fit is said in its losses.
+struct NamedFiles {
+  std::vector<std::string> attachments;  // absolute paths, in the order in which they were named
+  std::vector<std::string> logs;
+};
+// The pages of the table are the agent's: they are neither memory of the program nor withheld from it.
+void LeaveOutAdditions(TargetAddress table, std::vector<Mapping>* mappings);
+NamedFiles TakeAdditions(const abi::Additions& head, std::vector<abi::Addition> additions, Report* report);
 
 // Fills `modules`, and takes mode and version of the build from the program's notes.
 void TakeModules(const ElfLookup& lookup, Report* report);

@@ -55,11 +55,11 @@ TEST_F(Damage, IsAnotherKindOfFile) {
 
 TEST_F(Damage, IsToldFromANewerVersion) {
   Bytes bytes = SmallFile();
-  bytes[offsetof(format::Header, version)] = 9;
+  bytes[offsetof(format::Header, version)] = format::kVersion + 1;
   Result<TestReport> report = Read(bytes);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, Errc::kUnsupportedVersion);
-  EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 9, newest understood is 8\n"));
+  EXPECT_THAT(report.error().message, StartsWith(path_ + ": report version 10, newest understood is 9\n"));
 }
 
 TEST_F(Damage, IsNotAnOptionalSectionOfAnUnknownKind) {

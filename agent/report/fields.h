@@ -92,8 +92,16 @@ void Fields(Is<OpenFile> auto& record, auto&& visit) {
   visit(descriptor, flags, offset, mode, size, path, input);
 }
 void Fields(Is<Input> auto& record, auto&& visit) {
-  auto& [names, path, size, sha256, content, bytes] = record;
-  visit(names, path, size, sha256, content, Elsewhere{bytes});
+  auto& [names, path, size, sha256, content, bytes, attached] = record;
+  visit(names, path, size, sha256, content, Elsewhere{bytes}, Since{9, attached});
+}
+void Fields(Is<Note> auto& record, auto&& visit) {
+  auto& [key, value, cut] = record;
+  visit(key, value, cut);
+}
+void Fields(Is<KeptLog> auto& record, auto&& visit) {
+  auto& [kind, path, size, tail] = record;
+  visit(kind, path, size, tail);
 }
 void Fields(Is<ThrownStack> auto& record, auto&& visit) {
   auto& [registers, address, bytes] = record;
@@ -204,9 +212,9 @@ void Fields(Is<ReplayData> auto& record, auto&& visit) {
 }
 void Fields(Is<Report> auto& record, auto&& visit) {
   auto& [process, failure, threads, modules, mappings, files, inputs, thrown, replaced, memory, memory_complete, losses,
-         snapshots] = record;
+         snapshots, signature, notes, logs] = record;
   visit(process, failure, threads, modules, mappings, files, inputs, thrown, Since{8, replaced}, Elsewhere{memory},
-        memory_complete, losses, Elsewhere{snapshots});
+        memory_complete, losses, Elsewhere{snapshots}, Since{9, signature}, Since{9, notes}, Since{9, logs});
 }
 
 template <typename T>

@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "the structs below are
 
 // Like PNG's: a byte above 127, both line ends and ^Z, so that a transfer in text mode breaks it at once.
 constexpr char kMagic[8] = {'\x89', 'R', 'C', 'R', '\r', '\n', '\x1a', '\n'};
-constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersion = 9;
 
 struct Header {
   char magic[8];

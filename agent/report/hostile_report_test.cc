@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/bundle/zip_format.h"
+#include "agent/bundle/zip_writer.h"
 #include "agent/report/archive.h"
 #include "agent/report/testing_damaged_report.h"
 #include "agent/report/testing_memory_limit.h"
@@ -16,6 +18,20 @@ namespace {
 using format::Compression;
 using format::SectionKind;
 using testing::HasSubstr;
+
+// In a bundle. It says that it is small, and unpacks to what the machine does not have.
+TEST_F(Damage, IsABombInABundle) {
+  Bytes zip = *MakeZip(std::vector<ZipMember>{{"a.rcr", Bytes(200u << 20)}}, 0);
+  zip::DirectoryEnd end;
+  std::memcpy(&end, &zip[zip.size() - sizeof end], sizeof end);
+  const uint32_t size = 1000;
+  std::memcpy(&zip[end.offset + offsetof(zip::DirectoryLine, about) + offsetof(zip::About, size)], &size, sizeof size);
+  WriteBytes(path_, zip);
+  const MemoryLimit limit(16u << 20);
+  const Result<Report> report = ReadReport(path_);
+  ASSERT_FALSE(report);
+  EXPECT_THAT(report.error().message, HasSubstr("damaged zip file: a member cannot be unpacked"));
+}
 
 class HostileMetadata : public Damage {
  protected:
@@ -67,8 +83,12 @@ TEST_F(HostileMetadata, WithValuesThatNoWriterMakes) {
   ExpectMetadataDamaged(encoded([](Report& r) { r.inputs[0].content = static_cast<InputContent>(0); }), "an input of");
   ExpectMetadataDamaged(encoded([](Report& r) { r.inputs[0].content = static_cast<InputContent>(6); }), "an input of");
   ExpectMetadataDamaged(encoded([](Report& r) { r.inputs[0].sha256.pop_back(); }), "an input's SHA-256");
-  ExpectMetadataDamaged(encoded([](Report& r) { r.files[0].input = 4; }), "an open file is an input");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.logs[0].kind = static_cast<LogKind>(3); }), "a log of unknown kind");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.logs[1].size = 2; }), "the end of a log is longer");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.files[0].input = 5; }), "an open file is an input");
   ExpectMetadataDamaged(encoded([](Report& r) { r.files[0].input = -2; }), "an open file is an input");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.signature.pop_back(); }), "a signature that");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.signature.back() = '\n'; }), "a signature that");
   ExpectMetadataDamaged(encoded([](Report& r) { r.thrown->address = {UINT64_MAX - 8}; }), "the stack of the throw");
 }
 

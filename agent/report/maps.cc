@@ -186,6 +186,24 @@ void DropWithheld(TestReport* report) {
   DropWithheld(static_cast<Report*>(report));
 }
 
+std::vector<Region> CutAtMappings(std::vector<Region> regions, std::span<const Mapping> mappings) {
+  std::vector<Region> cut;
+  auto mapping = mappings.begin();
+  for (Region& region : regions) {
+    uint64_t from = 0;
+    const auto add = [&](uint64_t to) {
+      if (from == 0 && to == region.bytes.size()) return cut.push_back(std::move(region));
+      cut.push_back({{region.address.value + from}, {region.bytes.begin() + from, region.bytes.begin() + to}});
+      from = to;
+    };
+    const uint64_t end = region.address.value + region.bytes.size();
+    for (; mapping != mappings.end() && mapping->end.value < end; ++mapping)
+      if (mapping->end.value > region.address.value + from) add(mapping->end - region.address);
+    add(region.bytes.size());
+  }
+  return cut;
+}
+
 uint64_t WithheldBytes(const std::vector<Mapping>& mappings) {
   uint64_t bytes = 0;
   for (const Mapping& mapping : mappings)

@@ -42,6 +42,10 @@ void DropWithheld(TestReport* report);
 // `regions` without what lies in [start, end).
 std::vector<Region> Outside(std::vector<Region> regions, TargetAddress start, TargetAddress end);
 
+// `regions`, none of which goes beyond the end of the mapping that it begins in: neighbours are put back one by one.
+// REQUIRES: both ascend.
+std::vector<Region> CutAtMappings(std::vector<Region> regions, std::span<const Mapping> mappings);
+
 uint64_t WithheldBytes(const std::vector<Mapping>& mappings);
 
 }  // namespace recrash

@@ -28,6 +28,20 @@ TEST(Smaps, SayWhichMemoryIsExcludedFromDumps) {
   EXPECT_EQ(WithheldBytes(mappings), 0x4000u);
 }
 
+// A replay puts a region back into one mapping, and leaves out one that is in none.
+TEST(CutAtMappings, LeavesEachRegionInOneMapping) {
+  const std::vector<Mapping> mappings = ParseMaps(
+      "1000-3000 rw-p 00000000 00:00 0 \n3000-4000 rw-p 00000000 00:00 0 \n4000-9000 rw-p 00000000 00:00 0 \n");
+  const std::vector<uint8_t> bytes(0x3000, 7);
+  const std::vector<Region> cut =
+      CutAtMappings({{{0x800}, {1}}, {{0x2000}, bytes}, {{0x6000}, bytes}, {{0xa000}, {2}}}, mappings);
+  std::vector<std::pair<uint64_t, size_t>> found;
+  for (const Region& region : cut) found.push_back({region.address.value, region.bytes.size()});
+  EXPECT_THAT(found, testing::ElementsAre(std::pair(0x800, 1), std::pair(0x2000, 0x1000), std::pair(0x3000, 0x1000),
+                                          std::pair(0x4000, 0x1000), std::pair(0x6000, 0x3000), std::pair(0xa000, 1)));
+  EXPECT_EQ(cut.back().bytes[0], 2);
+}
+
 TEST(Withhold, CutsMappingsAtPages) {
   std::vector<Mapping> mappings = ParseMaps(kSmaps);
   Withhold({0x1001010}, {0x1001020}, &mappings);

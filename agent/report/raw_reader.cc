@@ -8,6 +8,8 @@
 #include <map>
 #include <type_traits>
 
+#include "agent/base/ordinary_path.h"
+#include "agent/base/signal_safe/register_order.h"
 #include "agent/elf/elf_notes.h"
 #include "agent/report/crash_record.h"
 #include "agent/report/maps.h"
@@ -22,6 +24,7 @@ using raw::BlockKind;
 constexpr uint64_t kMaxPayload = 16u << 20;  // of a block that is not memory; texts joined as well
 constexpr uint64_t kMaxHead = 4096;
 constexpr uint64_t kMaxThrownStack = 8u << 20;
+constexpr uint64_t kMaxStack = 1 << 20;  // of RawExtent::kStack
 constexpr size_t kMaxEntries = 1 << 20;  // of threads, files and module heads
 
 struct RawThrow {
@@ -38,11 +41,16 @@ struct Blocks {
   CrashTexts texts;
   std::string maps;
   std::vector<raw::RawThread> threads;
+  std::map<int32_t, raw::RawRegisters> registers;  // by thread
+  std::vector<std::string> losses;
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
   std::vector<raw::RawRange> withheld;
-  bool complete = false;  // the end block is there
+  abi::Additions additions_head{};  // up to its states
+  std::vector<abi::Addition> additions;
+  std::vector<std::pair<raw::RawNamedFile, std::vector<uint8_t>>> named_files;  // with path and content
+  bool complete = false;                                                        // the end block is there
 };
 
 class BlockReader {
@@ -134,15 +142,27 @@ class BlockReader {
       case BlockKind::kThread:
         if (blocks_.threads.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.threads.emplace_back());
+      case BlockKind::kRegisters:
+        return ReadRegisters();
+      case BlockKind::kLoss:
+        if (blocks_.losses.size() == kMaxEntries) return TooLong();
+        return TakeRest(kMaxHead, &blocks_.losses.emplace_back());
       case BlockKind::kFile:
         return ReadFile();
       case BlockKind::kModuleHead:
         return ReadHead();
       case BlockKind::kMemory:
-        return extent_ == RawExtent::kAll ? ReadMemory() : Ok{};
+        return extent_ == RawExtent::kMetadata ? Ok{} : ReadMemory();
       case BlockKind::kWithheld:
         if (blocks_.withheld.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.withheld.emplace_back());
+      case BlockKind::kAdditions:
+        return TakeAdditionsHead();
+      case BlockKind::kAddition:
+        if (blocks_.additions.size() == 2 * abi::kAdditionSlots) return TooLong();
+        return TakeStruct(&blocks_.additions.emplace_back());
+      case BlockKind::kNamedFile:
+        return ReadNamedFile();
       case BlockKind::kEnd:
         break;
     }
@@ -153,6 +173,35 @@ class BlockReader {
     thrown->stack.clear();
     if (Status status = TakeStruct(&thrown->record.emplace()); !status) return status;
     return TakeRest(kMaxThrownStack, &thrown->stack);
+  }
+
+  Status ReadRegisters() {
+    raw::RawRegisters registers;
+    if (blocks_.registers.size() == kMaxEntries) return TooLong();
+    Status status = TakeStruct(&registers);
+    if (status) blocks_.registers[registers.id] = registers;
+    return status;
+  }
+
+  Status TakeAdditionsHead() {
+    constexpr size_t kHead = offsetof(abi::Additions, states);
+    std::vector<uint8_t> head;
+    if (Status status = TakeRest(kHead, &head); !status) return status;
+    std::ranges::copy(head, reinterpret_cast<uint8_t*>(&blocks_.additions_head));
+    return Ok{};
+  }
+
+  Status ReadNamedFile() {
+    if (blocks_.named_files.size() == abi::kAdditionSlots) return TooLong();
+    auto& [head, rest] = blocks_.named_files.emplace_back();
+    if (Status status = TakeStruct(&head); !status) return status;
+    if (head.path_size > kMaxHead || head.path_size > payload_left()) return TooLong();
+    const uint64_t content = payload_left() - head.path_size;
+    const bool is_log = head.kind != raw::NamedFileKind::kAttached;
+    if (content > head.size || content > (is_log ? abi::kMostLogTail : abi::kMostAllAttached - attached_))
+      return TooLong();
+    if (!is_log) attached_ += content;
+    return TakeRest(kMaxPayload, &rest);
   }
 
   Status ReadFile() {
@@ -173,6 +222,13 @@ class BlockReader {
     return status;
   }
 
+  // The record stands before all memory.
+  bool IsOfStack(uint64_t run) const {
+    if (!blocks_.record) return false;
+    const auto sp = static_cast<uint64_t>(blocks_.record->context.uc_mcontext.gregs[REG_RSP]);
+    return memory_end_ > sp && run < sp + kMaxStack;
+  }
+
   // Runs that touch become one region.
   Status ReadMemory() {
     raw::RawMemory run;
@@ -181,9 +237,12 @@ class BlockReader {
     if (run.address < memory_end_ || payload_left() > UINT64_MAX - run.address)
       return file_.Damaged("memory is out of order (at byte " + std::to_string(position_) + ")");
     if (payload_left() == 0) return Ok{};
-    if (blocks_.memory.empty() || run.address != memory_end_) blocks_.memory.push_back({{run.address}, {}});
-    memory_size_ += payload_left();
     memory_end_ = run.address + payload_left();
+    if (extent_ == RawExtent::kStack && !IsOfStack(run.address)) return Ok{};
+    const Region* last = blocks_.memory.empty() ? nullptr : &blocks_.memory.back();
+    if (last == nullptr || last->address.value + last->bytes.size() != run.address)
+      blocks_.memory.push_back({{run.address}, {}});
+    memory_size_ += payload_left();
     return TakeRest(limits_.memory, &blocks_.memory.back().bytes);
   }
 
@@ -195,12 +254,27 @@ class BlockReader {
   uint64_t end_ = 0;  // of the payload
   uint64_t memory_size_ = 0;
   uint64_t memory_end_ = 0;
+  uint64_t attached_ = 0;
 };
 
-// Only the failing thread has registers. The record holds them, but for fs_base.
+Registers RegistersOf(const raw::RawRegisters& raw) {
+  Registers registers;
+  std::ranges::transform(kContextRegisters, registers.dwarf.begin(),
+                         [&](int index) { return static_cast<uint64_t>(raw.general[index]); });
+  registers.fs_base = raw.fs_base;
+  registers.eflags = static_cast<uint64_t>(raw.general[REG_EFL]);
+  registers.fxsave.assign(std::begin(raw.fpstate), std::end(raw.fpstate));
+  return registers;
+}
+
+// The record holds the failing thread's registers, but for fs_base.
 std::vector<Thread> MakeThreads(const Blocks& blocks) {
   std::vector<Thread> threads;
-  for (const raw::RawThread& thread : blocks.threads) threads.push_back({thread.id, TextOf(thread.name), false, {}});
+  for (const raw::RawThread& thread : blocks.threads) {
+    threads.push_back({thread.id, TextOf(thread.name), false, {}});
+    if (const auto found = blocks.registers.find(thread.id); found != blocks.registers.end())
+      threads.back().registers = RegistersOf(found->second);
+  }
   auto failing = std::ranges::find(threads, blocks.record->tid, &Thread::id);
   if (failing == threads.end()) failing = threads.insert(failing, {blocks.record->tid, "", false, {}});
   failing->registers.fs_base = blocks.process.fs_base;
@@ -227,9 +301,28 @@ Result<ElfFacts> LookUp(const Blocks& blocks, const Mapping& mapping) {
   return head;
 }
 
+void TakeNamedFile(const raw::RawNamedFile& head, std::span<const uint8_t> rest, Report* report) {
+  const std::string path(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(head.path_size));
+  const std::span<const uint8_t> content = rest.subspan(head.path_size);
+  const bool is_attached = head.kind == raw::NamedFileKind::kAttached;
+  const auto lose = [&](const char* why) {
+    report->losses.push_back((is_attached ? "attached file " : "log ") + path + ": " + why);
+  };
+  if (head.unreadable != 0 || !IsOrdinaryPath(path)) return lose("it is not there, no regular file, or cannot be read");
+  if (is_attached && content.size() != head.size) return lose("it is too large, or all attached files are");
+  const std::vector<uint8_t> bytes(content.begin(), content.end());
+  if (is_attached) {
+    report->inputs.push_back({{}, path, head.size, "", InputContent::kHeld, bytes, true});
+  } else {
+    const bool is_named = head.kind == raw::NamedFileKind::kLog;
+    report->logs.push_back({is_named ? LogKind::kNamed : LogKind::kStandardError, path, head.size, bytes});
+  }
+}
+
 Report MakeReport(Blocks blocks) {
   Report report;
   report.mappings = ParseMaps(blocks.maps);
+  LeaveOutAdditions({blocks.additions_head.address}, &report.mappings);
   for (const raw::RawRange& range : blocks.withheld) Withhold({range.start}, {range.end}, &report.mappings);
   report.threads = MakeThreads(blocks);
   TakeRecord(*blocks.record, blocks.texts, &report);
@@ -239,13 +332,16 @@ Report MakeReport(Blocks blocks) {
   RawThrow &thrown = blocks.thrown, &replaced = blocks.replaced;
   if (thrown.record) TakeThrow(*thrown.record, std::move(thrown.stack), &report);
   if (replaced.record) TakeReplaced(*replaced.record, std::move(replaced.stack), &report);
+  TakeAdditions(blocks.additions_head, std::move(blocks.additions), &report);
+  for (const auto& [head, rest] : blocks.named_files) TakeNamedFile(head, rest, &report);
   TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
-  report.memory = std::move(blocks.memory);
+  report.memory = CutAtMappings(std::move(blocks.memory), report.mappings);
   DropWithheld(&report);
-  report.losses.push_back("no collector was there: the other threads ran on while memory was kept, without registers");
+  report.losses.push_back("the program wrote this report itself, without a collector");
+  report.memory_complete = blocks.complete && blocks.losses.empty();
+  std::ranges::move(blocks.losses, std::back_inserter(report.losses));
   if (!blocks.complete) {
-    report.memory_complete = false;
     report.losses.push_back("the raw report was cut before its end");
   }
   return report;

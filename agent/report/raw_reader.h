@@ -9,7 +9,8 @@
 
 namespace recrash {
 
-enum class RawExtent { kMetadata, kAll };  // without memory, or with it
+// Without memory, with the failing stack alone, or with all.
+enum class RawExtent { kMetadata, kStack, kAll };
 
 // A file that was cut gives what it holds, and says so in `losses`; one without a crash record is damaged.
 Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits, RawExtent extent = RawExtent::kAll);

@@ -181,7 +181,24 @@ TEST_F(RawReport, TellsWhatTheClientKept) {
   EXPECT_THAT(report->memory[0].bytes, ElementsAre('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'));
   EXPECT_EQ(report->memory[1].address.value, 0x1000010u);
   EXPECT_TRUE(report->memory_complete);
-  EXPECT_THAT(report->losses, ElementsAre(HasSubstr("no collector")));
+  EXPECT_THAT(report->losses, ElementsAre(HasSubstr("without a collector")));
+}
+
+// A signature needs no more, and who makes one may have little memory.
+TEST_F(RawReport, IsReadWithItsStackAlone) {
+  abi::CrashRecord record = Record(abi::FailureKind::kSignal);
+  record.context.uc_mcontext.gregs[REG_RSP] = 0x1000006;
+  RawFile file;
+  file.Add(BlockKind::kRecord, Raw(record));
+  for (const auto& [address, text] : {std::pair(0x1000000u, "abcd"), std::pair(0x1000004u, "efgh"),
+                                      std::pair(0x1000008u, "ijkl"), std::pair(0x1200000u, "mnop")})
+    file.Add(BlockKind::kMemory, Raw(raw::RawMemory{address}) + text);
+  WriteBytes(path_, file.bytes());
+  const Result<Report> report = ReadForSignature(path_);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_THAT(report->memory, SizeIs(1));
+  EXPECT_EQ(report->memory[0].address.value, 0x1000004u);
+  EXPECT_THAT(report->memory[0].bytes, SizeIs(8));
 }
 
 // gregs is in the kernel's order, rax the fourteenth of it.
@@ -326,6 +343,92 @@ TEST_F(RawReport, MayHoldAnything) {
   EXPECT_GT(read, 0);
   EXPECT_LT(read, rounds);
   EXPECT_LT(std::clock() - start, rounds * CLOCKS_PER_SEC / 50);
+}
+
+abi::Addition Added(uint64_t number, abi::AdditionKind kind, std::string_view text) {
+  abi::Addition addition{};
+  addition.number = number;
+  addition.kind = kind;
+  text.copy(addition.text, sizeof addition.text);
+  return addition;
+}
+
+std::string HeadOf(const abi::Additions& additions) {
+  return Raw(additions).substr(0, offsetof(abi::Additions, states));
+}
+
+TEST_F(RawReport, HasTheNewestNotesOfTheProgram) {
+  RawFile file = WithoutEnd();
+  abi::Additions head{};
+  head.lost[0] = 3;
+  head.answer = abi::Answer::kTimedOut;
+  file.Add(BlockKind::kAdditions, HeadOf(head))
+      .Add(BlockKind::kAddition, Raw(Added(7, abi::AdditionKind::kNote, {"key\0new", 7})))
+      .Add(BlockKind::kAddition, Raw(Added(5, abi::AdditionKind::kNote, {"key\0old", 7})))
+      .Add(BlockKind::kAddition, Raw(Added(6, abi::AdditionKind::kLog, "/var/log/x")))
+      .Add(BlockKind::kEnd, "");
+  const Result<Report> report = Read(file.bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->notes.size(), 1u);
+  EXPECT_EQ(report->notes[0].value, "new");
+  EXPECT_THAT(report->losses, testing::IsSupersetOf({"notes of the program: there may be 64",
+                                                     "the answer of the program's callback (RECRASH_BEFORE_REPORT): "
+                                                     "it took too long"}));
+}
+
+// No text has an end, no kind is known.
+TEST_F(RawReport, OfHostileAdditionsIsRead) {
+  RawFile file = WithoutEnd();
+  abi::Additions head;
+  std::memset(static_cast<void*>(&head), 0xff, sizeof head);
+  file.Add(BlockKind::kAdditions, HeadOf(head))
+      .Add(BlockKind::kAddition, Raw(Added(1, abi::AdditionKind::kNote, std::string(abi::kAdditionText, 'x'))))
+      .Add(BlockKind::kAddition, Raw(Added(1, static_cast<abi::AdditionKind>(77), "../../etc")))
+      .Add(BlockKind::kEnd, "");
+  const Result<Report> report = Read(file.bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->notes.size(), 1u);
+  EXPECT_EQ(report->notes[0].key.size(), abi::kAdditionText);
+  RawFile empty = WithoutEnd();
+  EXPECT_TRUE(Read(empty.Add(BlockKind::kAdditions, "").Add(BlockKind::kEnd, "").bytes()));
+  RawFile cut = WithoutEnd();
+  cut.Add(BlockKind::kAddition, "short");
+  EXPECT_FALSE(Read(cut.bytes()));
+  RawFile many = WithoutEnd();
+  for (uint32_t i = 0; i <= 2 * abi::kAdditionSlots; ++i) many.Add(BlockKind::kAddition, Raw(abi::Addition{}));
+  EXPECT_FALSE(Read(many.bytes()));
+}
+
+std::string NamedFile(raw::NamedFileKind kind, uint64_t size, const std::string& path, const std::string& content) {
+  return Raw(raw::RawNamedFile{kind, 0, size, path.size()}) + path + content;
+}
+
+TEST_F(RawReport, HoldsNamedFiles) {
+  RawFile file = WithoutEnd();
+  file.Add(BlockKind::kNamedFile, NamedFile(raw::NamedFileKind::kAttached, 3, "/etc/x", "abc"))
+      .Add(BlockKind::kNamedFile, NamedFile(raw::NamedFileKind::kAttached, 9 << 20, "/etc/y", ""))
+      .Add(BlockKind::kNamedFile, NamedFile(raw::NamedFileKind::kStandardError, 99, "/tmp/err", "end"))
+      .Add(BlockKind::kEnd, "");
+  const Result<Report> report = Read(file.bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->inputs.size(), 1u);
+  EXPECT_TRUE(report->inputs[0].attached && report->inputs[0].held());
+  EXPECT_THAT(report->losses, testing::Contains("attached file /etc/y: it is too large, or all attached files are"));
+  ASSERT_EQ(report->logs.size(), 1u);
+  EXPECT_EQ(report->logs[0].size, 99u);
+  EXPECT_EQ(report->logs[0].tail.size(), 3u);
+}
+
+TEST_F(RawReport, WithNamedFilesThatNoWriterMakesIsDamaged) {
+  const auto damaged = [&](const std::string& block) {
+    RawFile file = WithoutEnd();
+    return !Read(file.Add(BlockKind::kNamedFile, block).Add(BlockKind::kEnd, "").bytes());
+  };
+  EXPECT_TRUE(damaged("short"));
+  EXPECT_TRUE(damaged(Raw(raw::RawNamedFile{raw::NamedFileKind::kLog, 0, 5, UINT64_MAX}) + "/x"));
+  EXPECT_TRUE(damaged(NamedFile(raw::NamedFileKind::kLog, 2, "/x", "abc"))) << "more than the file has";
+  EXPECT_TRUE(damaged(NamedFile(raw::NamedFileKind::kLog, 1 << 20, "/x", std::string((64 << 10) + 1, 'x'))));
+  EXPECT_TRUE(damaged(NamedFile(raw::NamedFileKind::kAttached, 5 << 20, "/x", std::string((4 << 20) + 1, 'x'))));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "agent/base/crc32c.h"
 #include "agent/base/file_io.h"
+#include "agent/bundle/bundle.h"
 #include "agent/report/archive.h"
 #include "agent/report/format.h"
 #include "agent/report/pages.h"
@@ -309,7 +310,7 @@ Error NoTests(const std::string& path) {
 }
 
 // What of a report is read.
-enum class Extent { kMetadata, kReport, kTests };
+enum class Extent { kMetadata, kSignature, kReport, kTests };
 
 Result<Report> ReadMetadataSection(const InputFile& file, const Table& table) {
   const std::vector<Section>& sections = table.sections;
@@ -330,7 +331,7 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, Ex
   if (!table) return table.error();
   const std::vector<Section>* sections = &table->sections;
   if (Status status = CheckLayout(file, *sections, limits); !status) return status.error();
-  if (extent == Extent::kMetadata) return ReadMetadataSection(file, *table);
+  if (extent == Extent::kMetadata || extent == Extent::kSignature) return ReadMetadataSection(file, *table);
   for (const Section& section : *sections)
     if (Status status = CheckSum(file, section); !status) return status.error();
 
@@ -352,15 +353,20 @@ Result<Report> ReadContainer(const InputFile& file, const ReadLimits& limits, Ex
   return report;
 }
 
+RawExtent RawExtentOf(Extent extent) {
+  if (extent == Extent::kMetadata) return RawExtent::kMetadata;
+  return extent == Extent::kSignature ? RawExtent::kStack : RawExtent::kAll;
+}
+
 Result<Report> Read(const std::string& path, const ReadLimits& limits, Extent extent, ReplayData* tests) try {
-  Result<InputFile> file = InputFile::Open(path);
+  Result<InputFile> file = OpenReport(path);
   if (!file) return file.error();
   char magic[sizeof format::kMagic];
   if (Status status = file->ReadAt(0, magic, sizeof magic); !status) return status.error();
   if (std::memcmp(magic, format::kMagic, sizeof magic) == 0) return ReadContainer(*file, limits, extent, tests);
   if (std::memcmp(magic, &raw::kMagic, sizeof magic) == 0) {
     if (extent == Extent::kTests) return NoTests(path);
-    return ReadRawReport(*file, limits, extent == Extent::kReport ? RawExtent::kAll : RawExtent::kMetadata);
+    return ReadRawReport(*file, limits, RawExtentOf(extent));
   }
   return file->Damaged("does not begin as a report does");
 } catch (const std::bad_alloc&) {
@@ -374,6 +380,8 @@ Result<Report> ReadReport(const std::string& path, const ReadLimits& limits) {
 }
 
 Result<Report> ReadMetadata(const std::string& path) { return Read(path, {}, Extent::kMetadata, nullptr); }
+
+Result<Report> ReadForSignature(const std::string& path) { return Read(path, {}, Extent::kSignature, nullptr); }
 
 Result<TestReport> ReadTestReport(const std::string& path, const ReadLimits& limits) {
   ReplayData tests;

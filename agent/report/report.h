@@ -143,8 +143,31 @@ struct Input {
   std::string sha256;  // lower-case hex; empty when it was not taken
   InputContent content = InputContent::kNotAsked;
   std::vector<uint8_t> bytes;  // `size` of them when held, else none
+  bool attached = false;       // the program has named it (RECRASH_ATTACH): held as far as there was room
 
   bool held() const { return content == InputContent::kHeld; }
+};
+
+// RECRASH_NOTE.
+struct Note {
+  std::string key;
+  std::string value;
+  bool cut = false;  // it was longer
+};
+
+enum class LogKind : uint8_t {
+  kStandardError = 1,
+  kNamed = 2,  // RECRASH_LOG
+};
+
+// The end of a text that the program wrote.
+struct KeptLog {
+  LogKind kind = LogKind::kStandardError;
+  std::string path;
+  uint64_t size = 0;          // of the whole file
+  std::vector<uint8_t> tail;  // its last bytes, as they were
+
+  const char* title() const { return kind == LogKind::kStandardError ? "standard error" : "log"; }
 };
 
 // The stack at the throw of the exception that ended the program. `noexcept` has unwound the stack since.
@@ -406,6 +429,11 @@ struct Report {
   bool memory_complete = true;           // false when the limit cut what was kept
   std::vector<std::string> losses;       // one sentence for each thing that could not be kept
   std::optional<SnapshotLog> snapshots;  // where the program recorded its entries
+  // Equal in reports of the same crash: where its stack was, by build-ids and offsets (agent/store/signature.h); 32
+  // digits, or empty: not known.
+  std::string signature = {};
+  std::vector<Note> notes;  // by key
+  std::vector<KeptLog> logs;
 
   const Thread* failing_thread() const;
   const Module* program() const;

@@ -212,7 +212,12 @@ TestReport FullReport() {
                    {{0x7ffe00000000}, Pattern((2u << 20) + 12345, 6)}};
   report.memory_complete = false;
   report.losses = {"thread 4713 went away before it could be stopped", "the heap beyond 64 MiB"};
+  report.inputs.push_back({{}, "/etc/app.ini", 2, "", InputContent::kHeld, {7, 8}, true});
+  report.notes = {{"document", "letter.odt", true}, {"level", "2", false}};
+  report.logs = {{LogKind::kStandardError, "/var/log/app.err", 70000, Pattern(400, 8)},
+                 {LogKind::kNamed, "/var/log/app.log", 3, {1, 2, 3}}};
   report.snapshots = SomeSnapshots();
+  report.signature = "0123456789abcdef0123456789abcdef";
   report.replay = SomeReplay();
   return report;
 }

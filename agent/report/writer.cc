@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -54,15 +55,34 @@ Status CheckImages(const std::vector<ModuleImage>& images, const std::string& pa
   return Ok{};
 }
 
-void AppendPacked(const Region& region, WordPacker* packer, SectionWriter* writer) {
-  const std::span<const uint8_t> bytes = region.bytes;
+// `read` gives the bytes of a piece, by offset and size.
+template <typename Read>
+void AppendPacked(const format::Run& run, WordPacker* packer, SectionWriter* writer, Read read) {
   std::vector<uint8_t> packed;
-  for (size_t offset = 0; offset < bytes.size(); offset += format::kPiece) {
+  for (uint64_t offset = 0; offset < run.length; offset += format::kPiece) {
     packed.clear();
-    packer->Pack({region.address.value, bytes.size()}, offset,
-                 bytes.subspan(offset, std::min(format::kPiece, bytes.size() - offset)), &packed);
+    packer->Pack(run, offset, read(offset, std::min<uint64_t>(format::kPiece, run.length - offset)), &packed);
     writer->Append(packed.data(), packed.size());
   }
+}
+
+void AppendPacked(const Region& region, WordPacker* packer, SectionWriter* writer) {
+  AppendPacked({region.address.value, region.bytes.size()}, packer, writer,
+               [&](uint64_t offset, uint64_t size) { return std::span(region.bytes).subspan(offset, size); });
+}
+
+void AppendPacked(const LaterMemory& later, const format::Run& run, WordPacker* packer, SectionWriter* writer) {
+  std::vector<uint8_t> piece(format::kPiece);
+  AppendPacked(run, packer, writer, [&](uint64_t offset, uint64_t size) {
+    later.Read({run.address + offset}, std::span(piece).first(size));
+    return std::span<const uint8_t>(piece).first(size);
+  });
+}
+
+void AppendTable(SectionWriter* writer, const std::vector<format::Run>& runs) {
+  const uint64_t count = runs.size();
+  writer->Append(&count, sizeof count);
+  writer->Append(runs.data(), runs.size() * sizeof(format::Run));
 }
 
 // Through `packer` when there is one.
@@ -70,9 +90,7 @@ void AppendRuns(SectionWriter* writer, WordPacker* packer, const Regions& region
   std::vector<format::Run> runs;
   for (const Region* region : regions)
     if (!region->bytes.empty()) runs.push_back({region->address.value, region->bytes.size()});
-  const uint64_t count = runs.size();
-  writer->Append(&count, sizeof count);
-  writer->Append(runs.data(), runs.size() * sizeof(format::Run));
+  AppendTable(writer, runs);
   for (const Region* region : regions) {
     if (packer != nullptr)
       AppendPacked(*region, packer, writer);
@@ -123,10 +141,26 @@ class Container {
   }
 
   // Packed words for memory; code and read-only data have few pointers and lose by it.
-  void AddMemory(const std::vector<Region>& memory) {
+  void AddMemory(const std::vector<Region>& memory, const LaterMemory* later) {
     SectionWriter writer(file_, SectionKind::kMemory, 0, offset_, effort_, Compression::kZstdWords);
     WordPacker packer;
-    AppendRuns(&writer, &packer, PointersTo(memory));
+    std::map<uint64_t, const Region*> held;
+    std::vector<format::Run> runs;
+    for (const Region& region : memory) {
+      if (region.bytes.empty()) continue;
+      held[region.address.value] = &region;
+      runs.push_back({region.address.value, region.bytes.size()});
+    }
+    if (later)
+      for (const LaterMemory::Range& range : later->ranges()) runs.push_back({range.address.value, range.size});
+    std::ranges::sort(runs, {}, &format::Run::address);
+    AppendTable(&writer, runs);
+    for (const format::Run& run : runs) {
+      if (const auto region = held.find(run.address); region != held.end())
+        AppendPacked(*region->second, &packer, &writer);
+      else
+        AppendPacked(*later, run, &packer, &writer);
+    }
     Add(&writer);
   }
 
@@ -224,17 +258,16 @@ Result<Records> EncodeRecords(const Report& report, const ReplayData* tests, con
   return records;
 }
 
-Status Write(const Report& report, const ReplayData* tests, const std::string& path) {
-  const Result<Records> records = EncodeRecords(report, tests, path);
-  if (!records) return records.error();
-  Result<OutputFile> file = OutputFile::Create(path);
+Status Write(const Report& report, const ReplayData* tests, Result<OutputFile> file, const LaterMemory* later) {
   if (!file) return file.error();
+  const Result<Records> records = EncodeRecords(report, tests, file->path());
+  if (!records) return records.error();
   const bool has_inputs = std::ranges::any_of(report.inputs, &Input::held);
   const bool has_states = tests && !tests->entry_states.empty();
   Container container(&*file, 2 + has_inputs + (tests ? 2 : 0) + has_states + (report.snapshots ? 2 : 0),
                       tests ? Effort::kSmallChunksTightly : Effort::kQuick);
   container.AddRecords(SectionKind::kMetadata, 0, records->metadata);
-  container.AddMemory(report.memory);
+  container.AddMemory(report.memory, later);
   if (has_inputs) container.AddInputs(report.inputs);
   if (tests) {
     container.AddRecords(SectionKind::kReplay, format::kOptional, records->replay);
@@ -251,8 +284,16 @@ Status Write(const Report& report, const ReplayData* tests, const std::string& p
 
 }  // namespace
 
-Status WriteReport(const Report& report, const std::string& path) { return Write(report, nullptr, path); }
+Status WriteReport(const Report& report, const std::string& path, const LaterMemory* later) {
+  return Write(report, nullptr, OutputFile::Create(path), later);
+}
 
-Status WriteReport(const TestReport& report, const std::string& path) { return Write(report, &report.replay, path); }
+Status WriteReport(const TestReport& report, const std::string& path) {
+  return Write(report, &report.replay, OutputFile::Create(path), nullptr);
+}
+
+Status WriteReport(const Report& report, OutputFile file, const LaterMemory* later) {
+  return Write(report, nullptr, std::move(file), later);
+}
 
 }  // namespace recrash

@@ -34,7 +34,9 @@ VARIABLE = [
     (r"__(\w+)_(evex|avx2|sse2|evex512)\b|(\w+)-(evex|avx2|sse2|evex512)\.S:\d+", "STRING-FUNCTION"),
     (r"\d+(\.\d+)?( of \d+)? (ms|s|us|KiB|MiB|bytes)\b", r"N \3"),
     (r"\d+(\.\d+)? sec\b", "N sec"),
-    (r"\d+ (regions|entries)\b", r"N \1"),
+    (r"\d+ (regions|entries|texts)\b", r"N \1"),
+    (r"\bbefore \d+", "before N"),
+    (r"guid=[0-9a-f-]{36}", "guid=GUID"),
     # It draws another nickname in each replay.
     (r"(main +random_crash.cc:44) .*", r"\1 ANY"),
     (r"recrash: these frames reproduce in some runs only, and have no test: 3\n?", ""),

@@ -18,12 +18,21 @@
  * reference to anything else what it leads to; of the rest the bytes. All of it as it is when a report is made. Put it
  * on the definition. It needs recrash's compiler and -g. Members are marked by their type, recrash::Sensitive<T>.
  *
+ * These go into reports besides, or say whether there is one:
+ *
+ *   RECRASH_NOTE("document", name);             shown by `recrash show`
+ *   RECRASH_ATTACH("settings.ini");             its contents as they are when a report is made
+ *   RECRASH_LOG("server.log");                  its last 64 KiB; of standard error a report has them if that is a file
+ *   RECRASH_BEFORE_REPORT(MayReport, data, 60); asks int MayReport(const recrash_failure*, void* data), within 60 s
+ *
  * For C and C++. Without recrash's client in the program, RECRASH_REPORT tests a weak address and needs nothing to
  * link. Compilers that do not know the attributes ignore them. */
 #ifndef RECRASH_RECRASH_H_
 #define RECRASH_RECRASH_H_
 
 #include <stddef.h>
+
+#include "failure.h"
 
 #ifdef __cplusplus
 #include <type_traits>
@@ -33,6 +42,10 @@ extern "C" {
 
 /* Takes the registers of its caller, so the report shows the function that calls it. Returns at once in a replay. */
 __attribute__((weak)) void __recrash_report(const char* why);
+
+/* Says that the program makes progress. With RECRASH_OPTIONS=watchdog=SECONDS, a program that has said so once and then
+ * not for so long is reported, with the stacks of all threads, and goes on. Without that option it returns at once. */
+__attribute__((weak)) void __recrash_alive(void);
 
 /* In a build with patchable entries (-recrash-mode=second-chance, references+second-chance or adaptive): watches, from
  * now on, the functions that FOLDER/PROGRAM.recrash-profile names, and lets a crash update that file. An updater may
@@ -49,6 +62,23 @@ __attribute__((weak)) void __recrash_keep_memory(int keep);
 __attribute__((weak)) void __recrash_mark(const void* value, size_t size);
 __attribute__((weak)) void __recrash_unmark(const void* value);
 
+/* A note that reports have: the last value of each key. Null: none any more. At most 64 notes; of a key 63 characters
+ * count, of a value 943. Any thread may call it, also in a signal handler. */
+__attribute__((weak)) void __recrash_note(const char* key, const char* value);
+
+/* 1: reports have this file, as it is then: up to 1 MiB of each, 4 MiB of all, 16 files. 2: it is a log, of which they
+ * have the last 64 KiB; at most 4. 0: none of it any more. A relative path is of the folder of now. */
+__attribute__((weak)) void __recrash_file(const char* path, int what);
+
+/* Asks `function` before a report is made. If it returns 0 there is none: nothing is written, nothing is said, and the
+ * program ends as without recrash, or goes on. Null: nobody is asked any more.
+ *
+ * The thread that failed runs it, on a stack of 256 KiB, in a program that is broken: the heap may be damaged and its
+ * lock held. So it may do what a signal handler may; RECRASH_NOTE is among that. Other threads run on meanwhile. It is
+ * given up where it fails itself, or takes longer than `seconds` (0: no limit): the report is made then, and says so.
+ */
+__attribute__((weak)) void __recrash_before_report(recrash_before_report function, void* data, unsigned seconds);
+
 #ifdef __cplusplus
 }
 #endif
@@ -58,6 +88,11 @@ __attribute__((weak)) void __recrash_unmark(const void* value);
   do {                                             \
     if (__recrash_report) __recrash_report((why)); \
     __asm__ volatile("");                          \
+  } while (0)
+
+#define RECRASH_ALIVE()                     \
+  do {                                      \
+    if (__recrash_alive) __recrash_alive(); \
   } while (0)
 
 #define RECRASH_PROFILES(folder)                        \
@@ -78,6 +113,31 @@ __attribute__((weak)) void __recrash_unmark(const void* value);
 #define RECRASH_NOT_SENSITIVE(value)                 \
   do {                                               \
     if (__recrash_unmark) __recrash_unmark((value)); \
+  } while (0)
+
+#define RECRASH_NOTE(key, value)                        \
+  do {                                                  \
+    if (__recrash_note) __recrash_note((key), (value)); \
+  } while (0)
+
+#define RECRASH_ATTACH(path)                     \
+  do {                                           \
+    if (__recrash_file) __recrash_file(path, 1); \
+  } while (0)
+
+#define RECRASH_LOG(path)                        \
+  do {                                           \
+    if (__recrash_file) __recrash_file(path, 2); \
+  } while (0)
+
+#define RECRASH_FORGET_FILE(path)                \
+  do {                                           \
+    if (__recrash_file) __recrash_file(path, 0); \
+  } while (0)
+
+#define RECRASH_BEFORE_REPORT(function, data, seconds)                                   \
+  do {                                                                                   \
+    if (__recrash_before_report) __recrash_before_report((function), (data), (seconds)); \
   } while (0)
 
 #ifdef __has_attribute

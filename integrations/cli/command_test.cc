@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -83,7 +84,7 @@ TEST_F(Command, TeachesByHelp) {
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("recrash reproduce --program ./x"), HasSubstr("Exit codes"), HasSubstr("list"),
                               HasSubstr("verify")));
-  for (const char* subcommand : {"run", "list", "show", "generate", "verify", "reproduce", "debug"}) {
+  for (const char* subcommand : {"run", "dump", "list", "prune", "show", "generate", "verify", "reproduce", "debug"}) {
     const Outcome each = Run(std::string(subcommand) + " --help");
     EXPECT_EQ(each.code, 0) << subcommand;
     EXPECT_NE(each.out, "") << subcommand;
@@ -93,7 +94,7 @@ TEST_F(Command, TeachesByHelp) {
 
 TEST_F(Command, RefusesWrongUsageWithCode2) {
   for (const char* words : {"", "frobnicate", "list --nonsense", "generate", "verify", "run", "verify --timeout x d",
-                            "reproduce --timeout -5"}) {
+                            "reproduce --timeout -5", "dump", "dump 0", "dump x"}) {
     const Outcome outcome = Run(words);
     EXPECT_EQ(outcome.code, 2) << words;
     EXPECT_THAT(outcome.err, StartsWith("recrash: error: ")) << words;
@@ -101,15 +102,100 @@ TEST_F(Command, RefusesWrongUsageWithCode2) {
   }
 }
 
+TEST_F(Command, DumpsARunningProcess) {
+  const Outcome dump = Run("dump $$");
+  EXPECT_EQ(dump.code, 0) << dump.err;
+  EXPECT_THAT(dump.out, HasSubstr("report in " + store_ + "/"));
+  EXPECT_EQ(Run("dump 4194304").code, 4);
+  EXPECT_THAT(Run("dump $$ --thread 1").err, HasSubstr("has no thread 1"));
+}
+
 TEST_F(Command, ListsNewestFirst) {
   Store("old-1", Crash("/bin/old"), 60);
   Store("new-2", Crash("/bin/new", SIGABRT));
-  const Outcome list = Run("list --json list.json");
+  const Outcome list = Run("list --all --json list.json");
   EXPECT_EQ(list.code, 0);
   EXPECT_THAT(list.out, AllOf(StartsWith("new-2"), HasSubstr("SIGABRT"), HasSubstr("\nold-1")));
   const auto json = nlohmann::json::parse(Slurp(folder_ / "list.json"));
   ASSERT_EQ(json["reports"].size(), 2u);
   EXPECT_EQ(json["reports"][0]["program"], "/bin/new");
+}
+
+Report SignedCrash(const std::string& signature, int64_t hours, int signal = SIGSEGV) {
+  Report report = Crash("/bin/server", signal);
+  report.signature = signature;
+  report.process.crashed_at = (int64_t{1'780'000'000} + hours * 3600) * 1'000'000'000;
+  return report;
+}
+
+const std::string kA(32, 'a'), kB(32, 'b'), kC(32, 'c');
+
+TEST_F(Command, ListsReportsOfOneCrashInOneLine) {
+  Store("s-1", SignedCrash(kA, 1), 60);
+  Store("s-2", SignedCrash(kB, 2, SIGABRT), 50);
+  Store("s-3", SignedCrash(kA, 3), 40);
+  Store("unsigned-1", SignedCrash("", 4), 30);
+  Store("unsigned-2", SignedCrash("", 5), 20);
+  const Outcome list = Run("list --json list.json");
+  EXPECT_THAT(list.out, MatchesRegex("count .*\n"
+                                     " +1 .* unsigned-2 .*\n"
+                                     " +1 .* unsigned-1 .*\n"
+                                     " +2  2026-05-28 21:26:40 UTC  2026-05-28 23:26:40 UTC  s-3 .*SIGSEGV.*\n"
+                                     " +1  .*  s-2 .*SIGABRT.*\n"));
+  const auto groups = nlohmann::json::parse(Slurp(folder_ / "list.json"))["groups"];
+  ASSERT_EQ(groups.size(), 4u);
+  EXPECT_EQ(groups[2]["count"], 2);
+  EXPECT_EQ(groups[2]["reports"], (nlohmann::json{"s-3", "s-1"}));
+}
+
+// What `recrash show` has found, of one report of each build.
+TEST_F(Command, ListsBuildsOfOneChainInOneLine) {
+  Store("s-1", SignedCrash(kA, 1), 60);
+  Store("s-2", SignedCrash(kB, 2), 50);
+  std::ofstream(store_ + "/.recrash-index") << "chain " << kA << " " << kC << " SIGSEGV in Book at book.cc\nchain "
+                                            << kB << " " << kC << " SIGSEGV in Book at book.cc\n";
+  EXPECT_THAT(Run("list").out, MatchesRegex("count .*\n +2 .* s-2 +server[^\n]*: SIGSEGV in Book at book.cc\n"));
+}
+
+TEST_F(Command, CountsReportsThatAreGone) {
+  Store("s-1", SignedCrash(kA, 100));
+  std::ofstream(store_ + "/.recrash-index") << "gone " << kA << " 41 1780000000 1780003600\n";
+  EXPECT_THAT(Run("list").out, HasSubstr("   42  2026-05-28 20:26:40 UTC  2026-06-02 00:26:40 UTC  s-1"));
+}
+
+TEST_F(Command, PrunesByTheRulesOfTheCollector) {
+  for (int i = 1; i <= 5; ++i) Store("s-20260528-20264" + std::to_string(i) + "-1", SignedCrash(kA, i), 100 - i);
+  Store("mine", SignedCrash(kA, 0), 1000);
+  const Outcome dry = Run("prune --dry-run");
+  EXPECT_EQ(dry.code, 0);
+  EXPECT_EQ(dry.out,
+            "s-20260528-202642-1  has 3 newer ones of the same crash\n"
+            "s-20260528-202641-1  has 3 newer ones of the same crash\n");
+  EXPECT_THAT(dry.err, MatchesRegex("recrash: would remove 2 reports of .*; 3 reports of .* left\n"));
+  EXPECT_EQ(Run("list --all").out.find("s-20260528-202641-1") == std::string::npos, false);
+  const Outcome prune = Run("prune --json -");
+  EXPECT_EQ(nlohmann::json::parse(prune.out)["removed"].size(), 2u);
+  EXPECT_THAT(Run("list --all").out, AllOf(Not(HasSubstr("202641")), HasSubstr("202643"), HasSubstr("mine")));
+  EXPECT_EQ(Run("prune").out, "");
+}
+
+TEST_F(Command, PrunesByTheRulesThatAreGiven) {
+  for (int i = 1; i <= 5; ++i) Store("s-20260528-20264" + std::to_string(i) + "-1", SignedCrash(kA, i), i * 90000);
+  EXPECT_THAT(Run("prune --older-than 5").out, HasSubstr("202645-1  is older than 5 days\n"));
+  EXPECT_THAT(Run("prune --older-than 5").out, "");  // the other four stay: no other rule was given
+  EXPECT_THAT(Run("prune --max-size 1").out, "");
+  EXPECT_THAT(Run("prune --keep 1").out, HasSubstr("has 1 newer one of the same crash"));
+  EXPECT_THAT(Run("list").out, HasSubstr("    5  "));
+  EXPECT_EQ(Run("prune --keep 0").code, 2);
+  EXPECT_EQ(Run("prune --older-than -1").code, 2);
+}
+
+TEST_F(Command, PruneOfNoStoreIsNoError) {
+  fs::remove_all(store_);
+  const Outcome prune = Run("prune");
+  EXPECT_EQ(prune.code, 0);
+  EXPECT_THAT(prune.err, HasSubstr("no report in"));
+  EXPECT_FALSE(fs::exists(store_));
 }
 
 TEST_F(Command, ListsADamagedReportAsSuch) {
@@ -147,6 +233,27 @@ TEST_F(Command, ShowsWhatAReportSaysWithoutTheProgram) {
   const auto json = nlohmann::json::parse(Slurp(folder_ / "show.json"));
   EXPECT_EQ(json["program"], "/nowhere/gone");
   EXPECT_EQ(json["report_bytes"], std::filesystem::file_size(store_ + "/gone-1.rcr"));
+}
+
+// What a script needs to tell failures apart, also where no program is at hand.
+TEST_F(Command, ShowsHowAProgramFailed) {
+  Report report = Crash("/nowhere/gone", SIGABRT);
+  report.failure.kind = FailureKind::kException;
+  report.failure.code = -6;
+  report.failure.exception_type = "i";
+  report.failure.abort_message = "the last word";
+  report.process.pid = 42;
+  report.threads.front().failing = true;
+  report.threads.front().id = 43;
+  Store("gone-1", report);
+  EXPECT_EQ(Run("show --json show.json").code, 0);
+  const auto json = nlohmann::json::parse(Slurp(folder_ / "show.json"));
+  EXPECT_EQ(json["code"], -6);
+  EXPECT_EQ(json["pc"], 0x1234);
+  EXPECT_EQ(json["process"], 42);
+  EXPECT_EQ(json["thread"], 43);
+  EXPECT_EQ(json["message"], "the last word");
+  EXPECT_EQ(json["exception"]["type"], "int");
 }
 
 // Whoever passes a report on must know what is in it.
@@ -257,8 +364,10 @@ TEST_F(Command, PrintsNothingOfAReportUnescaped) {
   report.inputs = {{{"in\x1b[31m\nrecrash: reproduced: all"}, "/in\x1b", 3, "", InputContent::kTooLarge, {}},
                    {{}, "/held\x1b\r", 1, "", InputContent::kHeld, {1}}};
   report.threads[0].name = "\x1b";
+  report.signature = kA;
   Store("hostile", report);
-  for (const char* words : {"list", "show", "reproduce", "generate -o d"}) {
+  std::ofstream(store_ + "/.recrash-index") << "chain " << kA << " " << kC << " \x1b[2J\xc2\x9b\r\n";
+  for (const char* words : {"list", "list --all", "prune --keep 1", "show", "reproduce", "generate -o d"}) {
     const Outcome outcome = Run(words);
     for (const std::string& text : {outcome.out, outcome.err}) {
       EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << words;
@@ -309,8 +418,24 @@ TEST_F(Command, AWordWithATypingErrorIsNamedWithWhatWasMeant) {
               HasSubstr("recrash reproduce has no option --progam: is --program meant?"));
   EXPECT_THAT(Run("profile shwo x").err, HasSubstr("recrash profile has no command shwo: is show meant?"));
   EXPECT_THAT(Run("compile").err, HasSubstr("recrash has no command compile\n"));
+  EXPECT_THAT(Run("show -- x.rcr").err, HasSubstr("only run and debug take words after --"));
+  EXPECT_EQ(Run("show -- x.rcr").code, 2);
   EXPECT_THAT(Run("").err, HasSubstr("A subcommand is required"));
   EXPECT_THAT(Run("generate").err, HasSubstr("-o is required"));
+}
+
+// Whoever passes a report on must know what is in it.
+TEST_F(Command, BundleNamesLogsAndNotes) {
+  Report report = Crash("/nowhere/gone");
+  report.logs = {{LogKind::kStandardError, "", 9, std::vector<uint8_t>(9, 'x')}};
+  report.notes.resize(2);
+  Store("logged", report);
+  EXPECT_THAT(Run("bundle logged").err, AllOf(HasSubstr("9 bytes of standard error and logs"), HasSubstr("--log\n"),
+                                              HasSubstr("2 notes of the program")));
+  report.logs = {};
+  report.notes = {};
+  Store("silent", report);
+  EXPECT_THAT(Run("bundle silent").err, AllOf(Not(HasSubstr("of standard error")), Not(HasSubstr("of the program\n"))));
 }
 
 TEST_F(Command, VerifyWantsAFolderThatGenerateMade) {

@@ -26,10 +26,27 @@ struct RunArguments {
 };
 int RunCommand(const RunArguments& arguments);
 
+struct DumpArguments {
+  int32_t pid = 0;
+  int32_t thread = 0;     // whose stack comes first; 0: the main thread's
+  std::string directory;  // -o: folder for the report; empty: the store
+};
+int DumpCommand(const DumpArguments& arguments);
+
 struct ListArguments {
+  bool all = false;  // each report, not each crash
   std::string json;
 };
 int ListCommand(const ListArguments& arguments);
+
+struct PruneArguments {
+  uint64_t keep = 0;  // these three: 0 if not asked for
+  uint64_t days = 0;
+  uint64_t mib = 0;
+  bool dry_run = false;
+  std::string json;
+};
+int PruneCommand(const PruneArguments& arguments);
 
 struct ShowArguments {
   ReportArguments report;
@@ -37,8 +54,10 @@ struct ShowArguments {
   bool strings = false;  // these: lists of what the report holds, in place of the failure
   bool environment = false;
   bool files = false;
+  bool log = false;
+  std::string save;  // into a new folder: contents of files, and logs
 
-  bool lists() const { return strings || environment || files; }
+  bool lists() const { return strings || environment || files || log || !save.empty(); }
 };
 int ShowCommand(const ShowArguments& arguments);
 int HoldingsCommand(const ShowArguments& arguments);  // of lists()
@@ -50,9 +69,32 @@ struct RedactArguments {
   std::string frames;  // as ChooseStack has it
   bool environment = false;
   bool files = false;
+  bool logs = false;
+  bool notes = false;
   std::vector<std::string> texts;
 };
 int RedactCommand(const RedactArguments& arguments);
+
+struct BundleArguments {
+  ReportArguments report;
+  std::string output;  // -o; empty: the report's name in the working directory
+  bool minidump = true;
+  std::string tracker;   // --for
+  std::string max_size;  // "5MB"; empty: any
+};
+int BundleCommand(const BundleArguments& arguments);
+
+struct SendArguments {
+  ReportArguments report;
+  std::string url;
+  std::vector<std::string> fields;  // NAME=VALUE
+  bool minidump = true;
+  bool with_report = true;
+  bool without_asking = false;
+  double seconds = 300;
+  std::string ca_file;
+};
+int SendCommand(const SendArguments& arguments);
 
 struct TestsArguments {
   std::string fixed;       // verify: the build after the fix

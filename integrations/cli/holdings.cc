@@ -1,16 +1,19 @@
-// recrash show --strings, --env, --files: what a report holds that may be private; recrash redact: takes some of it
-// out.
+// recrash show --strings, --env, --files, --log: what a report holds that may be private; recrash redact: takes some of
+// it out.
 #include "testgen/suite/holdings.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "agent/base/printable_text.h"
 #include "agent/report/reader.h"
 #include "agent/report/writer.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
+#include "integrations/cli/save.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/suite/folder.h"
@@ -23,7 +26,21 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+void PrintLogs(const Report& report) {
+  for (const KeptLog& log : report.logs) {
+    fmt::print("{}  {}, {} of {} bytes\n", log.title(), PrintableText(log.path), log.tail.size(), log.size);
+    std::string_view text(reinterpret_cast<const char*>(log.tail.data()), log.tail.size());
+    while (!text.empty()) {
+      const size_t end = std::min(text.find('\n'), text.size());
+      fmt::print("  {}\n", PrintableText(text.substr(0, end)));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+}
+
 void PrintFiles(const Report& report) {
+  for (const Input& input : report.inputs)
+    if (input.attached) fmt::print("attached  {}  {}\n", input.held() ? "held" : "    ", PrintableText(input.path));
   for (const OpenFile& file : report.files)
     fmt::print("{:>5}  {}  {}\n", file.descriptor,
                file.input >= 0 && report.inputs[static_cast<size_t>(file.input)].held() ? "held" : "    ",
@@ -35,6 +52,8 @@ void PrintFiles(const Report& report) {
 
 Json FilesJson(const Report& report) {
   Json files = Json::array();
+  for (const Input& input : report.inputs)
+    if (input.attached) files.push_back({{"attached", input.path}, {"path", input.path}, {"held", input.held()}});
   for (const OpenFile& file : report.files)
     files.push_back({{"descriptor", file.descriptor},
                      {"path", file.path},
@@ -60,7 +79,7 @@ Result<TestReport> Read(const fs::path& path, bool* has_tests) {
 int HoldingsCommand(const ShowArguments& arguments) {
   const auto path = FindReport(arguments.report.report, arguments.report.program);
   if (!path) return Fail(path.error());
-  const bool needs_memory = arguments.environment || arguments.strings;
+  const bool needs_memory = arguments.environment || arguments.strings || !arguments.save.empty();
   const Result<Report> report = needs_memory ? ReadReport(*path) : ReadMetadata(*path);
   if (!report) return Fail(report.error());
   const bool print = arguments.json != "-";
@@ -74,6 +93,10 @@ int HoldingsCommand(const ShowArguments& arguments) {
     json["files"] = FilesJson(*report);
     if (print) PrintFiles(*report);
   }
+  if (arguments.log) {
+    json["logs"] = LogsJson(*report, /*with_text=*/true);
+    if (print) PrintLogs(*report);
+  }
   if (arguments.strings) {
     Json strings = Json::array();
     for (const HeldText& held : TextsIn(*report)) {
@@ -82,6 +105,8 @@ int HoldingsCommand(const ShowArguments& arguments) {
     }
     json["strings"] = strings;
   }
+  if (!arguments.save.empty())
+    if (const Status saved = SaveHoldings(*report, arguments.save); !saved) return Fail(saved.error());
   const Status written = WriteJson(json, arguments.json);
   return written ? kSuccess : Fail(written.error());
 }
@@ -100,14 +125,17 @@ Result<std::vector<StackPart>> ChosenFrames(const RedactArguments& arguments, co
 Result<Redaction> RedactionOf(const RedactArguments& arguments, const fs::path& report, const SymbolOptions& symbols) {
   Result<std::vector<StackPart>> frames = ChosenFrames(arguments, report, symbols);
   if (!frames) return frames.error();
-  return Redaction{arguments.environment, arguments.files, arguments.texts, *std::move(frames)};
+  return Redaction{arguments.environment, arguments.files, arguments.logs,
+                   arguments.notes,       arguments.texts, *std::move(frames)};
 }
 
 void PrintSizes(const fs::path& output, uint64_t before, const Redacted& redacted) {
   std::error_code none;
-  fmt::print("recrash: {}: {} bytes, before {}; taken out: {} variables of the environment, {} files, {} texts{}\n",
-             PrintableText(output.string()), fs::file_size(output, none), before, redacted.variables, redacted.files,
-             redacted.texts, redacted.parts != 0 ? ", frames" : "");
+  fmt::print(
+      "recrash: {}: {} bytes, before {}; taken out: {} variables of the environment, {} files, {} logs, {} notes, {} "
+      "texts{}\n",
+      PrintableText(output.string()), fs::file_size(output, none), before, redacted.variables, redacted.files,
+      redacted.logs, redacted.notes, redacted.texts, redacted.parts != 0 ? ", frames" : "");
   if (redacted.tests != 0)
     fmt::print("  {} tests cannot be replayed any more: their frames are gone\n", redacted.tests);
 }
@@ -142,6 +170,9 @@ int RedactCommand(const RedactArguments& arguments) {
   std::error_code none;
   if (!arguments.output.empty() && fs::exists(arguments.output, none))
     return Fail({Errc::kUsage, fmt::format("{}: is there already; name a new file", arguments.output)});
+  if (IsBundle(arguments.output))
+    return Fail({Errc::kUsage, arguments.output + ": needed a name that ends in .rcr: recrash redact writes a report\n"
+                                                  "recrash bundle makes a bundle of that"});
   if (arguments.to_tests) return RedactToTests(arguments);
   if (arguments.output.empty()) return Fail({Errc::kUsage, "-o is needed: the report to write, a new file"});
   const auto path = FindReport(arguments.report.report, arguments.report.program);

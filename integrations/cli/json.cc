@@ -19,6 +19,15 @@ nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes) {
           {"collect_ms", static_cast<double>(report.process.collect_ns) / 1e6}};
 }
 
+nlohmann::ordered_json LogsJson(const Report& report, bool with_text) {
+  nlohmann::ordered_json logs = nlohmann::ordered_json::array();
+  for (const KeptLog& log : report.logs) {
+    logs.push_back({{"kind", log.title()}, {"path", log.path}, {"size", log.size}, {"kept", log.tail.size()}});
+    if (with_text) logs.back()["text"] = std::string(log.tail.begin(), log.tail.end());
+  }
+  return logs;
+}
+
 Status WriteJson(const nlohmann::ordered_json& value, const std::string& path) {
   if (path.empty()) return Ok{};
   // ASCII alone: what is printed may go to a terminal.

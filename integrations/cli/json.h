@@ -19,6 +19,9 @@ nlohmann::ordered_json FrameJson(const Frame& frame);
 // pages in it, unpacked), collect_ms (from the signal until all that is in it was read): what a report costs.
 nlohmann::ordered_json CostJson(const Report& report, uint64_t report_bytes);
 
+// kind, path, size and kept of each log; with its text too.
+nlohmann::ordered_json LogsJson(const Report& report, bool with_text);
+
 // Into the file, or standard output for "-". Nothing for "".
 Status WriteJson(const nlohmann::ordered_json& value, const std::string& path);
 

@@ -31,7 +31,8 @@ constexpr const char* kExitCodes =
   4  something is missing, or the machine refuses; the message says what
 
 Reports are kept in the store: $RECRASH_DIR, else $XDG_STATE_HOME/recrash, else ~/.local/state/recrash.
-REPORT is a path, a name in the store, or the beginning of one. The default is the newest report.)";
+REPORT is a path, also of a bundle (.zip), a name in the store, or the beginning of one. The default is the newest
+report.)";
 
 constexpr const char* kRunHelp =
     R"(Usage:   recrash run [OPTIONS] -- PROGRAM [ARGUMENTS...]
@@ -50,6 +51,26 @@ A program that was built with -recrash-mode=references+second-chance and crashes
 recrash watches the functions that were on the stack, so that tests can start from the memory that each of them had
 when it was called. So the program must be one that may run twice, and its standard input must be a file. --once
 prevents the second run.)";
+
+constexpr const char* kListHelp =
+    R"(One line a crash: how many reports there were of it, when the first and the last crash was, its newest report. Reports
+are of the same crash if they have the same signature: the failure and its stack, by build-ids and offsets. Once `recrash
+show` or `recrash reproduce` has seen a report together with its program's debug information, recrash knows what the stack
+is in the source. Then reports of other builds and machines are in the same line, too, if one of each was shown.
+
+Reports that are gone by now (recrash prune) are counted. --all lists each report that is there.
+
+Example: recrash list)";
+
+constexpr const char* kPruneHelp =
+    R"(Removes reports from the store, with their minidumps. Without a rule these are the collector's, after each crash:
+those of RECRASH_OPTIONS=keep=3,store=128,days=365. If a rule is given, only that one counts.
+
+Only reports that still have the name that recrash gave them are removed. To keep one, rename it, or move it elsewhere.
+
+Example: recrash prune --dry-run
+         recrash prune --older-than 30
+         recrash prune --keep 1 --max-size 500)";
 
 constexpr const char* kShowHelp =
     R"(Example: recrash show --program ./server
@@ -72,6 +93,32 @@ what the tests need. crash_test.cc, which has values too, is not changed.
 
 Example: recrash show --env --strings, then recrash redact --env --strings @example.com -o to-send.rcr
          recrash redact crash-tests --to-tests --env)";
+
+constexpr const char* kBundleHelp =
+    R"(Writes one .zip for a bug report, and prints a title and a text to paste. The .zip holds the report, the minidump
+beside it, and a README.md with what happened and the commands that reproduce it. It never replaces a file.
+
+Trackers limit attachments: GitHub to 25 MB, GitLab to 10 MB, Bugzilla to 1 MB, as they are installed. With --for or
+--max-size the minidump is left out if the bundle would be larger otherwise.
+
+A report holds memory of the program, and the minidump its stacks. So look at the bundle before you pass it on: what is
+in it is listed on standard error. The text has no values of the program but those that the failure itself names, and ~
+in place of home folders.
+
+Example: recrash bundle --program ./server --for gitlab
+         recrash redact --env --strings @example.com -o clean.rcr, then recrash bundle clean.rcr
+Whoever gets it:  recrash reproduce server-20261118-110640-42.zip --program ./server)";
+
+constexpr const char* kSendHelp =
+    R"(Sends minidump and report to a server that speaks the protocol of Breakpad: Crashpad's, Sentry, Socorro, Backtrace,
+BugSplat. It is one POST of multipart/form-data: the minidump is the file upload_file_minidump, the report the attachment
+recrash_report, and prod, ver and guid are fields. It prints what the server answers, mostly an id.
+
+Nothing is sent unless this command is run. It says first what goes to whom, and asks. Without a terminal it needs --yes.
+The URL is shown without user, path and key. A redirect is not followed, and a certificate has to be trusted.
+
+Example: recrash send --url 'https://o0.ingest.sentry.io/api/0/minidump/?sentry_key=KEY' \
+           --field 'sentry[release]=server@1.2.3')";
 
 constexpr const char* kGenerateHelp =
     R"(Writes a test for each frame that can be called again, without trying one. `recrash verify` tries them.
@@ -124,6 +171,14 @@ by name, for which it needs its symbol table.
   recrash profile merge a b -o app.recrash-profile      join the profiles of several machines
   recrash profile show app.recrash-profile              show what is watched, and what that cost)";
 
+constexpr const char* kDumpHelp =
+    R"(Makes a report of a process that hangs, say, with the stacks of all threads. They stand still while it is read, for
+some milliseconds, and go on. The process need not have been built with recrash. What it has marked as sensitive is masked.
+
+You need permission to trace it: your own processes, unless /proc/sys/kernel/yama/ptrace_scope forbids; root may all.
+
+Example: recrash dump $(pidof server) && recrash show)";
+
 constexpr const char* kProfileShowHelp =
     R"(Shows for each function, of one run: how often it was entered, how many snapshots were taken there, what these cost in
 processor time, and how long a call takes on average. A field is empty where nothing is known.
@@ -153,7 +208,8 @@ void AddProgram(CLI::App* app, std::string* program, const char* help) {
 }
 
 void AddReport(CLI::App* app, ReportArguments* report) {
-  app->add_option("REPORT", report->report, "path, name in the store, or its beginning (default: the newest)");
+  app->add_option("REPORT", report->report,
+                  "path of a report or bundle, name in the store, or its beginning (default: the newest)");
   AddProgram(app, &report->program, "the program that crashed (default: where the report says it was)");
   app->add_option("--search-path", report->search_paths, "folder with unstripped files and libraries; may be repeated")
       ->type_name("DIR");
@@ -227,9 +283,13 @@ struct Invocation {
   CommandLine line;
   int code = kSuccess;
   RunArguments run;
+  DumpArguments dump;
   ListArguments list;
+  PruneArguments prune;
   ShowArguments show;
   RedactArguments redact;
+  BundleArguments bundle;
+  SendArguments send;
   TestsArguments generate, verify, reproduce;
   bool rerun = false;
   RerunRequest rerun_request;
@@ -249,10 +309,34 @@ void AddRun(CLI::App* app, Invocation* to) {
   });
 }
 
+void AddDump(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "dump", "report where a running process is", kDumpHelp);
+  command->add_option("PID", to->dump.pid, "the process")->required()->check(CLI::Range(1, INT32_MAX));
+  command->add_option("--thread", to->dump.thread, "the thread whose stack comes first (default: the main thread)")
+      ->type_name("TID")
+      ->check(CLI::Range(1, INT32_MAX));
+  command->add_option("-o", to->dump.directory, "folder for the report (default: the store)")->type_name("DIR");
+  command->callback([=] { to->code = DumpCommand(to->dump); });
+}
+
 void AddList(CLI::App* app, Invocation* to) {
-  CLI::App* command = AddCommand(app, "list", "list the reports in the store, newest first", "Example: recrash list");
+  CLI::App* command = AddCommand(app, "list", "list the crashes in the store, newest first", kListHelp);
+  command->add_flag("--all", to->list.all, "list each report");
   AddJson(command, &to->list.json);
   command->callback([=] { to->code = ListCommand(to->list); });
+}
+
+void AddPrune(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "prune", "remove old reports from the store", kPruneHelp);
+  const auto add = [&](const char* name, uint64_t* value, const char* type, const char* help) {
+    command->add_option(name, *value, help)->type_name(type)->check(CLI::Range(uint64_t{1}, uint64_t{UINT32_MAX}));
+  };
+  add("--older-than", &to->prune.days, "DAYS", "remove reports that were written so many days ago, or before");
+  add("--keep", &to->prune.keep, "N", "remove all but the newest N reports of each crash");
+  add("--max-size", &to->prune.mib, "MiB", "remove the oldest reports while all take more than this");
+  command->add_flag("--dry-run", to->prune.dry_run, "say what would be removed, and remove nothing");
+  AddJson(command, &to->prune.json);
+  command->callback([=] { to->code = PruneCommand(to->prune); });
 }
 
 void AddShow(CLI::App* app, Invocation* to) {
@@ -262,7 +346,11 @@ void AddShow(CLI::App* app, Invocation* to) {
   command->add_flag("--strings", to->show.strings, "list the texts in its memory, of six characters or more, instead");
   command->add_flag("--env", to->show.environment, "list the environment of the program instead");
   command->add_flag("--files", to->show.files,
-                    "list the files that were open or named, and whether it holds them, instead");
+                    "list the files that were open, named or attached, and whether it holds them, instead");
+  command->add_flag("--log", to->show.log,
+                    "print the end of standard error and of logs that the program names, instead");
+  command->add_option("--save", to->show.save, "write the files that it holds, and logs, into DIR, a new folder")
+      ->type_name("DIR");
   command->callback([=] { to->code = to->show.lists() ? HoldingsCommand(to->show) : ShowCommand(to->show); });
 }
 
@@ -277,11 +365,49 @@ void AddRedact(CLI::App* app, Invocation* to) {
       ->type_name("LIST");
   command->add_flag("--env", to->redact.environment, "take out the environment");
   command->add_flag("--files", to->redact.files, "take out the contents of files; their names stay");
+  command->add_flag("--logs", to->redact.logs, "take out standard error and logs; their names stay");
+  command->add_flag("--notes", to->redact.notes, "take out the program's notes");
   command->add_option("--strings", to->redact.texts, "take out each text that has TEXT in it; may be repeated")
       ->type_name("TEXT")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->callback([=] { to->code = RedactCommand(to->redact); });
+}
+
+void AddBundle(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "bundle", "make one .zip for a bug report, and a text to paste", kBundleHelp);
+  AddReport(command, &to->bundle.report);
+  command->add_option("-o", to->bundle.output, "file to write, a new one (default: ./REPORT.zip)")
+      ->type_name("FILE.zip");
+  command->add_flag("!--no-minidump", to->bundle.minidump, "leave the minidump out");
+  CLI::Option* tracker = command->add_option("--for", to->bundle.tracker, "stay below what this tracker takes")
+                             ->type_name("github|gitlab|bugzilla")
+                             ->check(CLI::IsMember({"github", "gitlab", "bugzilla"}).description(""));
+  command->add_option("--max-size", to->bundle.max_size, "stay below this size, as in 5MB")
+      ->type_name("SIZE")
+      ->excludes(tracker);
+  command->callback([=] { to->code = BundleCommand(to->bundle); });
+}
+
+void AddSend(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "send", "send a crash to a server, by the protocol of Breakpad", kSendHelp);
+  SendArguments* send = &to->send;
+  AddReport(command, &send->report);
+  command->add_option("--url", send->url, "address of the server that takes crashes")->type_name("URL")->required();
+  command->add_option("--field", send->fields, "one more field of the form, or another value; may be repeated")
+      ->type_name("NAME=VALUE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("!--no-minidump", send->minidump, "send the report alone");
+  command->add_flag("!--no-report", send->with_report, "send the minidump alone");
+  command->add_flag("--yes", send->without_asking, "send it without asking");
+  command->add_option("--timeout", send->seconds, "seconds that all of it may take (300)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(1.0, 86400.0));
+  command->add_option("--ca-file", send->ca_file, "PEM file of the authorities to trust (default: the system's)")
+      ->type_name("FILE")
+      ->check(CLI::ExistingFile.description(""));
+  command->callback([=] { to->code = SendCommand(*send); });
 }
 
 void AddGenerate(CLI::App* app, Invocation* to) {
@@ -427,9 +553,13 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "recrash " RECRASH_VERSION);
   app.set_help_all_flag("--help-all", "help on all subcommands");
-  for (const auto add :
-       {AddRun, AddList, AddShow, AddRedact, AddGenerate, AddVerify, AddReproduce, AddProfile, AddDebug})
+  for (const auto add : {AddRun, AddDump, AddList, AddPrune, AddShow, AddRedact, AddBundle, AddSend, AddGenerate,
+                         AddVerify, AddReproduce, AddProfile, AddDebug})
     add(&app, &invocation);
+  // To leave them out in silence would do the command's work on another report.
+  const CommandLine& line = invocation.line;
+  if (!line.after.empty() && (line.before.empty() || (line.before.back() != "run" && line.before.back() != "debug")))
+    return Fail({Errc::kUsage, "only run and debug take words after --\n`recrash --help` shows what there is"});
   try {
     std::vector<std::string> words = invocation.line.before;
     app.parse(words);

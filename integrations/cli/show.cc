@@ -9,22 +9,18 @@
 #include "agent/report/recorded_states.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
+#include "integrations/cli/parcel.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "testgen/emit/failure_text.h"
 #include "testgen/suite/load.h"
+#include "testgen/suite/source_signature.h"
 
 namespace recrash::cli {
 namespace {
 
 constexpr size_t kMostFrames = 100;  // more is a recursion, and of that this is enough:
 constexpr size_t kFromEachEnd = 20;
-
-std::string SizeText(uint64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} bytes", bytes);
-  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 1024);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1024 * 1024));
-}
 
 const EntryState* StateOf(const Report& report, const Frame& frame) {
   return frame.inlined ? nullptr : FindRecorded(report, frame.entry, frame.entry_sp);
@@ -104,6 +100,23 @@ void PrintThrown(const Surroundings& around) {
   fmt::print("\n");
 }
 
+// What the program says of itself (RECRASH_NOTE).
+void PrintProgramNotes(const Report& report) {
+  if (report.notes.empty()) return;
+  fmt::print("\nnoted by the program\n");
+  for (const recrash::Note& note : report.notes)
+    fmt::print("  {} = {}{}\n", PrintableText(note.key), PrintableText(note.value), note.cut ? " (cut)" : "");
+}
+
+void PrintLogs(const Report& report) {
+  for (const KeptLog& log : report.logs) {
+    const std::string part = log.tail.empty()              ? "not held"
+                             : log.tail.size() == log.size ? "held"
+                                                           : "the last " + SizeText(log.tail.size()) + " held";
+    fmt::print("  {} {}, {}, {}\n", log.title(), PrintableText(log.path), SizeText(log.size), part);
+  }
+}
+
 // Names as the command line has them; paths of what was only open.
 void PrintInputs(const Report& report) {
   for (const Input& input : report.inputs) {
@@ -112,7 +125,8 @@ void PrintInputs(const Report& report) {
                              : input.sha256.empty() ? "content not held"
                                                     : "content not held, only its SHA-256";
     const std::string why = input.held() ? "" : fmt::format(" ({})", WhyNotHeld(input.content));
-    fmt::print("  file {}, {}, {}{}\n", PrintableText(name), SizeText(input.size), held, why);
+    fmt::print("  {} {}, {}, {}{}\n", input.attached ? "attached file" : "file", PrintableText(name),
+               SizeText(input.size), held, why);
   }
 }
 
@@ -145,6 +159,7 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
              report.threads.size(), report.threads.size() == 1 ? "" : "s", report.modules.size(), report.files.size(),
              sockets ? fmt::format(" ({} sockets)", sockets) : "", SizeText(bytes));
   PrintInputs(report);
+  PrintLogs(report);
   PrintSnapshots(report);
   if (report.process.collect_ns > 0) fmt::print("collected in {:.1f} ms\n", Milliseconds(report.process.collect_ns));
   for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
@@ -178,8 +193,16 @@ nlohmann::ordered_json InputsJson(const Report& report) {
                       {"size", input.size},
                       {"sha256", input.sha256},
                       {"held", input.held()},
+                      {"attached", input.attached},
                       {"why_not", WhyNotHeld(input.content)}});
   return inputs;
+}
+
+nlohmann::ordered_json ProgramNotesJson(const Report& report) {
+  nlohmann::ordered_json notes = nlohmann::ordered_json::array();
+  for (const recrash::Note& note : report.notes)
+    notes.push_back({{"key", note.key}, {"value", note.value}, {"cut", note.cut}});
+  return notes;
 }
 
 nlohmann::ordered_json ThreadsJson(const Surroundings& around) {
@@ -208,12 +231,29 @@ void PrintHead(const Report& report, const std::string& failure, const std::stri
   fmt::print("\n");
 }
 
+// What the report itself says of the failure, without names from debug information.
+nlohmann::ordered_json FailureJson(const Report& report) {
+  const Failure& failure = report.failure;
+  const Thread* thread = report.failing_thread();
+  nlohmann::ordered_json json = {{"code", failure.code},
+                                 {"pc", failure.pc.value},
+                                 {"process", report.process.pid},
+                                 {"thread", thread != nullptr ? thread->id : 0},
+                                 {"message", failure.abort_message},
+                                 {"exception", nullptr},
+                                 {"reason", failure.reason}};
+  if (failure.kind == FailureKind::kException)
+    json["exception"] = {{"type", DemangleType(failure.exception_type)}, {"what", failure.exception_what}};
+  return json;
+}
+
 nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
   const Report& report = crash.report;
   nlohmann::ordered_json json = {{"report", crash.path.string()},
                                  {"failure", failure},
                                  {"program", report.process.program},
                                  {"version", report.process.version},
+                                 {"signature", report.signature},
                                  {"mode", report.process.mode},
                                  {"time", report.process.crashed_at / 1'000'000'000},
                                  {"signal", report.failure.signal},
@@ -222,8 +262,11 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
                                  {"regions", report.memory.size()},
                                  {"threads", report.threads.size()},
                                  {"inputs", InputsJson(report)},
+                                 {"program_notes", ProgramNotesJson(report)},
+                                 {"logs", LogsJson(report, /*with_text=*/false)},
                                  {"snapshots", SnapshotsJson(report)},
                                  {"losses", report.losses}};
+  json.update(FailureJson(report));
   json.update(CostJson(report, crash.bytes));
   json["frames"] = nlohmann::ordered_json::array();
   if (crash.no_backtrace) return json;
@@ -260,6 +303,7 @@ int ShowCommand(const ShowArguments& arguments) {
   if (!path) return Fail(path.error());
   const Result<Crash> crash = LoadReport(*path, arguments.report.symbols());
   if (!crash) return Fail(crash.error());
+  if (!crash->no_backtrace) KeepChain(*crash);
   const Report& report = crash->report;
   const std::string failure = crash->no_backtrace ? FailureText(report) : FailureText(report, crash->backtrace);
 
@@ -270,6 +314,7 @@ int ShowCommand(const ShowArguments& arguments) {
     PrintBacktrace(report, crash->backtrace);
     PrintAround(crash->backtrace.around);
     for (const std::string& note : crash->backtrace.notes) fmt::print("note: {}\n", PrintableText(note));
+    PrintProgramNotes(report);
     // What the report says by itself is still worth showing.
     if (crash->no_backtrace) Note("no back-trace: " + crash->no_backtrace->message);
     PrintHoldings(report, crash->bytes);

@@ -16,15 +16,15 @@ bool IsRegular(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::string& program) {
+Result<fs::path> NewestOf(const std::vector<NamedReport>& reports, const std::string& program) {
   // Links on the way (/bin to /usr/bin) must not matter.
   const auto canonical = [](const fs::path& path) {
     std::error_code error;
     return fs::weakly_canonical(path, error);
   };
   const fs::path wanted = canonical(program);
-  const StoredReport* same_name = nullptr;
-  for (const StoredReport& stored : reports) {
+  const NamedReport* same_name = nullptr;
+  for (const NamedReport& stored : reports) {
     const Result<Report> report = ReadMetadata(stored.path);
     if (!report) continue;
     const fs::path crashed = report->process.program;
@@ -44,14 +44,17 @@ Result<fs::path> NewestOf(const std::vector<StoredReport>& reports, const std::s
 
 }  // namespace
 
-std::vector<StoredReport> ListStore(const fs::path& directory) {
-  std::vector<StoredReport> reports;
+std::vector<NamedReport> ListStore(const fs::path& directory) {
+  std::vector<NamedReport> reports;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory, error)) {
     if (!IsReport(entry.path()) || !entry.is_regular_file(error)) continue;
-    reports.push_back({entry.path(), ReportName(entry.path()), entry.last_write_time(error)});
+    const fs::file_time_type written = entry.last_write_time(error);
+    const auto since_1970 = std::chrono::file_clock::to_sys(written).time_since_epoch();
+    reports.push_back({entry.path(), ReportName(entry.path()), written,
+                       std::chrono::duration_cast<std::chrono::seconds>(since_1970).count()});
   }
-  std::ranges::sort(reports, [](const StoredReport& a, const StoredReport& b) {
+  std::ranges::sort(reports, [](const NamedReport& a, const NamedReport& b) {
     return a.time != b.time ? a.time > b.time : a.name > b.name;
   });
   return reports;
@@ -59,10 +62,10 @@ std::vector<StoredReport> ListStore(const fs::path& directory) {
 
 Result<fs::path> FindReport(const std::string& name, const std::string& program) {
   // A bare word may be the program's own name, which is the beginning of its reports' names too.
-  const bool is_path = name.find('/') != std::string::npos || IsReport(name);
+  const bool is_path = name.find('/') != std::string::npos || IsReport(name) || IsBundle(name);
   if (is_path && IsRegular(name)) return fs::path(name);
   const fs::path store = StoreDirectory();
-  const std::vector<StoredReport> reports = ListStore(store);
+  const std::vector<NamedReport> reports = ListStore(store);
   if (name.empty()) {
     if (reports.empty())
       return Error{Errc::kMissing, fmt::format("no report in {}\nrun a program until it crashes (recrash run -- "
@@ -71,8 +74,8 @@ Result<fs::path> FindReport(const std::string& name, const std::string& program)
     if (!program.empty()) return NewestOf(reports, program);
     return reports.front().path;
   }
-  std::vector<const StoredReport*> matching;
-  for (const StoredReport& stored : reports) {
+  std::vector<const NamedReport*> matching;
+  for (const NamedReport& stored : reports) {
     if (stored.name == name || stored.path.filename() == name) return stored.path;
     if (stored.name.starts_with(name)) matching.push_back(&stored);
   }
@@ -86,6 +89,10 @@ Result<fs::path> FindReport(const std::string& name, const std::string& program)
   for (size_t i = 0; i < std::min<size_t>(matching.size(), 5); ++i) names += (i ? ", " : "") + matching[i]->name;
   return Error{Errc::kUsage, fmt::format("{} is the beginning of {} names of reports ({}{})\ngive more of the name",
                                          name, matching.size(), names, matching.size() > 5 ? ", ..." : "")};
+}
+
+std::string NameFor(const fs::path& report) {
+  return report.parent_path() == StoreDirectory() ? ReportName(report) : report.string();
 }
 
 }  // namespace recrash::cli

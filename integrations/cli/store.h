@@ -12,18 +12,22 @@
 
 namespace recrash::cli {
 
-struct StoredReport {
+struct NamedReport {
   std::filesystem::path path;
   std::string name;  // file name without .rcr
   std::filesystem::file_time_type time;
+  int64_t written = 0;  // the same as a Unix time
 };
 
 // Newest first. An empty store, or none, gives no reports.
-std::vector<StoredReport> ListStore(const std::filesystem::path& directory);
+std::vector<NamedReport> ListStore(const std::filesystem::path& directory);
 
-// The report that `name` means: a path, a name in the store, or the beginning of exactly one. Without a name the newest
-// one, of `program` (by path, else by file name) when that is given.
+// The report that `name` means: a path, also of a bundle, a name in the store, or the beginning of exactly one. Without
+// a name the newest one, of `program` (by path, else by file name) when that is given.
 Result<std::filesystem::path> FindReport(const std::string& name, const std::string& program);
+
+// A name by which FindReport finds it: without the folder, if it is in the store.
+std::string NameFor(const std::filesystem::path& report);
 
 }  // namespace recrash::cli
 

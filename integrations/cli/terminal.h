@@ -4,6 +4,7 @@
 #define RECRASH_INTEGRATIONS_CLI_TERMINAL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -22,9 +23,16 @@ int Fail(const Error& error);
 // "recrash: <text>" on stderr; lines after the first are indented.
 void Note(const std::string& text);
 
+// There is somebody who can be asked: standard input and standard error are a terminal.
+bool CanAsk();
+// Asks, and takes nothing but a yes for one. REQUIRES: CanAsk().
+bool Confirm(const std::string& question);
+
 enum class Colour { kGood, kBad, kDim, kBold };
 // `text` in a colour when stdout is a terminal and NO_COLOR is not set.
 std::string Coloured(Colour colour, const std::string& text);
+
+std::string SizeText(uint64_t bytes);  // "2.5 MiB"
 
 // What the pipeline says: notes, and one line that is overwritten and gone in the end.
 class TerminalObserver : public Observer {

@@ -1,12 +1,14 @@
 # recrash_instrument(target [MODE references|full|second-chance|references+second-chance|adaptive] [VERSION text]
-#                    [LIST file…] [DEPTH 0|1|2] [REPORT folder])
+#                    [LIST file…] [DEPTH 0|1|2] [REPORT folder] [PLUGIN] [EMBED_COLLECTOR])
 #
 # Compiles the target's C and C++ sources with recrash's pass, so that its functions keep their arguments, and links the
 # agent into it when it is an executable. MODE full also keeps the fields that functions use; the
 # second-chance modes make entries patchable, for the functions that a profile names; adaptive has all of them watched
 # from the start. VERSION is the build's own name,
 # found again in reports and tests. LIST names files that say which functions (docs/guides/which-functions.md), DEPTH how far
-# mode full follows pointers; REPORT is a folder for what became of each function.
+# mode full follows pointers. PLUGIN links the agent into a MODULE or SHARED library as well: a plug-in of a program that is not built
+# with recrash. REPORT is a folder for what became of each function.
+# With EMBED_COLLECTOR the program holds the collector, and needs no second file where it is shipped.
 
 # What the pass needs; an error says what was found and what to do.
 function(_recrash_check_compiler language)
@@ -38,7 +40,7 @@ function(_recrash_defer_to_link target type plugin)
 endfunction()
 
 function(recrash_instrument target)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "MODE;VERSION;DEPTH;REPORT" "LIST")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "PLUGIN;EMBED_COLLECTOR" "MODE;VERSION;DEPTH;REPORT" "LIST")
   if(ARG_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "recrash_instrument(${target}): not understood: ${ARG_UNPARSED_ARGUMENTS}")
   endif()
@@ -65,6 +67,10 @@ function(recrash_instrument target)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY" OR type STREQUAL "UTILITY")
     message(FATAL_ERROR "recrash_instrument(${target}): it has no sources of its own to compile")
+  endif()
+
+  if(ARG_PLUGIN AND NOT type MATCHES "^(MODULE|SHARED)_LIBRARY$")
+    message(FATAL_ERROR "recrash_instrument(${target}): PLUGIN is for MODULE and SHARED libraries, not for ${type}")
   endif()
 
   # Our compilers do all this themselves; the pass must not run twice.
@@ -115,6 +121,21 @@ function(recrash_instrument target)
   endif()
   target_link_libraries(${target} PRIVATE recrash::recrash)
 
+  if(ARG_PLUGIN AND wrapped)
+    target_link_options(${target} PRIVATE -recrash-plugin)
+  elseif(ARG_PLUGIN)
+    # Its own alone; and it stays loaded, since handlers that are installed cannot be taken back.
+    target_link_options(${target} PRIVATE "LINKER:-u,__recrash_client_anchor" "LINKER:--exclude-libs,librecrash_client.a"
+      "LINKER:-z,nodelete")
+    target_link_libraries(${target} PRIVATE "${RECRASH_LIBRARY_DIR}/librecrash_client.a" pthread dl)
+  endif()
+  if(ARG_EMBED_COLLECTOR AND NOT type STREQUAL "EXECUTABLE")
+    message(FATAL_ERROR "recrash_instrument(${target}): EMBED_COLLECTOR is for programs")
+  endif()
+  if(ARG_EMBED_COLLECTOR)
+    target_link_libraries(${target} PRIVATE "${RECRASH_LIBRARY_DIR}/recrash_embedded_collector.o")
+  endif()
+
   if(type STREQUAL "EXECUTABLE" AND NOT wrapped)
     # In a program with a static C or C++ runtime nothing can be interposed: the linker's --wrap leads to the hooks.
     get_target_property(link_options ${target} LINK_OPTIONS)
@@ -125,6 +146,10 @@ function(recrash_instrument target)
     else()
       set(client "${RECRASH_LIBRARY_DIR}/librecrash_client.a")
       target_link_options(${target} PRIVATE "LINKER:-u,__recrash_client_anchor")
+      # For libraries that the program opens: what recrash.h calls.
+      foreach(name report profiles keep_memory mark unmark alive note file before_report)
+        target_link_options(${target} PRIVATE "LINKER:--export-dynamic-symbol=__recrash_${name}")
+      endforeach()
     endif()
     target_link_libraries(${target} PRIVATE "${client}" pthread dl)
   endif()

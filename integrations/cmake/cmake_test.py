@@ -137,6 +137,30 @@ class Instrument(Project):
         self.assertNotIn("__recrash_client_anchor", symbols)
         self.assertIn("recrash_map", self.run_command("readelf", "-SW", "build/libpart.so").stdout)
 
+    def test_a_program_holds_its_collector(self):
+        for compiler in (f"clang++-{harness.LLVM}", harness.PREFIX / "bin/recrash-clang++"):
+            self.write("recrash_instrument(greeter EMBED_COLLECTOR)\n")
+            self.configure("--fresh", compiler=compiler)
+            self.build()
+            self.assertIn("__recrash_embedded_collector_end", self.run_command("nm", "build/greeter").stdout)
+            self.crash(self.path / "build/greeter", died_of=signal.SIGSEGV)
+        self.write("add_library(part STATIC part.cc)\nrecrash_instrument(part EMBED_COLLECTOR)\n")
+        (self.path / "part.cc").write_text("int g_part;\n")
+        self.assertIn("EMBED_COLLECTOR is for programs", self.configure(expect=1).stderr)
+
+    def test_a_plugin_has_the_agent(self):
+        (self.path / "host.c").write_text("#include <dlfcn.h>\nint main(int n, char** a) {\n"
+                                          "  ((void (*)(int*))dlsym(dlopen(a[1], RTLD_NOW), \"Run\"))(0);\n  return n;\n}\n")
+        self.run_command(f"clang-{harness.LLVM}", "host.c", "-ldl", "-o", "host")
+        for compiler in (f"clang++-{harness.LLVM}", harness.PREFIX / "bin/recrash-clang++"):
+            self.write("add_library(part MODULE part.cc)\nrecrash_instrument(part PLUGIN)\n")
+            (self.path / "part.cc").write_text('extern "C" void Run(int* place) { *place = 1; }\n')
+            self.configure("--fresh", compiler=compiler)
+            self.build()
+            self.crash(self.path / "host", "build/libpart.so", died_of=signal.SIGSEGV)
+        self.write("recrash_instrument(greeter PLUGIN)\n")
+        self.assertIn("PLUGIN is for MODULE and SHARED libraries", self.configure(expect=1).stderr)
+
     def test_a_static_runtime_has_the_agent_too(self):
         self.write("target_link_options(greeter PRIVATE -static-libstdc++)\nrecrash_instrument(greeter)\n")
         self.configure()

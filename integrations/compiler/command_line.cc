@@ -45,6 +45,8 @@ constexpr std::array<std::string_view, 8> kNoProgram = {"-shared",   "--shared",
 constexpr std::array<std::string_view, 6> kNoProgramForLinker = {"-shared", "--shared", "-Bshareable",
                                                                  "-r",      "-i",       "--relocatable"};
 
+constexpr std::array<std::string_view, 3> kShared = {"-shared", "--shared", "-Bshareable"};
+
 constexpr std::array<std::string_view, 8> kHeaderSuffixes = {"h", "hh", "hp", "hpp", "hxx", "h++", "H", "HPP"};
 
 enum class InputKind { kSource, kHeader, kOther };
@@ -74,6 +76,8 @@ struct Scan {
   bool stops_early = false;
   bool makes_objects = false;  // -c or -S
   bool no_program = false;
+  bool shared = false;
+  bool is_plugin = false;  // -recrash-plugin
   bool supported_target = true;
   bool enabled = true;  // no -fno-recrash
   bool help = false;
@@ -90,11 +94,14 @@ struct Scan {
   bool instruments() const { return active() && has_source && !stops_early; }
   bool reaches_link() const { return active() && has_input && !stops_early && !makes_objects; }
   bool links() const { return reaches_link() && !precompiles_header; }  // shared libraries, too
-  bool uses_client() const { return reaches_link() && !no_program; }
+  bool links_plugin() const { return links() && shared && is_plugin; }
+  bool links_program() const { return reaches_link() && !no_program; }
+  bool uses_client() const { return links_program() || links_plugin(); }
 };
 
 void ReadLinkerWord(std::string_view word, Scan& scan) {
   if (Contains(kNoProgramForLinker, word)) scan.no_program = true;
+  if (Contains(kShared, word)) scan.shared = true;
   if (word == "--gc-sections") scan.drops_sections = true;
 }
 
@@ -173,6 +180,8 @@ class Reader {
     if (word == "-c" || word == "-S") scan_.makes_objects = true;
     if (Contains(kStopsEarly, word)) scan_.stops_early = true;
     if (Contains(kNoProgram, word)) scan_.no_program = true;
+    if (Contains(kShared, word)) scan_.shared = true;
+    if (word == "-recrash-plugin") scan_.is_plugin = true;
     if (word == "-frecrash" || word == "-fno-recrash") scan_.enabled = word == "-frecrash";
     if (word == "--recrash-help") scan_.help = true;
     if (word == "-flto" || word == "-fno-lto") scan_.lto = word == "-flto";
@@ -201,9 +210,13 @@ size_t CountRecrashOptions(const std::vector<std::string>& words) {
   return count;
 }
 
+constexpr std::string_view kEmbedCollector = "-recrash-embed-collector";
+
 // "" when the option is one of ours and right.
 std::string Complaint(std::string_view word) {
-  if (!word.starts_with("-recrash-") || word == "-recrash-std" || word == "-recrash-report") return "";
+  if (!word.starts_with("-recrash-") || word == "-recrash-std" || word == "-recrash-report" ||
+      word == "-recrash-plugin" || word == kEmbedCollector)
+    return "";
   const size_t equals = word.find('=');
   const std::string_view name = word.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
@@ -270,7 +283,8 @@ void Append(std::initializer_list<std::string> words, std::vector<std::string>& 
 // One of our options, checked, as clang takes it.
 void AddForPass(const std::string& option, const Scan& scan, std::vector<std::string>& out) {
   constexpr std::string_view kList = "-recrash-list=";
-  if (option.starts_with("-recrash-lto=")) return;  // what follows from it is known already
+  // What follows from these is known already.
+  if (option.starts_with("-recrash-lto=") || option == "-recrash-plugin" || option == kEmbedCollector) return;
   // In the dependency file as a header would be, so that a changed list means new objects.
   if (option.starts_with(kList)) Append({"-Xclang", "-fdepfile-entry=" + option.substr(kList.size())}, out);
   Append({"-mllvm", option == "-recrash-report" ? option + "=" + ReportBeside(scan) : option}, out);
@@ -305,12 +319,39 @@ void AddPass(const std::vector<std::string>& words, const Scan& scan, const Path
   if (DefersRecords(scan)) Append({"-mllvm", "-recrash-lto=link"}, out);
 }
 
+// With what recrash.h calls: of a program the linker exports only what libraries refer to that are linked with it, and
+// libraries that it opens later would find nothing.
+constexpr const char* kAnchor = "-Wl,-u,__recrash_client_anchor";
+constexpr const char* kLinkClient =
+    "-Wl,-u,__recrash_client_anchor"
+    ",--export-dynamic-symbol=__recrash_report"
+    ",--export-dynamic-symbol=__recrash_profiles"
+    ",--export-dynamic-symbol=__recrash_keep_memory"
+    ",--export-dynamic-symbol=__recrash_mark"
+    ",--export-dynamic-symbol=__recrash_unmark"
+    ",--export-dynamic-symbol=__recrash_alive"
+    ",--export-dynamic-symbol=__recrash_note"
+    ",--export-dynamic-symbol=__recrash_file"
+    ",--export-dynamic-symbol=__recrash_before_report";
+
 // Behind everything else: its hooks then come before the C++ runtime but after the program. Through -Xlinker, since
 // under -x c clang would take the archive for C.
-void AddClient(const std::vector<std::string>& words, const Paths& paths, std::vector<std::string>& out) {
-  std::vector<std::string> link = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", paths.client, "-lpthread", "-ldl"};
+//
+// In a plug-in the hooks are its own alone. And it stays loaded: handlers that are installed cannot be taken back from
+// under those that came later.
+void AddClient(const std::vector<std::string>& words, const Scan& scan, const Paths& paths,
+               std::vector<std::string>& out) {
+  std::vector<std::string> link = {scan.links_plugin() ? kAnchor : kLinkClient, "-Xlinker", paths.client, "-lpthread",
+                                   "-ldl"};
   // Where the C or C++ runtime is an archive, nothing can be looked up behind the hooks: they wrap it at link time.
   if (LinksRuntimeStatically(words)) link = {"@" + paths.static_options, "-Xlinker", paths.static_client};
+  if (std::ranges::find(words, kEmbedCollector) != words.end())
+    link.insert(link.end(), {"-Xlinker", paths.embedded_collector});
+  if (scan.links_plugin())
+    Append(
+        {"-Wl,--exclude-libs," + std::string(BaseName(paths.client)) + ":" + std::string(BaseName(paths.static_client)),
+         "-Wl,-z,nodelete"},
+        link);
   out.insert(std::find(out.begin(), out.end(), "--"), link.begin(), link.end());
 }
 
@@ -378,7 +419,7 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   result.help = scan.help;
   result.uses_plugin = scan.instruments() || loads_at_link;
   result.uses_client = scan.uses_client();
-  if (result.uses_client) result.program = scan.output.empty() ? "a.out" : scan.output;
+  if (scan.links_program()) result.program = scan.output.empty() ? "a.out" : scan.output;
   if (const std::string complaint = FirstComplaint(words, scan); !complaint.empty())
     return Error{Errc::kUsage, complaint};
 
@@ -395,7 +436,7 @@ Result<CommandLine> Rewrite(const std::vector<std::string>& arguments, const Pat
   const std::vector<std::string>& kept = expanded ? words : arguments;
   for (size_t i = 0; i < kept.size(); ++i)
     if (!IsRecrashOption(kept, i)) out.push_back(kept[i]);
-  if (scan.uses_client()) AddClient(words, paths, out);
+  if (scan.uses_client()) AddClient(words, scan, paths, out);
   return result;
 }
 

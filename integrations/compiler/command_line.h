@@ -11,11 +11,12 @@
 namespace recrash::compiler {
 
 struct Paths {
-  std::string plugin;          // recrash-pass.so
-  std::string client;          // librecrash_client.a
-  std::string include;         // of recrash/recrash.h; empty when there is none
-  std::string static_client;   // librecrash_client_static.a, for a runtime that is linked statically
-  std::string static_options;  // a response file with what goes before it
+  std::string plugin;              // recrash-pass.so
+  std::string client;              // librecrash_client.a
+  std::string include;             // of recrash/recrash.h; empty when there is none
+  std::string static_client;       // librecrash_client_static.a, for a runtime that is linked statically
+  std::string static_options;      // a response file with what goes before it
+  std::string embedded_collector;  // recrash_embedded_collector.o
 };
 
 struct CommandLine {

@@ -19,9 +19,20 @@ using ::testing::Not;
 
 using Words = std::vector<std::string>;
 
-const Paths kPaths = {"/p/pass.so", "/p/client.a", "", "/p/static.a", "/p/static.rsp"};
+const Paths kPaths = {"/p/pass.so", "/p/client.a", "", "/p/static.a", "/p/static.rsp", "/p/collector.o"};
 const Words kPlugin = {"-fplugin=/p/pass.so", "-fpass-plugin=/p/pass.so"};
-const Words kAgent = {"-Wl,-u,__recrash_client_anchor", "-Xlinker", "/p/client.a", "-lpthread", "-ldl"};
+const Words kAgent = {
+    "-Wl,-u,__recrash_client_anchor"
+    ",--export-dynamic-symbol=__recrash_report"
+    ",--export-dynamic-symbol=__recrash_profiles"
+    ",--export-dynamic-symbol=__recrash_keep_memory"
+    ",--export-dynamic-symbol=__recrash_mark"
+    ",--export-dynamic-symbol=__recrash_unmark"
+    ",--export-dynamic-symbol=__recrash_alive"
+    ",--export-dynamic-symbol=__recrash_note"
+    ",--export-dynamic-symbol=__recrash_file"
+    ",--export-dynamic-symbol=__recrash_before_report",
+    "-Xlinker", "/p/client.a", "-lpthread", "-ldl"};
 
 CommandLine Rewritten(const Words& words) {
   Result<CommandLine> result = Rewrite(words, kPaths);
@@ -41,6 +52,26 @@ TEST(CommandLine, InstrumentsWhatIsCompiledAndAddsTheAgentToWhatIsLinked) {
   EXPECT_THAT(Rewritten({"-c", "x.cpp"}).arguments, ElementsAreArray(Joined(kPlugin, {"-c", "x.cpp"})));
   EXPECT_THAT(Rewritten({"x.o", "-lm", "-o", "x"}).arguments,
               ElementsAreArray(Joined({"x.o", "-lm", "-o", "x"}, kAgent)));
+}
+
+// A plug-in keeps the agent to itself, and stays loaded.
+TEST(CommandLine, LinksTheAgentIntoAPlugin) {
+  // Nothing of it is exported: what recrash.h calls is the plug-in's own.
+  Words hidden = kAgent;
+  hidden[0] = "-Wl,-u,__recrash_client_anchor";
+  for (const Words& shared : {Words{"-shared"}, Words{"-Wl,-shared"}, Words{"-Xlinker", "--shared"}}) {
+    const Words given = Joined(shared, {"x.o", "-o", "libx.so"});
+    const CommandLine line = Rewritten(Joined({"-recrash-plugin"}, given));
+    EXPECT_THAT(line.arguments, ElementsAreArray(Joined(Joined(given, hidden),
+                                                        {"-Wl,--exclude-libs,client.a:static.a", "-Wl,-z,nodelete"})));
+    EXPECT_TRUE(line.uses_client);
+    EXPECT_EQ(line.program, "");
+  }
+  EXPECT_THAT(Rewritten({"-recrash-plugin", "x.o"}).arguments, ElementsAreArray(Joined({"x.o"}, kAgent)))
+      << "a program is one all the same";
+  EXPECT_FALSE(Rewritten({"-recrash-plugin", "-r", "x.o", "-o", "y.o"}).uses_client);
+  EXPECT_THAT(Rewritten({"-recrash-plugin", "-c", "x.cc"}).arguments,
+              ElementsAreArray(Rewritten({"-c", "x.cc"}).arguments));
 }
 
 // Each of these makes no executable, and an agent in a shared library would be a second one in the process.
@@ -80,6 +111,14 @@ TEST(CommandLine, WrapsAStaticRuntimeAtLinkTime) {
   for (const char* word : {"-static", "-static-pie", "-static-libstdc++"})
     EXPECT_THAT(Rewritten({word, "x.o"}).arguments,
                 ElementsAre(word, "x.o", "@/p/static.rsp", "-Xlinker", "/p/static.a"));
+}
+
+TEST(CommandLine, EmbedsTheCollectorInWhatIsLinked) {
+  const Words embedded = Joined(kAgent, {"-Xlinker", "/p/collector.o"});
+  EXPECT_THAT(Rewritten({"x.o", "-recrash-embed-collector", "-o", "x"}).arguments,
+              ElementsAreArray(Joined({"x.o", "-o", "x"}, embedded)));
+  EXPECT_THAT(Rewritten({"-recrash-embed-collector", "-c", "x.cpp"}).arguments,
+              ElementsAreArray(Joined(kPlugin, {"-c", "x.cpp"})));
 }
 
 TEST(CommandLine, HandsItsOptionsToThePassOnlyWhenCompiling) {

@@ -11,10 +11,8 @@ namespace {
 
 // "server-20261119-091024-21705.rcr" is of server, and not of server-2.
 bool IsReportOf(const fs::path& report, const std::string& program) {
-  const std::string name = report.filename().string(), extension = report.extension().string();
-  if ((extension != ".rcr" && extension != ".rcraw") || !name.starts_with(program + "-")) return false;
-  const std::string rest = name.substr(program.size() + 1, name.size() - program.size() - 1 - extension.size());
-  return !rest.empty() && rest.find_first_not_of("0123456789-") == std::string::npos;
+  const auto name = ParseReportFileName(report.filename().string());
+  return name && name->is_report() && name->program == program;
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ clang's options, and
   -recrash-std               monitor functions of namespace std, too
   -recrash-lto=link|compile  under -flto, which step makes the records: the link step, with lld (default), or the compile
                              step, for other linkers
+  -recrash-embed-collector   when linking: the program holds the collector, and needs no second file where it is shipped
+  -recrash-plugin            link the agent into a shared library: for plug-ins of programs that are not built with
+                             recrash. It reports what fails in the library, or below, and the library stays loaded
   -fno-recrash               run plain clang, without pass and agent
   --recrash-help             this text
 
@@ -75,6 +78,7 @@ Paths FindPaths() {
   Paths paths;
   paths.plugin = (support / kPlugin).string();
   paths.client = (support / kClient).string();
+  paths.embedded_collector = (support / "recrash_embedded_collector.o").string();
   paths.static_client = (support / "librecrash_client_static.a").string();
   paths.static_options = (support / "static_link_options.rsp").string();
   if (std::filesystem::exists(include / "recrash" / "recrash.h", error)) paths.include = include.string();

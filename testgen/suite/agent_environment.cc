@@ -26,15 +26,14 @@ Result<std::string> AgentToPreload(const fs::path& program) {
   return preload->string() + (before && *before ? fmt::format(":{}", before) : "");
 }
 
-// Empty when there is none: then the agent looks for it.
-std::string Collector() {
+}  // namespace
+
+std::string CollectorToRun() {
   if (const char* given = std::getenv("RECRASH_COLLECTOR")) return given;
   const fs::path installed = Prefix() / "bin/recrash-collector";
   std::error_code error;
   return fs::exists(installed, error) ? installed.string() : "";
 }
-
-}  // namespace
 
 Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const fs::path& program,
                                                                           const std::string& options) {
@@ -42,7 +41,7 @@ Result<std::vector<std::pair<std::string, std::string>>> AgentEnvironment(const 
   if (!preload) return preload.error();
   std::vector<std::pair<std::string, std::string>> environment = {{"RECRASH_OPTIONS", options}};
   if (!preload->empty()) environment.emplace_back("LD_PRELOAD", *preload);
-  if (const std::string collector = Collector(); !collector.empty())
+  if (const std::string collector = CollectorToRun(); !collector.empty())
     environment.emplace_back("RECRASH_COLLECTOR", collector);
   return environment;
 }

@@ -79,7 +79,10 @@ Result<Suite> Describe(Crash crash, const std::string& twin) {
   replay.entry_states = RecordedStates(crash.report, replay.frames);
   suite.report = {std::move(crash.report), std::move(replay)};
   suite.report.snapshots.reset();  // the folder gets the states of its frames alone
-  suite.report.replaced.reset();   // its tests are those of a folder of their own
+  // What people read in the report of the crash; no test needs it.
+  suite.report.notes.clear();
+  suite.report.logs.clear();
+  suite.report.replaced.reset();  // its tests are those of a folder of their own
   suite.backtrace = std::move(crash.backtrace);
   suite.failure = FailureText(suite.report, suite.backtrace);
   return suite;

@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kShortestText = 6;
 constexpr uint64_t kPage = 4096;
 constexpr char kMask = '*';
+constexpr char kTakenOut[] = ": taken out by `recrash redact`";  // the end of a loss
 
 bool IsPrintable(uint8_t c) { return (c >= 0x20 && c < 0x7f) || c == '\t'; }
 
@@ -46,12 +47,16 @@ class Redactor {
     const uint64_t before = WithheldBytes(report_.mappings);
     if (redaction_.environment) TakeEnvironment();
     if (redaction_.files) TakeFiles();
+    if (redaction_.logs) TakeLogs();
+    if (redaction_.notes) TakeNotes();
     if (!redaction_.texts.empty()) TakeTexts();
     for (const StackPart& part : redaction_.frames) TakeFrames(part);
     DropWithheld(&report_);
     done_.withheld = WithheldBytes(report_.mappings) - before;
     if (done_.variables != 0) Say(std::to_string(done_.variables) + " variables of the environment");
     if (done_.files != 0) Say("the contents of " + std::to_string(done_.files) + " files");
+    if (done_.logs != 0) Say("the texts of " + std::to_string(done_.logs) + " logs");
+    if (done_.notes != 0) Say(std::to_string(done_.notes) + " notes of the program");
     if (done_.texts != 0) Say(std::to_string(done_.texts) + " texts");
     if (done_.parts != 0) Say("frames of the stack");
     if (done_.withheld != 0) Say(std::to_string(done_.withheld) + " bytes of memory in whole pages");
@@ -59,7 +64,7 @@ class Redactor {
   }
 
  private:
-  void Say(const std::string& what) { report_.losses.push_back(what + ": taken out by `recrash redact`"); }
+  void Say(const std::string& what) { report_.losses.push_back(what + kTakenOut); }
 
   // Variables lie one behind the other.
   void TakeEnvironment() {
@@ -98,6 +103,19 @@ class Redactor {
     }
   }
 
+  void TakeLogs() {
+    for (KeptLog& log : report_.logs) {
+      if (log.tail.empty()) continue;
+      log.tail.clear();
+      ++done_.logs;
+    }
+  }
+
+  void TakeNotes() {
+    done_.notes = report_.notes.size();
+    report_.notes.clear();
+  }
+
   void TakeTexts() {
     std::vector<Range> ranges;
     ForEachMemory([&](std::vector<Region>& memory) {
@@ -115,6 +133,11 @@ class Redactor {
       MaskIfOne(text);
     for (std::string& argument : process.arguments) MaskIfOne(&argument);
     for (Input& input : report_.inputs) MaskTextsIn(input.bytes);
+    for (KeptLog& log : report_.logs) MaskTextsIn(log.tail);
+    for (Note& note : report_.notes) {
+      MaskIfOne(&note.key);
+      MaskIfOne(&note.value);
+    }
     if (report_.thrown) MaskTextsIn(report_.thrown->bytes);
     if (report_.replaced) {
       MaskIfOne(&report_.replaced->what);
@@ -245,6 +268,10 @@ std::vector<HeldText> TextsIn(const Report& report) {
 }
 
 std::vector<std::string> EnvironmentIn(const Report& report) { return RecordedEnvironment(report); }
+
+bool IsRedacted(const Report& report) {
+  return std::ranges::any_of(report.losses, [](const std::string& loss) { return loss.ends_with(kTakenOut); });
+}
 
 Redacted Redact(const Redaction& redaction, TestReport* report) { return Redactor(redaction, report).Run(); }
 

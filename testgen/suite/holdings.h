@@ -29,6 +29,8 @@ std::vector<std::string> EnvironmentIn(const Report& report);
 struct Redaction {
   bool environment = false;        // the block at the top of the stack
   bool files = false;              // contents of inputs; their names stay
+  bool logs = false;               // the texts of logs and standard error; their names stay
+  bool notes = false;              // of the program
   std::vector<std::string> texts;  // each text that has one of these in it; names of files and folders stay
   // Of frames: memory, registers, arguments, and the tests of them. Words that lead to frames outside stay: addresses
   // of code, and of the stack. Pages of frames that have none outside are withheld.
@@ -38,6 +40,8 @@ struct Redaction {
 struct Redacted {
   size_t variables = 0;
   size_t files = 0;
+  size_t logs = 0;
+  size_t notes = 0;
   size_t texts = 0;
   size_t parts = 0;  // of the stack
   size_t tests = 0;
@@ -45,6 +49,9 @@ struct Redacted {
 };
 
 Redacted Redact(const Redaction& redaction, TestReport* report);
+
+// Something was taken out of it: what lies beside it, such as a minidump, may still have that.
+bool IsRedacted(const Report& report);
 
 }  // namespace recrash
 

@@ -89,5 +89,26 @@ TEST_F(Holdings, ThatHaveATextInThemAreMaskedWhole) {
   EXPECT_EQ(report_.failure.reason, std::string(29, '*'));
 }
 
+TEST_F(Holdings, OfLogsAndNotesAreDropped) {
+  report_.logs = {{LogKind::kNamed, "/var/log/app", 9, {'a', 'b', 'c'}}};
+  report_.notes = {{"user", "ada", false}};
+  const Redacted redacted = Redact({.logs = true, .notes = true, .texts = {}}, &report_);
+  EXPECT_EQ(redacted.logs, 1u);
+  EXPECT_EQ(redacted.notes, 1u);
+  EXPECT_TRUE(report_.logs[0].tail.empty());
+  EXPECT_TRUE(report_.notes.empty());
+}
+
+TEST_F(Holdings, InLogsAndNotesAreMaskedByTheirText) {
+  const std::string log = "first line\nlogin of ada@example.com\n";
+  report_.logs = {{LogKind::kNamed, "/var/log/app", 99, {log.begin(), log.end()}}};
+  report_.notes = {{"user", "ada@example.com", false}, {"level", "2", false}};
+  Redact({.texts = {"@example"}}, &report_);
+  EXPECT_EQ(std::string(report_.logs[0].tail.begin(), report_.logs[0].tail.end()),
+            "first line\n" + std::string(24, '*') + "\n");
+  EXPECT_EQ(report_.notes[0].value, std::string(15, '*'));
+  EXPECT_EQ(report_.notes[1].value, "2");
+}
+
 }  // namespace
 }  // namespace recrash

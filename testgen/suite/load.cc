@@ -19,7 +19,11 @@ namespace fs = std::filesystem;
 
 bool IsReport(const fs::path& path) { return path.extension() == ".rcr" || path.extension() == ".rcraw"; }
 
-std::string ReportName(const fs::path& path) { return IsReport(path) ? path.stem() : path.filename(); }
+bool IsBundle(const fs::path& path) { return path.extension() == ".zip"; }
+
+std::string ReportName(const fs::path& path) {
+  return IsReport(path) || IsBundle(path) ? path.stem() : path.filename();
+}
 
 namespace {
 

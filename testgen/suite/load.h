@@ -16,7 +16,7 @@ namespace recrash {
 
 struct Crash {
   std::filesystem::path path;
-  std::string name;     // the file's, without .rcr
+  std::string name;     // the file's, without .rcr or .zip
   uint64_t bytes = 0;   // of the file
   bool is_own = false;  // written on this machine by this user
   SymbolOptions symbols;
@@ -42,6 +42,7 @@ Status GoBackToReplaced(Crash* crash);
 std::vector<std::string> HoldInputs(Report* report);
 
 bool IsReport(const std::filesystem::path& path);  // by its file name
+bool IsBundle(const std::filesystem::path& path);  // the same
 std::string ReportName(const std::filesystem::path& path);
 
 }  // namespace recrash

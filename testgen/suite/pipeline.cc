@@ -10,6 +10,7 @@
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
 #include "testgen/suite/minimal.h"
+#include "testgen/suite/source_signature.h"
 #include "testgen/suite/steps.h"
 #include "testgen/suite/test_files.h"
 #include "testgen/verify/choose.h"
@@ -85,6 +86,7 @@ Status Pipeline::Load() {
   Result<Crash> crash = recrash::Load(request_.report, symbols);
   if (!crash) return crash.error();
   crash_ = *std::move(crash);
+  KeepChain(*crash_);
   if (request_.replaced)
     if (const Status status = GoBackToReplaced(&*crash_); !status) return status;
   outcome_.replaced_exception = crash_->report.replaced.has_value();

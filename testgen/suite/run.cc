@@ -18,6 +18,7 @@
 #include "testgen/emit/failure_text.h"
 #include "testgen/suite/agent_environment.h"
 #include "testgen/suite/load.h"
+#include "testgen/suite/source_signature.h"
 #include "testgen/symbols/profiled_functions.h"
 
 namespace recrash {
@@ -159,6 +160,7 @@ void Runner::RunAgain(const Run& run) const {
   if (request_.once || !WIFSIGNALED(run.result.wait_status) || run.reports.size() != 1) return;
   const Result<Crash> first = Load(*run.reports.begin(), {program_.string(), {}, /*max_candidates=*/1});
   if (!first) return;
+  KeepChain(*first);
   const Profile watched = FunctionsToWatch(*first);
   if (watched.functions.empty()) return;
   if (!input_.Rewind())

@@ -80,7 +80,16 @@ bool MayHoldFault(const Report& report, const ReportMemory& memory, uint64_t sp)
 
 std::string NameAt(const Symbols& symbols, TargetAddress pc) {
   const CodeInfo& info = symbols.code().At(pc);
-  return info.live.empty() || info.live.back().function.empty() ? "its handler" : info.live.back().function;
+  return info.live.empty() ? "" : info.live.back().function;
+}
+
+// The function that the kernel called, or the agent in its place: outermost of the frames inside `signal_frame`.
+std::string HandlerName(const Symbols& symbols, const std::vector<UnwoundFrame>& stack, size_t signal_frame) {
+  for (size_t i = signal_frame; i-- > 0;) {
+    const std::string name = NameAt(symbols, stack[i].lookup_pc());
+    if (!name.starts_with("recrash::client::")) return name.empty() ? "its handler" : name;
+  }
+  return "its handler";
 }
 
 }  // namespace
@@ -98,9 +107,8 @@ std::string GoBackToFault(const Symbols& symbols, Report* report) {
     std::optional<Fault> fault = FaultAt(memory, *sp);
     if (!fault) continue;
     const std::string note = "the program's own handler of " + SignalName(fault->failure.signal) + ", " +
-                             NameAt(symbols, stack[i - 1].lookup_pc()) + ", ended it by " +
-                             SignalName(report->failure.signal) + "; what is reproduced is the " +
-                             SignalName(fault->failure.signal);
+                             HandlerName(symbols, stack, i) + ", ended it by " + SignalName(report->failure.signal) +
+                             "; what is reproduced is the " + SignalName(fault->failure.signal);
     fault->registers.fs_base = thread->registers.fs_base;
     thread->registers = std::move(fault->registers);
     report->failure = std::move(fault->failure);

@@ -27,7 +27,7 @@ class NotDumpable(Workspace):
 
     def test_leaves_a_report_without_memory_that_can_be_shown(self):
         report = self.crash(self.program, died_of=SIGSEGV)
-        self.assertEqual(sorted(file.suffix for file in self.reports.iterdir()), [".rcr"])
+        self.assertEqual(sorted(file.suffix for file in self.reports.glob("[!.]*")), [".rcr"])
         shown = self.run_command("recrash", "show", report, "--program", self.program).stdout
         self.assertIn("Store", shown)
         self.assertIn("holds 0 bytes of memory", shown)
@@ -135,7 +135,7 @@ class MarkedVariables(Workspace):
         program = self.compile_text(VARIABLES, flags=("-g", *flags))
         coded = ["".join(chr(ord(letter) - 1) for letter in secret) for secret in self.SECRETS]
         self.run_command(program, *coded, expect=-SIGSEGV, env=env)
-        files = list(self.reports.iterdir())
+        files = list(self.reports.glob("[!.]*"))
         self.assertEqual(sorted(file.suffix for file in files), list(suffixes))
         held = "".join(self.run_command("recrash", "show", file, "--strings").stdout for file in files if file.suffix != ".dmp")
         held += "".join(file.read_bytes().decode("latin1") for file in files)
@@ -204,7 +204,7 @@ class Redacted(Workspace):
         self.assertIn("ada@example.com", [held["text"] for held in listed["strings"]])
 
         said = self.run_command("recrash", "redact", report, "--env", "--files", "--strings", "@example", "-o", "out.rcr").stdout
-        self.assertRegex(said, r"taken out: \d+ variables of the environment, 1 files, [12] texts")
+        self.assertRegex(said, r"taken out: \d+ variables of the environment, 1 files, 0 logs, 0 notes, [12] texts")
         self.assertNotIn("TOKEN", self.show("out.rcr", "--env"))
         self.assertNotIn("hunter2!", self.show("out.rcr", "--strings"))
         self.assertNotIn("@example", self.show("out.rcr", "--strings"))

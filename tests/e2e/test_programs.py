@@ -172,6 +172,16 @@ int main() {{
         self.check("static char* page; if (!page) page = static_cast<char*>(mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE,"
                    'open("data", O_RDONLY), 0)); box->page = page; return page[4096 + divisor];', signal.SIGBUS)
 
+    def test_a_call_into_data(self):
+        """Its own frame has no code: the place is its caller's, wherever the data lies in a replay."""
+        self.check("static char code[16]; box->page = code; int (*call)(int) = reinterpret_cast<int (*)(int)>(box->page); "
+                   'asm volatile("" : "+r"(call)); return call(divisor) + box->count;', signal.SIGSEGV)
+
+    def test_signals_that_others_send(self):
+        for died_of in (signal.SIGSYS, signal.SIGXCPU, signal.SIGXFSZ, signal.SIGQUIT):
+            with self.subTest(died_of):
+                self.check(f"if (!divisor) raise({died_of.name}); return box->count;", died_of)
+
     def test_double_free(self):
         self.check("box->page = static_cast<char*>(malloc(100)); char* p = box->page; free(p); "
                    'asm volatile("" : "+r"(p)); free(p); return divisor;', signal.SIGABRT)
@@ -210,6 +220,30 @@ int main() {
 
     def test_thrown_through_noexcept(self):
         self.check("noexcept", "Sell", "Serve")
+
+    # The agent copies the stack at a throw. Where a fiber's stack ends it does not know, and copies what lies behind it, too.
+    def test_thrown_on_a_stack_right_below_constants(self):
+        main = """
+#include <sys/mman.h>
+#include <ucontext.h>
+Shop shop{"corner shop", 4};
+ucontext_t before, fiber;
+void Run() { Serve(&shop, 9); }
+int main() {
+  constexpr size_t kSize = 128 << 10;
+  char* low = static_cast<char*>(mmap(nullptr, 2 * kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  mprotect(low + kSize, kSize, PROT_READ);
+  getcontext(&fiber);
+  fiber.uc_stack.ss_sp = low;
+  fiber.uc_stack.ss_size = kSize;
+  fiber.uc_link = &before;
+  makecontext(&fiber, Run, 0);
+  return swapcontext(&before, &fiber);
+}
+"""
+        program = self.compile_text(self.SOURCE.partition("int main")[0] + main, flags=("-O2", "-g", "-DNOEXCEPT="))
+        report = self.crash(program, died_of=signal.SIGABRT)
+        self.assert_reproduced(self.reproduce(program, report=report), "Sell", "Serve")
 
     # Many programs catch everything in main, say so, and exit.
     def test_caught_in_main(self):
@@ -251,6 +285,21 @@ int main() {
         result = self.reproduce(program, report=report)
         self.assertIn("level above the limit", json.dumps(result["failure"]))
         self.assert_reproduced(result, "Check", "Fill")
+
+    # The program refers to nothing of it, so that the linker would not export it.
+    def test_in_a_library_that_the_program_opens(self):
+        library = self.SOURCE.replace("int main()", 'extern "C" int Open()')
+        (self.path / "library.cc").write_text(library)
+        self.run_command("recrash-clang++", "-O2", "-g", "-fPIC", "-shared", "library.cc", "-o", "library.so")
+        host = """
+#include <dlfcn.h>
+int main() { return reinterpret_cast<int (*)()>(dlsym(dlopen("./library.so", RTLD_NOW), "Open"))(); }
+"""
+        for flags in ((), ("-fuse-ld=lld",), ("-fuse-ld=gold",), ("-static-libstdc++",)):
+            with self.subTest(flags):
+                self.run_command(self.compile_text(host, flags=("-O2", "-g", *flags)))
+                report, = self.reports.glob("*.rcr")
+                report.unlink()
 
     def test_links_without_the_agent(self):
         (self.path / "plain.cc").write_text(self.SOURCE)

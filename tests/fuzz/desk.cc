@@ -111,7 +111,7 @@ void TakeOut(TestReport* report) {
   const std::vector<HeldText> texts = TextsIn(*report);
   (void)EnvironmentIn(*report);
   Redaction redaction;
-  redaction.environment = redaction.files = true;
+  redaction.environment = redaction.files = redaction.logs = redaction.notes = true;
   if (!texts.empty()) redaction.texts = {texts.front().text};
   for (const Thread& thread : report->threads) {
     const uint64_t sp = thread.registers.sp();

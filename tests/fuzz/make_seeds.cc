@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/bundle/zip_writer.h"
 #include "agent/report/archive.h"
 #include "agent/report/profile.h"
 #include "agent/report/testing_reports.h"
@@ -55,6 +56,13 @@ void AddReports(const Seeds& seeds) {
   if (!WriteReport(SmallReport(), seeds / "small") || !WriteReport(report, seeds / "tests") ||
       !WriteReport(static_cast<const Report&>(report), seeds / "crash"))
     std::abort();
+}
+
+void AddBundles(const Seeds& seeds) {
+  const std::vector<ZipMember> members = {
+      {"README.md", std::vector<uint8_t>(200, 'x')}, {"a.rcr", {'r', 'c'}}, {"a.dmp", {'M', 'D', 'M', 'P'}}};
+  seeds.Add("whole", Text(MakeZip(members, 0)));
+  seeds.Add("report", Text(MakeZip(std::span(members).subspan(1, 1), 0)));
 }
 
 void AddMetadata(const Seeds& seeds) {
@@ -158,6 +166,7 @@ int main(int count, char** arguments) {
   if (count != 2) return 2;
   const fs::path folder = arguments[1];
   AddReports(Seeds(folder, "container"));
+  AddBundles(Seeds(folder, "bundle"));
   AddMetadata(Seeds(folder, "metadata"));
   AddDesk(Seeds(folder, "desk"));
   AddProfiles(Seeds(folder, "profile"));

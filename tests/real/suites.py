@@ -74,7 +74,9 @@ def source_of(suite, work):
 
 def variables(suite, mode, source, folder):
     cc, cxx, flags = product.compilers(mode)
-    return building.environment(folder / f"{mode}.reports", SRC=str(source), CC=cc, CXX=cxx, FLAGS=flags)
+    # All reports are counted.
+    return building.environment(folder / f"{mode}.reports", SRC=str(source), CC=cc, CXX=cxx, FLAGS=flags,
+                                RECRASH_OPTIONS="keep=0,store=0")
 
 
 def build(suite, mode, source, folder):

@@ -24,11 +24,16 @@ struct Options {
   uint32_t quiet;
   uint32_t exceptions_main;
   uint32_t embed_files;
+  uint32_t logs;
   uint32_t snapshot_cpu;
   uint32_t snapshot_memory_mib;
   uint32_t snapshot_pause_ms;
   uint32_t snapshot_depth;
   uint32_t adaptive;
+  uint32_t watchdog_seconds;
+  uint32_t keep;
+  uint32_t store_mib;
+  uint32_t days;
 };
 
 constexpr uint32_t kAsBuilt = 2;  // Options::adaptive if the user does not set it
@@ -42,8 +47,8 @@ struct OptionRow {
 };
 
 inline constexpr OptionRow kOptions[] = {
-    // Seconds for a report.
-    {"timeout", &Options::timeout_seconds, 30, 1, UINT32_MAX, {}},
+    // Seconds for a report, all in all.
+    {"timeout", &Options::timeout_seconds, 5, 1, UINT32_MAX, {}},
     // MiB of the program's memory beyond which a report keeps only what is near the failure.
     {"memory", &Options::memory_mib, 64, 0, 1 << 30, {}},
     // Bytes of stack that a throw keeps; 0: none.
@@ -54,6 +59,8 @@ inline constexpr OptionRow kOptions[] = {
     {"exceptions", &Options::exceptions_main, 0, 0, 1, {"", "main"}},
     // What a report has of input files: names and hashes, or their contents, too.
     {"files", &Options::embed_files, 0, 0, 1, {"names", "embed"}},
+    // 0: a report has nothing of standard error and of logs that the program names.
+    {"logs", &Options::logs, 1, 0, 1, {}},
     // Percent of the CPU time that entry states may take; 0: there are none.
     {"snapshot_cpu", &Options::snapshot_cpu, 1, 0, 100, {}},
     // MiB that they may take; 0: there are none. The log numbers pages with 32 bits.
@@ -65,6 +72,14 @@ inline constexpr OptionRow kOptions[] = {
     // 1: every function that has a patchable entry is watched, without a profile; 0: none without one. By default 1 in
     // a build with -recrash-mode=adaptive.
     {"adaptive", &Options::adaptive, kAsBuilt, 0, 1, {}},
+    // Seconds without RECRASH_ALIVE() after which a hang is reported; 0: none is.
+    {"watchdog", &Options::watchdog_seconds, 0, 0, UINT32_MAX, {}},
+    // What the report folder keeps (agent/store/retention.h); 0 of each: no limit. Reports of one signature.
+    {"keep", &Options::keep, 3, 0, UINT32_MAX, {}},
+    // MiB of all reports.
+    {"store", &Options::store_mib, 128, 0, UINT32_MAX, {}},
+    // Days since a report was written.
+    {"days", &Options::days, 365, 0, UINT32_MAX, {}},
 };
 
 namespace options_internal {

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdint.h>
 
+#include "agent/base/signal_safe/system_call.h"
 #include "shadowstack/abi.h"
 
 namespace recrash::signal_safe {
@@ -17,9 +18,12 @@ namespace recrash::signal_safe {
 struct FailureSignal {
   int number;
   const char* name;
+  bool beyond_breakpad;  // which takes the others
 };
-inline constexpr FailureSignal kFailureSignals[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGFPE, "SIGFPE"},
-                                                    {SIGILL, "SIGILL"},   {SIGBUS, "SIGBUS"},   {SIGTRAP, "SIGTRAP"}};
+inline constexpr FailureSignal kFailureSignals[] = {
+    {SIGSEGV, "SIGSEGV", false}, {SIGABRT, "SIGABRT", false}, {SIGFPE, "SIGFPE", false},     {SIGILL, "SIGILL", false},
+    {SIGBUS, "SIGBUS", false},   {SIGTRAP, "SIGTRAP", false}, {SIGSYS, "SIGSYS", true},      {SIGXCPU, "SIGXCPU", true},
+    {SIGXFSZ, "SIGXFSZ", true},  {SIGQUIT, "SIGQUIT", true},  {SIGSTKFLT, "SIGSTKFLT", true}};
 
 // A bit for each of them, as the kernel has it.
 inline constexpr uint64_t kFailureMask = [] {
@@ -32,6 +36,12 @@ RECRASH_SIGNAL_SAFE inline bool IsFailure(int signal) {
   return signal > 0 && signal < NSIG && (kFailureMask >> (signal - 1) & 1) != 0;
 }
 
+RECRASH_SIGNAL_SAFE inline bool IsBeyondBreakpad(int signal) {
+  for (const FailureSignal& failure : kFailureSignals)
+    if (failure.number == signal) return failure.beyond_breakpad;
+  return false;
+}
+
 // Signals that the program handles: the handler might jump away from here for good, and leave locks and a collector
 // behind.
 RECRASH_SIGNAL_SAFE inline void AddHandled(sigset_t& signals) {
@@ -40,6 +50,11 @@ RECRASH_SIGNAL_SAFE inline void AddHandled(sigset_t& signals) {
     if (IsFailure(signal) || sigaction(signal, nullptr, &action) != 0) continue;
     if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN) sigaddset(&signals, signal);
   }
+}
+
+// Not libc's: the client interposes it, and lets a program block no failures.
+RECRASH_SIGNAL_SAFE inline void ChangeMask(int how, const sigset_t& signals, sigset_t* before) {
+  Call(SYS_rt_sigprocmask, how, &signals, before, sizeof(uint64_t));
 }
 
 // Holds back, while it lives, what would take this thread away from its report. A closed pipe behind stderr, or a limit
@@ -54,12 +69,12 @@ class Undisturbed {
     sigaddset(&quiet_, SIGXFSZ);
     sigset_t held = quiet_;
     AddHandled(held);
-    sigprocmask(SIG_BLOCK, &held, &before_);
+    ChangeMask(SIG_BLOCK, held, &before_);
   }
   RECRASH_SIGNAL_SAFE ~Undisturbed() {
     const timespec now = {};
     while (sigtimedwait(&quiet_, nullptr, &now) > 0) continue;
-    sigprocmask(SIG_SETMASK, &before_, nullptr);
+    ChangeMask(SIG_SETMASK, before_, nullptr);
     pthread_setcancelstate(cancel_before_, nullptr);
   }
 

@@ -19,7 +19,8 @@ namespace recrash::replay {
 namespace {
 
 constexpr size_t kHandlerStack = 256 << 10;
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,  SIGABRT,  SIGTRAP,
+                            SIGSYS,  SIGXCPU, SIGXFSZ, SIGQUIT, SIGSTKFLT};
 
 // Its marks for what is known of the crash alone have no text of their own.
 void NoteCrashsBlock(Observed* observed) {

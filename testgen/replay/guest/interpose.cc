@@ -210,8 +210,13 @@ void InstallRealAction(int signal, const struct sigaction* action) { Real().siga
 
 using namespace recrash::replay;  // NOLINT: what follows has the C library's names
 
+// Of a limit, or of somebody who sends it: a program that ignores it goes on, as it did.
+static bool IsIgnored(int signal, sighandler_t handler) {
+  return handler == SIG_IGN && (signal == SIGXCPU || signal == SIGXFSZ || signal == SIGQUIT || signal == SIGSTKFLT);
+}
+
 RECRASH_EXPORT int sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
-  if (world.restored && IsFailureSignal(signal)) {
+  if (world.restored && IsFailureSignal(signal) && (!action || !IsIgnored(signal, action->sa_handler))) {
     if (old) *old = {};
     return 0;
   }
@@ -219,7 +224,7 @@ RECRASH_EXPORT int sigaction(int signal, const struct sigaction* action, struct 
 }
 
 RECRASH_EXPORT sighandler_t signal(int number, sighandler_t handler) {
-  if (world.restored && IsFailureSignal(number)) return SIG_DFL;
+  if (world.restored && IsFailureSignal(number) && !IsIgnored(number, handler)) return SIG_DFL;
   return Real().signal(number, handler);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "agent/base/signal_safe/left_out.h"
@@ -82,6 +83,13 @@ bool IsOwn(uint64_t pc) {
   }
   return (runtime.program && runtime.program->live.Contains(pc)) ||
          (runtime.place_module && runtime.place_module->live.Contains(pc));
+}
+
+bool IsInCode(uint64_t pc) {
+  const LiveModule* module = FindLive(pc);
+  if (!module) return false;
+  return std::any_of(module->code, module->code + module->code_count,
+                     [&](const Range& code) { return code.Contains(pc); });
 }
 
 bool IsInTerminate(uint64_t return_address) {
@@ -240,11 +248,11 @@ void ReadException(Observed* observed) {
 }
 
 void FindOwnCode(uint64_t pc, uint64_t sp, Observed* observed) {
-  // A call through a bad pointer has no frame of its own: its return address was just pushed.
-  if (!IsOwn(pc) && !FindLive(pc)) {
+  // A call through a bad pointer has no frame of its own, be it into data: its return address was just pushed.
+  if (!IsInCode(pc)) {
     const uint64_t caller = *Pointer<uint64_t>(sp);
-    if (IsOwn(caller)) {
-      NoteCode(pc, observed);
+    if (IsOwn(caller) && IsInCode(caller)) {
+      observed->stack[observed->stack_size++] = pc;
       NoteCode(caller, observed);
       return;
     }

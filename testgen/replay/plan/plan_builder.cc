@@ -168,8 +168,17 @@ void PlanBuilder::AddPatch(std::vector<plan::Patch>* patches, TargetAddress addr
   patches->push_back({address.value, bytes.size(), AddBytes(bytes)});
 }
 
+// The stack as it was at the throw. The agent does not know where a stack ends that is not the thread's own (of a
+// fiber), and copies into the mapping behind it.
+void PlanBuilder::AddThrow() {
+  const ThrownStack& stack = *report_.thrown;
+  const Mapping* mapping = report_.FindMapping(stack.address);
+  const size_t most = mapping != nullptr ? mapping->end - stack.address : 0;
+  AddPatch(&patches_, stack.address, std::span(stack.bytes).first(std::min(stack.bytes.size(), most)));
+}
+
 void PlanBuilder::AddPatches() {
-  if (report_.thrown) AddPatch(&patches_, report_.thrown->address, report_.thrown->bytes);
+  if (report_.thrown) AddThrow();
   const GlibcState glibc = FindGlibcState(report_);
   header_.main_arena = glibc.main_arena.value;
   if (LeftOut("arena_mutexes")) return;

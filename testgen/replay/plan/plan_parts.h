@@ -39,6 +39,7 @@ class PlanBuilder : private PlanTables {
   void AddRuns();
   void AddRun(TargetAddress address, std::span<const uint8_t> bytes);
   void AddAbsent();
+  void AddThrow();
   void AddPatches();
   void NumberThreadLocals();
   void AddThreadLocals(const ModuleImage& image, const ProgramFile& now, plan::Module* module);

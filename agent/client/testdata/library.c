@@ -1,0 +1,2 @@
+// A library of which a program loads many copies.
+int loaded = 1;

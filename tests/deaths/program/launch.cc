@@ -1,0 +1,136 @@
+// launch SURROUNDINGS ANSWER PROGRAM ARGUMENT...: starts a program in surroundings that it cannot make itself, waits
+// for it, and writes into the file ANSWER how it ended and how many processes it left, as JSON. What it left is ended.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace {
+
+constexpr int kRefused = 77;  // the machine does not allow these surroundings
+
+int g_answer;
+
+void Refuse(const char* what) {
+  dprintf(g_answer, "{\"refused\": \"%s: %s\"}\n", what, strerror(errno));
+  _exit(kRefused);
+}
+
+void ForbidPtrace() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 1, 0),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program = {5, code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    Refuse("seccomp");
+}
+
+void Write(const char* path, const char* format, unsigned id) {
+  const int file = open(path, O_WRONLY);
+  dprintf(file, format, id, id);
+  close(file);
+}
+
+// Nothing is mounted on /proc. As a user, in a user namespace of its own.
+void HideProc() {
+  const unsigned user = geteuid();
+  const unsigned group = getegid();
+  if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) Refuse("unshare");
+  if (user != 0) {
+    Write("/proc/self/setgroups", "deny", 0);
+    Write("/proc/self/uid_map", "%u %u 1", user);
+    Write("/proc/self/gid_map", "%u %u 1", group);
+  }
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
+    Refuse("mount");
+}
+
+void Surround(const char* name) {
+  if (strcmp(name, "no_ptrace") == 0) ForbidPtrace();
+  if (strcmp(name, "no_proc") == 0) HideProc();
+  if (strcmp(name, "closed_stderr") == 0) close(STDERR_FILENO);
+}
+
+void Become(char** words) {
+  const rlim_t largest = strcmp(words[1], "no_core") == 0 ? 0 : RLIM_INFINITY;
+  const rlimit core = {largest, largest};
+  const rlimit stack = {1 << 20, RLIM_INFINITY};
+  setrlimit(RLIMIT_CORE, &core);
+  setrlimit(RLIMIT_STACK, &stack);
+  // As a shell ignores SIGINT and SIGQUIT for what runs behind it.
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  Surround(words[1]);
+  execv(words[3], words + 3);
+  Refuse(words[3]);
+}
+
+double Seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+// Processes that the program has left are children of this one, its subreaper. What is about to end has half a second.
+int EndWhatIsLeft() {
+  int left = 0;
+  for (const double limit = Seconds() + 0.5; Seconds() < limit; usleep(1000)) {
+    pid_t ended;
+    while ((ended = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    }
+    if (ended < 0) return 0;
+  }
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/children", getpid());
+  for (int round = 0; round < 100; ++round) {
+    FILE* children = fopen(path, "r");
+    int child = 0;
+    int found = 0;
+    while (children != nullptr && fscanf(children, "%d", &child) == 1) {
+      kill(child, SIGKILL);
+      ++found;
+    }
+    if (children != nullptr) fclose(children);
+    while (waitpid(-1, nullptr, found != 0 ? 0 : WNOHANG) > 0 && found-- > 0) ++left;
+    if (found <= 0) break;
+  }
+  return left;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count < 4) return 2;
+  g_answer = open(words[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  const double begin = Seconds();
+  const pid_t child = fork();
+  if (child == 0) Become(words);
+  int status = 0;
+  while (waitpid(child, &status, 0) != child) {
+  }
+  const double seconds = Seconds() - begin;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kRefused) return kRefused;
+  const int left = EndWhatIsLeft();
+  dprintf(g_answer, "{\"exit\": %d, \"signal\": %d, \"core\": %d, \"left\": %d, \"seconds\": %.4f}\n",
+          WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          WIFSIGNALED(status) && WCOREDUMP(status) ? 1 : 0, left, seconds);
+  return 0;
+}
