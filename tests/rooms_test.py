@@ -65,6 +65,8 @@ ROOMS = {
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
+    "testgen/explain": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/files "
+                              "testgen/symbols/stack testgen/verify",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
@@ -72,7 +74,7 @@ ROOMS = {
                             "testgen/emit testgen/literals",
     "integrations/upload": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",
-    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/emit testgen/suite testgen/bug_report",
+    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/emit testgen/explain testgen/suite testgen/bug_report",
     "integrations/compiler": BASE + "agent/elf",
 }
 

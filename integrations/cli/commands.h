@@ -3,6 +3,7 @@
 #define RECRASH_INTEGRATIONS_CLI_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -105,6 +106,15 @@ struct TestsArguments {
 int GenerateCommand(const TestsArguments& arguments);
 int VerifyCommand(const TestsArguments& arguments);
 int ReproduceCommand(const TestsArguments& arguments);
+
+struct WhyArguments {
+  ReportArguments target;  // a report, or a folder of tests
+  std::optional<uint32_t> frame;
+  double seconds = 20;
+  Request request;
+  std::string json;
+};
+int WhyCommand(const WhyArguments& arguments);
 
 struct ProfileArguments {
   std::vector<std::string> files;  // show: one

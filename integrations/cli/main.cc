@@ -157,6 +157,19 @@ Example:                    recrash debug --frame 1
 Every local, in the twin:   recrash debug --frame 1 --twin ./server-twin
 Arguments for the debugger: recrash debug --frame 1 -- -batch -ex bt)";
 
+constexpr const char* kWhyHelp =
+    R"(Replays the failure, as often as needed, and follows the value that made it fail backwards: from the failing
+instruction, or from the call that threw, aborted or failed an assertion, through registers, memory, arguments and
+returned values to where it was made. A constant leads on to the condition that chose it. Each line is what a replay
+did; nothing is guessed.
+
+The past that can be replayed begins where the outermost frame that reproduces was entered. Builds for second chance
+or with an adaptive recorder know the entries of more frames (recrash reproduce --help; --rerun).
+
+Example:                 recrash why
+A folder of tests:       recrash why server-1-tests
+For scripts:             recrash why --json -)";
+
 constexpr const char* kProfileHelp =
     R"(A profile names the functions that a program built with -recrash-mode=second-chance (or references+second-chance)
 watches from their entry on. A crash of such a program adds the functions of its stack to the profile:
@@ -295,6 +308,7 @@ struct Invocation {
   RerunRequest rerun_request;
   ProfileArguments profile;
   DebugArguments debug;
+  WhyArguments why;
 };
 
 void AddRun(CLI::App* app, Invocation* to) {
@@ -502,6 +516,20 @@ void AddDebug(CLI::App* app, Invocation* to) {
   });
 }
 
+void AddWhy(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "why", "find where the value that made it fail comes from", kWhyHelp);
+  AddReport(command, &to->why.target);
+  command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
+  AddJson(command, &to->why.json);
+  AddTrust(command, &to->why.request);
+  command->add_option("--frame", to->why.frame, "frame to replay (default: the outermost one whose entry is known)")
+      ->type_name("N");
+  command->add_option("--seconds", to->why.seconds, "how long to look (20)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0));
+  command->callback([=] { to->code = WhyCommand(to->why); });
+}
+
 // The innermost command that the words name.
 const CLI::App* CommandOf(const CLI::App* command) {
   while (!command->get_subcommands().empty()) command = command->get_subcommands()[0];
@@ -554,7 +582,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "recrash " RECRASH_VERSION);
   app.set_help_all_flag("--help-all", "help on all subcommands");
   for (const auto add : {AddRun, AddDump, AddList, AddPrune, AddShow, AddRedact, AddBundle, AddSend, AddGenerate,
-                         AddVerify, AddReproduce, AddProfile, AddDebug})
+                         AddVerify, AddReproduce, AddProfile, AddDebug, AddWhy})
     add(&app, &invocation);
   // To leave them out in silence would do the command's work on another report.
   const CommandLine& line = invocation.line;

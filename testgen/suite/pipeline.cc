@@ -134,7 +134,8 @@ Status Pipeline::Describe() {
   suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
   if (request_.goal == Goal::kTests)
     if (const Status status = CheckBuildFolder(suite_.directory); !status) return status;
-  if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
+  if (request_.goal != Goal::kVerdicts)
+    if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
   if (request_.rerun) {
     const Status status = RunProgramAgain(*request_.rerun, &suite_, observer_);
@@ -191,6 +192,7 @@ Status Pipeline::Keep() {
   for (const ReplayFrame& frame : frames) outcome_.kept.push_back(frame.index);
   if (std::string unstable = UnstableText(outcome_.verdicts); !unstable.empty())
     outcome_.notes.push_back(std::move(unstable));
+  if (request_.goal == Goal::kVerdicts) return Ok{};
   if (!same_build_)
     outcome_.notes.push_back(
         fmt::format("{} is not the build that crashed: the tests are left as they are", suite_.program));
@@ -207,6 +209,7 @@ Status Pipeline::Keep() {
 }
 
 Status Pipeline::Emit() {
+  if (request_.goal == Goal::kVerdicts) return Ok{};
   if (has_tests_) return tests_.Emit();
   return is_new() ? tests_.EmitCandidates() : Status(Ok{});
 }
@@ -276,7 +279,7 @@ std::string MakeTestsOfReplaced(Request request, const Suite& last, Observer* ob
 
 Result<Outcome> MakeTests(const Request& request, Observer* observer) {
   Result<Outcome> outcome = Run(request, observer);
-  if (outcome && outcome->replaced_exception)
+  if (outcome && outcome->replaced_exception && request.goal != Goal::kVerdicts)
     outcome->notes.push_back(MakeTestsOfReplaced(request, outcome->suite, observer));
   return outcome;
 }

@@ -24,6 +24,7 @@
 namespace recrash {
 
 enum class Goal {
+  kVerdicts,    // which frames reproduce the crash; no folder is made
   kCandidates,  // a test for each frame that can be called, none replayed
   kSource,      // tests of the frames that reproduce the crash, not built
   kTests,       // the same, built, and seen to fail as the program did

@@ -28,18 +28,9 @@ std::optional<std::string> ReadSource(const std::string& path) {
 }
 
 std::optional<SourceExcerpt> SourceAt(const Symbols& symbols, const Place& place) {
-  const CodeInfo& code = symbols.code().At(place.pc - 1);
-  if (!code.scopes || code.debug == nullptr || place.file.empty()) return std::nullopt;
-  std::error_code error;
-  const auto checksum = SourceChecksum(*code.debug, code.scopes->unit, place.file);
-  const auto text = ReadSource(place.file);
-  if (!text || (checksum && Md5(*text) != *checksum)) return std::nullopt;
-  // clang leaves all checksums out if one file of the unit has none, and gcc has none at all. Then the source must not
-  // be newer than the file that was built of it.
-  if (!checksum && std::filesystem::last_write_time(place.file, error) >
-                       std::filesystem::last_write_time(code.debug->file().path(), error))
-    return std::nullopt;
-  return ExcerptOf(*text, place.line);
+  if (place.file.empty()) return std::nullopt;
+  const std::optional<std::string> text = CompiledSource(symbols, place.pc - 1, place.file);
+  return text ? ExcerptOf(*text, place.line) : std::nullopt;
 }
 
 // __cxa_throw was called with the object and its type, and the hook kept these registers. The type's symbol has to
@@ -98,6 +89,21 @@ std::optional<std::string> WaitsFor(const Report& report, const ReportMemory& me
 }
 
 }  // namespace
+
+std::optional<std::string> CompiledSource(const Symbols& symbols, TargetAddress pc, const std::string& path) {
+  const CodeInfo& code = symbols.code().At(pc);
+  if (!code.scopes || code.debug == nullptr) return std::nullopt;
+  std::error_code error;
+  const auto checksum = SourceChecksum(*code.debug, code.scopes->unit, path);
+  std::optional<std::string> text = ReadSource(path);
+  if (!text || (checksum && Md5(*text) != *checksum)) return std::nullopt;
+  // clang leaves all checksums out if one file of the unit has none, and gcc has none at all. Then the source must not
+  // be newer than the file that was built of it.
+  if (!checksum && std::filesystem::last_write_time(path, error) >
+                       std::filesystem::last_write_time(code.debug->file().path(), error))
+    return std::nullopt;
+  return text;
+}
 
 std::optional<SourceExcerpt> ExcerptOf(const std::string& text, uint32_t line) {
   SourceExcerpt excerpt;

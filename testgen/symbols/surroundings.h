@@ -47,6 +47,9 @@ struct Surroundings {
 Surroundings ReadSurroundings(const Report& report, const Symbols& symbols, const ReportMemory& memory,
                               const Place& place, Renderer& renderer);
 
+// Returns the text of a source file if it is the one that the code at `pc` was compiled from.
+std::optional<std::string> CompiledSource(const Symbols& symbols, TargetAddress pc, const std::string& path);
+
 // Returns the lines around `line` of a text; nothing if it has no such line.
 std::optional<SourceExcerpt> ExcerptOf(const std::string& text, uint32_t line);
 

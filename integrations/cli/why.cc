@@ -1,0 +1,113 @@
+// recrash why: where the bad value comes from.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "agent/base/printable_text.h"
+#include "agent/base/text.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/json.h"
+#include "integrations/cli/store.h"
+#include "integrations/cli/terminal.h"
+#include "integrations/cli/tests.h"
+#include "testgen/explain/explain.h"
+
+namespace recrash::cli {
+namespace fs = std::filesystem;
+namespace {
+
+// Replays at whose entry states one looks are those of the outermost frame that has one: its past is the longest.
+const FrameVerdict* FrameToReplay(const Outcome& outcome, std::optional<uint32_t> wanted) {
+  const FrameVerdict* chosen = nullptr;
+  for (const FrameVerdict& verdict : outcome.verdicts) {
+    if (verdict.verdict != Verdict::kReproduced || (wanted && verdict.index != *wanted)) continue;
+    if (chosen && chosen->start.from_entry && !verdict.start.from_entry) continue;
+    chosen = &verdict;
+  }
+  return chosen;
+}
+
+Result<Outcome> VerdictsOf(const WhyArguments& arguments) {
+  Request request = arguments.request;
+  request.goal = Goal::kVerdicts;
+  request.runs = 1;
+  std::error_code error;
+  if (!fs::is_directory(arguments.target.report, error)) return MakeTestsOf(arguments.target, request);
+  request.folder = arguments.target.report;
+  request.program = arguments.target.program;
+  request.search_paths = arguments.target.search_paths;
+  TerminalObserver observer;
+  return MakeTests(request, &observer);
+}
+
+std::string PlaceText(const Link& link) {
+  if (link.line == 0) return "";
+  return PrintableText(BaseName(link.file)) + ":" + std::to_string(link.line);
+}
+
+void PrintLink(const Link& link) {
+  const std::string indent(2 + 2 * static_cast<size_t>(link.depth), ' ');
+  const std::string function = PrintableText(link.function);
+  fmt::print("{}{}{}\n", indent, function.empty() ? "" : Coloured(Colour::kBold, function) + ": ",
+             PrintableText(link.text));
+  if (link.line != 0)
+    fmt::print("{}    {}  {}\n", indent, Coloured(Colour::kDim, PlaceText(link)), PrintableText(link.source));
+}
+
+nlohmann::ordered_json LinkJson(const Link& link) {
+  return {{"kind", LinkText(link.kind)}, {"function", link.function}, {"file", link.file},   {"line", link.line},
+          {"text", link.text},           {"source", link.source},     {"depth", link.depth}, {"proved", false}};
+}
+
+nlohmann::ordered_json ExplanationJson(const Explanation& explanation) {
+  nlohmann::ordered_json json = {{"failure", explanation.failure},
+                                 {"began", explanation.began},
+                                 {"from_entry", explanation.is_exact},
+                                 {"replays", explanation.replays},
+                                 {"seconds", explanation.seconds},
+                                 {"links", nlohmann::ordered_json::array()}};
+  for (const Link& link : explanation.links) json["links"].push_back(LinkJson(link));
+  return json;
+}
+
+void Print(const Explanation& explanation) {
+  fmt::print("{}\n", PrintableText(explanation.failure));
+  for (const Link& link : explanation.links) PrintLink(link);
+  fmt::print("replayed {} times from {} of {}, in {:.1f} s\n", explanation.replays,
+             explanation.is_exact ? "the entry" : "a call, in the memory of the crash,",
+             PrintableText(explanation.began), explanation.seconds);
+}
+
+}  // namespace
+
+int WhyCommand(const WhyArguments& arguments) {
+  const Result<Outcome> outcome = VerdictsOf(arguments);
+  if (!outcome) return Fail(outcome.error());
+  const Suite& suite = outcome->suite;
+  const FrameVerdict* chosen = FrameToReplay(*outcome, arguments.frame);
+  if (!chosen) {
+    Note("no frame reproduces the failure, so nothing can be replayed to find its cause\n"
+         "recrash reproduce says of each frame why");
+    return kNothingReproduced;
+  }
+  const Result<Symbols> symbols = Symbols::Open(suite.report, suite.symbols);
+  if (!symbols) return Fail(symbols.error());
+  ExplainOptions options;
+  options.replay.program = suite.program;
+  options.replay.code = suite.code();
+  options.replay.sandbox = suite.sandbox;
+  options.replay.jobs = 1;
+  options.frame = chosen->index;
+  options.start = chosen->start;
+  options.seconds = arguments.seconds;
+  Result<Explanation> explanation = Explain(suite.report, *symbols, options);
+  if (!explanation) return Fail(explanation.error());
+  explanation->failure = suite.failure;
+  if (const Status written = WriteJson(ExplanationJson(*explanation), arguments.json); !written)
+    return Fail(written.error());
+  if (arguments.json != "-") Print(*explanation);
+  return kSuccess;
+}
+
+}  // namespace recrash::cli

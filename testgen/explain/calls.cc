@@ -1,0 +1,139 @@
+#include "testgen/explain/calls.h"
+
+#include <algorithm>
+
+#include "agent/base/signal_safe/register_order.h"
+#include "testgen/symbols/files/report_memory.h"
+#include "testgen/symbols/stack/unwind.h"
+
+namespace recrash {
+namespace {
+
+// 250 bytes a step; 20 us each.
+constexpr size_t kMostSteps = 100'000;
+constexpr size_t kDeepestStack = 256;
+
+bool IsSameStep(const TraceStep& a, const TraceStep& b) {
+  return a.code->pc == b.code->pc && a.before.rsp == b.before.rsp;
+}
+
+}  // namespace
+
+CallPtr Calls::CallOf(std::span<const StackCall> stack, const UntilWritten& until) {
+  if (stack.empty() || stack.front().entry == 0 || stack.front().sp == 0) return nullptr;
+  auto call = std::make_shared<Call>();
+  call->entry = stack.front().entry;
+  call->sp = stack.front().sp;
+  call->until = until;
+  call->outer.assign(stack.begin() + 1, stack.end());
+  uint64_t count = 0;
+  const Status visited = past_.Visit([&](Walk& walk) {
+    if (until.number != 0) walk.Watch(until.address, until.size, until.number);
+    count = walk.CountToEnd(call->entry, call->sp);
+  });
+  if (!visited || count == 0) return nullptr;
+  call->moment = {{call->entry, call->sp, count}};
+  return call;
+}
+
+CallPtr Calls::CallOf(const Writer& writer, size_t frame) {
+  if (frame >= writer.stack.size()) return nullptr;
+  return CallOf(std::span(writer.stack).subspan(frame), writer.until);
+}
+
+CallPtr Calls::Failing() {
+  std::optional<StackSnapshot> snapshot;
+  const Status visited = past_.Visit([&](Walk& walk) { snapshot = walk.StackAtFailure(); });
+  if (!visited || !snapshot) return nullptr;
+  std::vector<StackCall> stack = StackOf(*snapshot, false);
+  const auto own = std::ranges::find_if(stack, [&](const StackCall& call) { return source_.IsOwnModule(call.pc); });
+  stack.erase(stack.begin(), own);
+  return CallOf(stack, {});
+}
+
+const Trace& Calls::TraceOf(const CallPtr& call) {
+  if (call->trace) return *call->trace;
+  call->trace.emplace();
+  const Status visited = past_.Visit([&](Walk& walk) {
+    if (call->until.number != 0) walk.Watch(call->until.address, call->until.size, call->until.number);
+    if (walk.GoTo(call->moment)) *call->trace = walk.TraceCall(kMostSteps);
+  });
+  if (!visited) call->trace->steps.clear();
+  return *call->trace;
+}
+
+std::pair<CallPtr, size_t> Calls::CallerOf(const CallPtr& call) {
+  if (call->caller) return {call->caller, call->caller_step};
+  if (call->outer.empty()) return {};
+  const CallPtr caller = CallOf(call->outer, call->until);
+  call->outer.clear();
+  if (!caller) return {};
+  const Trace& trace = TraceOf(caller);
+  if (trace.steps.empty() || trace.end == Trace::kReturned || trace.end == Trace::kTooLong) return {};
+  call->caller = caller;
+  call->caller_step = trace.steps.size() - 1;
+  return {caller, call->caller_step};
+}
+
+CallPtr Calls::CalledAt(const CallPtr& call, size_t step) {
+  const Trace& trace = TraceOf(call);
+  const TraceStep& at = trace.steps[step];
+  if (at.callee == 0) return nullptr;
+  auto called = std::make_shared<Call>();
+  called->entry = at.callee;
+  called->sp = at.before.rsp - sizeof(uint64_t);
+  const auto before = std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<ptrdiff_t>(step) + 1,
+                                    [&](const TraceStep& other) {
+                                      return other.callee == at.callee && other.before.rsp == at.before.rsp;
+                                    });
+  called->moment = call->moment;
+  called->moment.push_back({called->entry, called->sp, static_cast<uint64_t>(before)});
+  called->until = call->until;
+  called->caller = call;
+  called->caller_step = step;
+  return called;
+}
+
+Moment Calls::MomentOf(const CallPtr& call, size_t step) {
+  const Trace& trace = TraceOf(call);
+  Moment moment = call->moment;
+  const auto count = std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<ptrdiff_t>(step) + 1,
+                                   [&](const TraceStep& other) { return IsSameStep(other, trace.steps[step]); });
+  moment.push_back(
+      {trace.steps[step].code->pc, trace.steps[step].before.rsp, static_cast<uint64_t>(count)});
+  return moment;
+}
+
+std::vector<StackCall> Calls::StackOf(const StackSnapshot& snapshot, bool wrote) {
+  ReportMemory memory(report_, &symbols_.modules());
+  memory.Overlay(TargetAddress{snapshot.registers.rsp}, snapshot.bytes);
+  Unwinder unwinder(symbols_.modules(), memory);
+  Registers registers;
+  std::ranges::transform(kPtraceRegisters, registers.dwarf.begin(),
+                         [&](auto member) { return snapshot.registers.*member; });
+  const UnwoundStack unwound = unwinder.Walk(RegisterFile(registers), true, kDeepestStack);
+  std::vector<StackCall> stack;
+  for (const UnwoundFrame& frame : unwound.inner) {
+    const uint64_t pc = stack.empty() && wrote ? frame.pc.value - 1 : frame.lookup_pc().value;
+    stack.push_back({source_.EntryOf(pc), frame.cfa.value == 0 ? 0 : frame.cfa.value - sizeof(uint64_t), pc});
+  }
+  return stack;
+}
+
+Result<std::optional<Calls::Writer>> Calls::LastWriter(uint64_t address, uint32_t size, const Moment& before) {
+  bool reached = false;
+  std::optional<Written> write;
+  const Status visited = past_.Visit([&](Walk& walk) {
+    walk.Watch(address, size);
+    reached = walk.GoTo(before);
+    write = walk.last_write();
+  });
+  if (!visited) return visited.error();
+  if (!reached) return Error{Errc::kRefused, "a replay did not come to that moment again"};
+  if (!write) return std::optional<Writer>();
+  std::vector<StackCall> stack = StackOf(write->stack, true);
+  const UntilWritten until{address, size, write->number};
+  return std::optional(Writer{*std::move(write), std::move(stack), until});
+}
+
+}  // namespace recrash

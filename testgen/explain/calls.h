@@ -1,0 +1,78 @@
+// Calls of the replayed past, their traces, and who called them.
+#ifndef RECRASH_TESTGEN_EXPLAIN_CALLS_H_
+#define RECRASH_TESTGEN_EXPLAIN_CALLS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "agent/report/report.h"
+#include "testgen/explain/past.h"
+#include "testgen/explain/places.h"
+#include "testgen/symbols/symbols.h"
+
+namespace recrash {
+
+// A frame that was found by unwinding. `sp` is the stack pointer at the function's first instruction.
+struct StackCall {
+  uint64_t entry = 0;
+  uint64_t sp = 0;
+  uint64_t pc = 0;  // inside the instruction that it is at
+};
+
+struct Call {
+  uint64_t entry = 0;
+  uint64_t sp = 0;
+  Moment moment;                 // its first instruction
+  UntilWritten until;            // it is looked at until then
+  std::vector<StackCall> outer;  // innermost first; those that `caller` does not know
+  std::shared_ptr<Call> caller;
+  size_t caller_step = 0;  // of its trace: the call
+  std::optional<Trace> trace;
+};
+using CallPtr = std::shared_ptr<Call>;
+
+class Calls {
+ public:
+  Calls(const Report& report, const Symbols& symbols, SourceOf* source, Past* past)
+      : report_(report), symbols_(symbols), source_(*source), past_(*past) {}
+
+  // The innermost call of the program's own that was live at the failure; null without one.
+  CallPtr Failing();
+  // Empty if the replay does not come there any more.
+  const Trace& TraceOf(const CallPtr& call);
+  // The call and the step in its trace that is the call; null if the past does not hold it.
+  std::pair<CallPtr, size_t> CallerOf(const CallPtr& call);
+  // What the call at a step of the trace has called.
+  CallPtr CalledAt(const CallPtr& call, size_t step);
+  // When the step is about to run.
+  Moment MomentOf(const CallPtr& call, size_t step);
+
+  struct Writer {
+    Written write;
+    std::vector<StackCall> stack;  // innermost first
+    UntilWritten until;
+  };
+  // Who wrote the word last before a moment; nothing if nobody did. kRefused: the moment was not reached.
+  Result<std::optional<Writer>> LastWriter(uint64_t address, uint32_t size, const Moment& before);
+  // The frame of a writer's stack as a call that ends with the write.
+  CallPtr CallOf(const Writer& writer, size_t frame);
+
+ private:
+  CallPtr CallOf(std::span<const StackCall> stack, const UntilWritten& until);
+  // `wrote`: the instruction that counts is the one before.
+  std::vector<StackCall> StackOf(const StackSnapshot& snapshot, bool wrote);
+
+  const Report& report_;
+  const Symbols& symbols_;
+  SourceOf& source_;
+  Past& past_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_EXPLAIN_CALLS_H_

@@ -1,0 +1,421 @@
+#include "testgen/explain/chain.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <array>
+
+#include "agent/base/printable_text.h"
+
+namespace recrash {
+namespace {
+
+constexpr int kMostCallers = 6;      // upwards, for what decided
+constexpr uint64_t kNear = 4096;     // an access lies so near to the pointer that it came from
+constexpr uint64_t kSmall = 1 << 20;  // numbers up to it are shown in decimal
+
+constexpr std::array kArgumentRegisters = {kRdi, kRsi, kRdx, kRcx, uint8_t{8}, uint8_t{9}};
+
+bool IsKeptByCallees(uint8_t reg) { return reg == 3 || reg == kRsp || reg == kRbp || (reg >= 12 && reg < 16); }
+
+bool IsResult(uint8_t reg) { return reg == kRax || reg == kRdx || reg == kFirstVector; }
+
+std::string ValueText(uint64_t value, uint32_t size) {
+  if (size == 8 && value == 0) return "null or 0";
+  if (size < 8) value &= (1ull << (8 * size)) - 1;
+  const auto is_negative = size >= 4 && (value >> (8 * size - 1) & 1) != 0;
+  const int64_t number = size == 4 ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
+  if (is_negative && number > -static_cast<int64_t>(kSmall)) return std::to_string(number);
+  return value < kSmall ? std::to_string(value) : HexNumber(value);
+}
+
+// Functions that copy bytes from the second argument to the first.
+bool Copies(const std::string& function) {
+  static constexpr std::array kNames = {"memcpy", "memmove", "mempcpy", "strcpy", "strncpy", "stpcpy", "strcat"};
+  return std::ranges::any_of(kNames, [&](const char* name) { return function.find(name) != function.npos; });
+}
+
+bool Frees(const std::string& function) {
+  return function.find("free") != function.npos || function.find("tcache_put") != function.npos ||
+         function.starts_with("operator delete");
+}
+
+bool Allocates(const std::string& function) {
+  return function.find("alloc") != function.npos || function.starts_with("operator new");
+}
+
+// Where the instruction writes, and how much; size 0: nowhere.
+struct Extent {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  bool Overlaps(uint64_t other, uint64_t other_size) const {
+    return address < other + other_size && other < address + size;
+  }
+};
+
+Extent WrittenBy(const TraceStep& step) {
+  const CodeInstruction& code = *step.code;
+  if (code.kind == CodeKind::kPush || code.kind == CodeKind::kCall) return {step.before.rsp - 8, 8};
+  for (const CodeOperand& operand : code.operands) {
+    if (operand.kind != CodeOperand::kMemory || !operand.is_written) continue;
+    if (code.kind != CodeKind::kString) return {AddressOf(step.before, operand), operand.size};
+    return {step.before.rdi, operand.size * (code.repeats ? step.before.rcx : 1)};
+  }
+  return {};
+}
+
+bool IsScaling(const CodeInstruction& code) {
+  return code.text.starts_with("shl") || code.text.starts_with("sal") || code.text.starts_with("imul");
+}
+
+}  // namespace
+
+bool Chain::is_full() const {
+  return links_.size() >= most_links_ || std::chrono::steady_clock::now() > deadline_;
+}
+
+void Chain::AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth) {
+  const SourceSpot spot = source_.At(pc);
+  Link link{kind, spot.function, spot.file, spot.line, text, source_.Line(spot), depth};
+  links_.push_back(std::move(link));
+}
+
+void Chain::Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth) {
+  uint64_t pc = calls_.TraceOf(call).steps[step].code->pc;
+  CallPtr at = call;
+  for (int i = 0; i < kMostCallers && source_.At(pc).function.empty(); ++i) {
+    const auto [caller, caller_step] = calls_.CallerOf(at);
+    if (!caller) break;
+    at = caller;
+    pc = calls_.TraceOf(caller).steps[caller_step].code->pc;
+  }
+  AddAt(kind, pc, text, depth);
+}
+
+bool Chain::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
+  const auto own = std::ranges::find_if(stack, [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); });
+  if (own == stack.end()) return false;
+  AddAt(kind, own->pc, text, depth);
+  return true;
+}
+
+void Chain::Begin(const CallPtr& failing) {
+  const Trace& trace = calls_.TraceOf(failing);
+  if (trace.steps.empty()) return;
+  const size_t last = trace.steps.size() - 1;
+  Add(LinkKind::kFailed, failing, last, "failed here", 0);
+  const TraceStep& step = trace.steps[last];
+  const bool is_in_callee = step.callee != 0 && source_.EntryOf(step.callee) != 0;
+  if (is_in_callee) return FromLibrary(failing, last);
+  FromFault(failing, last);
+}
+
+Chain::Next Chain::WorseOf(const CallPtr& call, size_t step, const CodeOperand& memory) const {
+  const user_regs_struct& before = calls_.TraceOf(call).steps[step].before;
+  const bool base_is_good = memory.base == kNone || memory.base == kRsp || IsMapped(ValueOf(before, memory.base));
+  const uint8_t reg = memory.index != kNone && base_is_good ? memory.index : memory.base;
+  if (reg == kNone || reg == kRsp) return std::nullopt;
+  return TracedValue{call, step, reg};
+}
+
+// The failing instruction is the program's own.
+void Chain::FromFault(const CallPtr& failing, size_t last) {
+  const TraceStep& step = calls_.TraceOf(failing).steps[last];
+  if (report_.failure.signal == SIGFPE) {
+    for (const CodeOperand& operand : step.code->operands) {
+      if (operand.is_hidden || !operand.is_read) continue;
+      if (const Next value = FromOperand({failing, last}, last, operand, 0)) return Follow(*value, 0);
+    }
+    return;
+  }
+  if (step.code->kind == CodeKind::kStop) return Control(failing, last, 0);
+  if (step.code->kind == CodeKind::kReturn) return Follow({failing, last, kNone, 0, step.before.rsp, 8}, 0);
+  if (step.code->kind == CodeKind::kString) {
+    const bool is_source = !IsMapped(step.before.rsi);
+    return Follow({failing, last, is_source ? kRsi : kRdi}, 0);
+  }
+  if (const CodeOperand* memory = step.code->Memory()) {
+    const bool is_jump_to = step.callee == 0 && step.code->kind == CodeKind::kCall && IsMapped(AddressOf(step.before, *memory));
+    if (is_jump_to) return Follow({failing, last, kNone, 0, AddressOf(step.before, *memory), 8}, 0);
+    if (const Next value = WorseOf(failing, last, *memory)) return Follow(*value, 0);
+    return;
+  }
+  if (const CodeOperand* source = step.code->Source())
+    if (const Next value = FromOperand({failing, last}, last, *source, 0)) Follow(*value, 0);
+}
+
+// It failed in a function that is none of the program's own, or threw, or aborted.
+void Chain::FromLibrary(const CallPtr& failing, size_t last) {
+  const TraceStep& step = calls_.TraceOf(failing).steps[last];
+  const uint64_t fault = report_.failure.address.value;
+  const bool is_fault = report_.failure.signal == SIGSEGV || report_.failure.signal == SIGBUS;
+  if (is_fault)
+    for (const uint8_t reg : kArgumentRegisters) {
+      const uint64_t value = ValueOf(step.before, reg);
+      if (fault - value < kNear || value - fault < kNear) return Follow({failing, last, reg}, 0);
+    }
+  Control(failing, last, 0);
+}
+
+void Chain::Follow(TracedValue value, uint32_t depth) {
+  while (!is_full()) {
+    kept_.insert(value.call);
+    const uint64_t where = value.reg == kNone ? value.address : value.offset;
+    if (!seen_.insert({value.call.get(), value.step, value.reg, where}).second) return;
+    const Next next = BackFrom(value, depth);
+    if (!next) return;
+    value = *next;
+  }
+}
+
+Chain::Next Chain::BackFrom(const TracedValue& value, uint32_t depth) {
+  return value.reg == kNone ? BackFromMemory(value, depth) : BackFromRegister(value, depth);
+}
+
+Chain::Next Chain::BackFromRegister(const TracedValue& value, uint32_t depth) {
+  const Trace& trace = calls_.TraceOf(value.call);
+  for (size_t i = value.step; i-- > 0;) {
+    const TraceStep& step = trace.steps[i];
+    if (step.code->kind == CodeKind::kCall && step.has_returned) {
+      if (IsResult(value.reg)) return Returned(value, i, depth);
+      if (!IsKeptByCallees(value.reg)) return std::nullopt;
+    } else if (step.code->Writes(value.reg)) {
+      return MadeBy(value, i, depth);
+    }
+  }
+  return Argument(value, depth);
+}
+
+Chain::Next Chain::BackFromMemory(const TracedValue& value, uint32_t depth) {
+  const Trace& trace = calls_.TraceOf(value.call);
+  for (size_t i = value.step; i-- > 0;) {
+    const TraceStep& step = trace.steps[i];
+    if (WrittenBy(step).Overlaps(value.address, value.size)) return MadeBy(value, i, depth);
+    if (step.code->kind == CodeKind::kCall) break;
+  }
+  return WrittenBefore(value, depth);
+}
+
+Chain::Next Chain::FromOperand(const TracedValue& value, size_t step, const CodeOperand& operand, uint32_t depth) {
+  const user_regs_struct& before = calls_.TraceOf(value.call).steps[step].before;
+  if (operand.kind == CodeOperand::kImmediate)
+    return Constant(value.call, step, static_cast<uint64_t>(operand.immediate), depth);
+  if (operand.kind == CodeOperand::kRegister) {
+    if (operand.reg == kNone) return std::nullopt;
+    return TracedValue{value.call, step, operand.reg, value.offset, 0, std::min(value.size, operand.size)};
+  }
+  const uint64_t address = AddressOf(before, operand) + value.offset;
+  return TracedValue{value.call, step, kNone, 0, address, std::min<uint32_t>(value.size, std::max(operand.size, 1U))};
+}
+
+Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth) {
+  const TraceStep& at = calls_.TraceOf(value.call).steps[step];
+  const CodeInstruction& code = *at.code;
+  TracedValue from = value;
+  // Of a wide store to memory, the part that is asked for.
+  if (const Extent written = WrittenBy(at); value.reg == kNone && written.size > 8 && value.address > written.address)
+    from.offset = static_cast<uint32_t>(value.address - written.address);
+  switch (code.kind) {
+    case CodeKind::kMove:
+    case CodeKind::kPush:
+    case CodeKind::kMask: {
+      const CodeOperand* source = code.kind == CodeKind::kMask ? &code.operands.front() : code.Source();
+      return source ? FromOperand(from, step, *source, depth) : std::nullopt;
+    }
+    case CodeKind::kPop:
+      return TracedValue{value.call, step, kNone, 0, at.before.rsp, 8};
+    case CodeKind::kClear:
+      return Constant(value.call, step, 0, depth);
+    case CodeKind::kSet:
+      ByFlags(value.call, step, depth);
+      return std::nullopt;
+    case CodeKind::kChoose:
+      ByFlags(value.call, step, depth + 1);
+      return code.Source() ? FromOperand(value, step, *code.Source(), depth) : std::nullopt;
+    case CodeKind::kAddress:
+      return FromAddress(value, step, depth);
+    case CodeKind::kString:
+      if (code.text.find("movs") == code.text.npos) return TracedValue{value.call, step, kRax};
+      if (value.reg != kNone) return std::nullopt;
+      return TracedValue{value.call, step, kNone, 0, at.before.rsi + (value.address - at.before.rdi), value.size};
+    case CodeKind::kCall:
+      return std::nullopt;
+    default:
+      return Computed(value, step, depth);
+  }
+}
+
+Chain::Next Chain::FromAddress(const TracedValue& value, size_t step, uint32_t depth) {
+  const TraceStep& at = calls_.TraceOf(value.call).steps[step];
+  for (const CodeOperand& operand : at.code->operands) {
+    if (operand.kind != CodeOperand::kMemory) continue;
+    const bool is_local = operand.index == kNone && (operand.base == kRsp || operand.base == kRbp);
+    if (operand.index == kNone && (operand.base == kNone || is_local)) {
+      Add(LinkKind::kAddress, value.call, step, is_local ? "the address of a local variable" : "the address of a global",
+          depth);
+      return std::nullopt;
+    }
+    return WorseOf(value.call, step, operand);
+  }
+  return std::nullopt;
+}
+
+Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t depth) {
+  const TraceStep& at = calls_.TraceOf(value.call).steps[step];
+  std::vector<TracedValue> from;
+  for (const CodeOperand& operand : at.code->operands) {
+    if (!operand.is_read || operand.kind == CodeOperand::kImmediate) continue;
+    if (operand.kind == CodeOperand::kRegister && (operand.reg == kNone || operand.reg == kRsp)) continue;
+    if (const Next next = FromOperand(value, step, operand, depth)) from.push_back(*next);
+  }
+  if (!IsScaling(*at.code)) Add(LinkKind::kComputed, value.call, step, "computed here", depth);
+  if (from.empty()) return std::nullopt;
+  for (size_t i = 1; i < from.size(); ++i) Follow(from[i], depth + 1);
+  return from.front();
+}
+
+Chain::Next Chain::Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth) {
+  const uint32_t size = constant > UINT32_MAX && constant < static_cast<uint64_t>(INT64_MIN) ? 8 : 4;
+  Add(LinkKind::kConstant, call, step, "the constant " + (constant == 0 ? "0" : ValueText(constant, size)), depth);
+  Control(call, step, depth + 1);
+  return std::nullopt;
+}
+
+Chain::Next Chain::Argument(const TracedValue& value, uint32_t depth) {
+  if (value.reg == kRsp || value.reg == kRbp) return std::nullopt;
+  const auto [caller, step] = calls_.CallerOf(value.call);
+  const std::string callee = source_.FunctionAt(value.call->entry);
+  if (!caller) {
+    AddAt(LinkKind::kBefore, value.call->entry, "it was so when " + callee + " was called", depth);
+    return std::nullopt;
+  }
+  const uint64_t passed = ValueOf(calls_.TraceOf(caller).steps[step].before, value.reg);
+  const std::string name = source_.ParameterIn(value.call->entry, value.reg);
+  // Inside library code the value only passes through.
+  if (!source_.At(calls_.TraceOf(caller).steps[step].code->pc).function.empty())
+    Add(LinkKind::kArgument, caller, step,
+        callee + " was called with " + (name.empty() ? RegisterText(value.reg) : name) + " = " + ValueText(passed, 8),
+        depth);
+  return TracedValue{caller, step, value.reg, value.offset, 0, value.size};
+}
+
+Chain::Next Chain::Returned(const TracedValue& value, size_t step, uint32_t depth) {
+  const Trace& trace = calls_.TraceOf(value.call);
+  const TraceStep& at = trace.steps[step];
+  const user_regs_struct& after = step + 1 < trace.steps.size() ? trace.steps[step + 1].before : trace.after;
+  const std::string function = source_.FunctionAt(at.callee);
+  const std::string returned = value.reg == kFirstVector ? "" : " " + ValueText(ValueOf(after, value.reg), value.size);
+  if (!source_.At(at.code->pc).function.empty())
+    Add(LinkKind::kReturned, value.call, step, (function.empty() ? "a call" : function) + " returned" + returned, depth);
+  if (!source_.IsOwnModule(at.callee)) return std::nullopt;
+  const CallPtr called = calls_.CalledAt(value.call, step);
+  if (!called) return std::nullopt;
+  const Trace& inner = calls_.TraceOf(called);
+  if (inner.end != Trace::kReturned) return std::nullopt;
+  return TracedValue{called, inner.steps.size(), value.reg, value.offset, 0, value.size};
+}
+
+Chain::Next Chain::CopiedBy(const std::string& function, const TracedValue& value, const Calls::Writer& writer,
+                            uint32_t depth) {
+  const CallPtr copy = calls_.CallOf(writer, 0);
+  const auto [caller, step] = copy ? calls_.CallerOf(copy) : std::pair<CallPtr, size_t>();
+  if (!caller) return std::nullopt;
+  const user_regs_struct& before = calls_.TraceOf(caller).steps[step].before;
+  Add(LinkKind::kWritten, caller, step, "written by " + function, depth);
+  const uint64_t into = value.address - before.rdi;
+  return TracedValue{caller, step, kNone, 0, before.rsi + into, value.size};
+}
+
+Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
+  uint32_t size = 8;
+  while (size > 1 && (size > value.size || value.address % size != 0)) size /= 2;
+  const Result<std::optional<Calls::Writer>> found =
+      calls_.LastWriter(value.address, size, calls_.MomentOf(value.call, value.step));
+  if (!found) {
+    Add(LinkKind::kLost, value.call, value.step, found.error().message, depth);
+    return std::nullopt;
+  }
+  if (!*found) return NeverWritten(value, depth);
+  const Calls::Writer& writer = **found;
+  if (writer.stack.empty()) return std::nullopt;
+  const std::string function = source_.FunctionAt(writer.stack.front().pc);
+  if (writer.write.by_kernel) {
+    AddOnStack(LinkKind::kInput, writer.stack, "read from outside by " + function, depth);
+    return std::nullopt;
+  }
+  if (!source_.IsOwnModule(writer.stack.front().pc)) {
+    if (Frees(function)) {
+      AddOnStack(LinkKind::kFreed, writer.stack, "freed here; " + function + " wrote over it", depth);
+      return std::nullopt;
+    }
+    if (Allocates(function)) {
+      AddOnStack(LinkKind::kAllocated, writer.stack, "allocated here, and not written since", depth);
+      return std::nullopt;
+    }
+    if (Copies(function)) return CopiedBy(function, value, writer, depth);
+    AddOnStack(LinkKind::kWritten, writer.stack, "written by " + function, depth);
+    return std::nullopt;
+  }
+  const CallPtr call = calls_.CallOf(writer, 0);
+  if (!call || calls_.TraceOf(call).steps.empty()) {
+    AddOnStack(LinkKind::kWritten, writer.stack, "written by " + function, depth);
+    return std::nullopt;
+  }
+  const size_t step = calls_.TraceOf(call).steps.size() - 1;
+  Add(LinkKind::kWritten, call, step, "written here", depth);
+  TracedValue made = value;
+  made.call = call;
+  return MadeBy(made, step, depth);
+}
+
+Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
+  Add(LinkKind::kBefore, value.call, value.step, "it was so before what was replayed began", depth);
+  return std::nullopt;
+}
+
+void Chain::Control(CallPtr call, size_t step, uint32_t depth) {
+  for (int i = 0; i < kMostCallers && !is_full(); ++i) {
+    if (DecidedIn(call, step, depth)) return;
+    const auto [caller, caller_step] = calls_.CallerOf(call);
+    if (!caller) return;
+    if (!source_.At(calls_.TraceOf(caller).steps[caller_step].code->pc).function.empty())
+      Add(LinkKind::kCalled, caller, caller_step, "called here", depth);
+    call = caller;
+    step = caller_step;
+  }
+}
+
+bool Chain::DecidedIn(const CallPtr& call, size_t step, uint32_t depth) {
+  const Trace& trace = calls_.TraceOf(call);
+  const uint64_t pc = trace.steps[step].code->pc;
+  const CodeGraph* graph = source_.GraphAround(pc);
+  for (size_t i = step; i-- > 0;) {
+    const CodeInstruction& code = *trace.steps[i].code;
+    if (code.kind != CodeKind::kBranch) continue;
+    if (graph && !graph->Decides(code.pc, trace.steps[i + 1].code->pc, pc)) continue;
+    kept_.insert(call);
+    ByFlags(call, i, depth);
+    return true;
+  }
+  return false;
+}
+
+// What the flags were made of that the instruction at the step reads.
+void Chain::ByFlags(const CallPtr& call, size_t step, uint32_t depth) {
+  const Trace& trace = calls_.TraceOf(call);
+  for (size_t i = step; i-- > 0;) {
+    const CodeInstruction& code = *trace.steps[i].code;
+    if (code.kind == CodeKind::kCall) return;
+    if (!code.writes_flags) continue;
+    Add(LinkKind::kDecided, call, i, "this condition led there", depth);
+    std::set<uint8_t> registers;
+    for (const CodeOperand& operand : code.operands) {
+      if (!operand.is_read || operand.is_hidden || operand.kind == CodeOperand::kImmediate) continue;
+      if (operand.kind == CodeOperand::kRegister && !registers.insert(operand.reg).second) continue;
+      if (const Next next = FromOperand({call, i}, i, operand, depth)) Follow(*next, depth);
+    }
+    return;
+  }
+}
+
+}  // namespace recrash

@@ -1,0 +1,88 @@
+// Follows one bad value backwards, through a replayed past, and notes a link wherever it changes hands.
+#ifndef RECRASH_TESTGEN_EXPLAIN_CHAIN_H_
+#define RECRASH_TESTGEN_EXPLAIN_CHAIN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "agent/report/report.h"
+#include "testgen/explain/calls.h"
+#include "testgen/explain/explanation.h"
+#include "testgen/explain/places.h"
+
+namespace recrash {
+
+// A value at a moment: in a register or in memory, before a step of a call's trace runs.
+struct TracedValue {
+  CallPtr call;
+  size_t step = 0;
+  uint8_t reg = kNone;   // kNone: it lies in memory
+  uint32_t offset = 0;   // in a vector register
+  uint64_t address = 0;  // in memory
+  uint32_t size = 8;
+};
+
+class Chain {
+ public:
+  Chain(const Report& report, SourceOf* source, Calls* calls, size_t most_links,
+        std::chrono::steady_clock::time_point deadline)
+      : report_(report), source_(*source), calls_(*calls), most_links_(most_links), deadline_(deadline) {}
+
+  // From the failure on; `failing` is the innermost call of the program's own.
+  void Begin(const CallPtr& failing);
+  std::vector<Link>& links() { return links_; }
+
+ private:
+  using Next = std::optional<TracedValue>;
+
+  void Follow(TracedValue value, uint32_t depth);
+  // One step back. Nothing: the chain has come to its end.
+  Next BackFrom(const TracedValue& value, uint32_t depth);
+  Next BackFromRegister(const TracedValue& value, uint32_t depth);
+  Next BackFromMemory(const TracedValue& value, uint32_t depth);
+  Next WrittenBefore(const TracedValue& value, uint32_t depth);
+  Next NeverWritten(const TracedValue& value, uint32_t depth);
+  Next Argument(const TracedValue& value, uint32_t depth);
+  Next Returned(const TracedValue& value, size_t step, uint32_t depth);
+  Next CopiedBy(const std::string& function, const TracedValue& value, const Calls::Writer& writer, uint32_t depth);
+  // The instruction at the step made the value.
+  Next MadeBy(const TracedValue& value, size_t step, uint32_t depth);
+  Next FromOperand(const TracedValue& value, size_t step, const CodeOperand& operand, uint32_t depth);
+  Next Computed(const TracedValue& value, size_t step, uint32_t depth);
+  Next FromAddress(const TracedValue& value, size_t step, uint32_t depth);
+  Next Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth);
+
+  // What decided that the step was reached.
+  void Control(CallPtr call, size_t step, uint32_t depth);
+  bool DecidedIn(const CallPtr& call, size_t step, uint32_t depth);
+  void ByFlags(const CallPtr& call, size_t step, uint32_t depth);
+  // The register of a bad address that made it bad.
+  Next WorseOf(const CallPtr& call, size_t step, const CodeOperand& memory) const;
+  void FromFault(const CallPtr& failing, size_t last);
+  void FromLibrary(const CallPtr& failing, size_t last);
+
+  // Notes a link at the step of the call, or where the program's own code called that.
+  void Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth);
+  void AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth);
+  bool AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
+  bool IsMapped(uint64_t address) const { return report_.FindMapping(TargetAddress{address}) != nullptr; }
+  bool is_full() const;
+
+  const Report& report_;
+  SourceOf& source_;
+  Calls& calls_;
+  size_t most_links_;
+  std::chrono::steady_clock::time_point deadline_;
+  std::vector<Link> links_;
+  std::set<std::tuple<const Call*, size_t, uint8_t, uint64_t>> seen_;
+  std::set<CallPtr> kept_;  // so that addresses in seen_ stay theirs
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_EXPLAIN_CHAIN_H_

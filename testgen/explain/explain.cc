@@ -1,0 +1,48 @@
+#include "testgen/explain/explain.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "testgen/explain/calls.h"
+#include "testgen/explain/chain.h"
+#include "testgen/explain/past.h"
+#include "testgen/explain/places.h"
+#include "testgen/verify/replays.h"
+
+namespace recrash {
+namespace {
+
+constexpr double kSecondsPerReplay = 10;
+
+}  // namespace
+
+Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, const ExplainOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto deadline = begin + std::chrono::milliseconds(static_cast<int64_t>(options.seconds * 1000));
+  const std::vector<ReplayFrame>& frames = report.replay.frames;
+  const auto frame = std::ranges::find(frames, options.frame, &ReplayFrame::index);
+  if (frame == frames.end()) return Error{Errc::kRefused, "the frame has no replay"};
+  Result<Replays> replays = Replays::Prepare(report, options.replay);
+  if (!replays) return replays.error();
+  const Thread* thread = report.failing_thread();
+  // An inlined function's copy out of line fails elsewhere.
+  const Fault fault{report.failure.signal, thread && frame->inlined_at.value == 0 ? thread->registers.pc() : 0};
+  Past past(&*replays, static_cast<size_t>(frame - frames.begin()), options.start, fault, kSecondsPerReplay);
+  SourceOf source(symbols);
+  Calls calls(report, symbols, &source, &past);
+  Chain chain(report, &source, &calls, options.most_links, deadline);
+  // What cannot be traced at all is told once, not as a chain without links.
+  if (const Status traced = past.Visit([](Walk&) {}); !traced) return traced.error();
+  if (const CallPtr failing = calls.Failing()) chain.Begin(failing);
+  Explanation explanation;
+  explanation.links = std::move(chain.links());
+  explanation.began = frame->function;
+  explanation.is_exact = options.start.from_entry;
+  explanation.replays = past.visits();
+  explanation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (explanation.links.empty())
+    return Error{Errc::kRefused, "a replay under control did not come to the failure again"};
+  return explanation;
+}
+
+}  // namespace recrash

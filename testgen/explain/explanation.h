@@ -1,0 +1,53 @@
+// Why a program failed: the chain from the failing instruction back to where the bad value was made, as plain data.
+#ifndef RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_
+#define RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace recrash {
+
+enum class LinkKind : uint8_t {
+  kFailed,         // the failing instruction
+  kCalled,         // a call that led to it
+  kArgument,       // a caller passed the value
+  kReturned,       // a call returned it
+  kWritten,        // it was stored there
+  kComputed,       // it was computed there
+  kConstant,       // it is a constant there
+  kAddress,        // it is the address of a variable
+  kDecided,        // this condition led there
+  kAllocated,      // the block was allocated there
+  kFreed,          // the block was freed there
+  kInput,          // it came from outside
+  kUninitialised,  // nobody wrote it since its memory was allocated
+  kBefore,         // it was so before what was replayed began
+  kLost,           // the chain cannot be followed further
+};
+
+// "returned": the word for JSON.
+const char* LinkText(LinkKind kind);
+
+struct Link {
+  LinkKind kind = LinkKind::kLost;
+  std::string function;     // of the program's own source, as people read it; empty: none is known
+  std::string file;         // the path that the debug information gives
+  uint32_t line = 0;        // 0: not known
+  std::string text;         // what happened there, a clause
+  std::string source = {};  // the line, where the source is there
+  uint32_t depth = 0;       // 0: on the way to the value; more: on the way to what decided
+};
+
+struct Explanation {
+  std::string failure;      // "SIGSEGV reading 0x20"
+  std::vector<Link> links;  // from the failure backwards
+  std::string began;        // the function whose call was replayed
+  bool is_exact = false;    // from its entry, else from the memory of the crash
+  uint64_t replays = 0;
+  double seconds = 0;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_

@@ -1,0 +1,171 @@
+#include "testgen/explain/past.h"
+
+#include <algorithm>
+
+namespace recrash {
+namespace {
+
+// Enough to find the callers of what wrote.
+constexpr size_t kStackKept = 64 << 10;
+constexpr size_t kLeastStack = 256;
+// A gate that is passed by more often is given up: each time costs 20 us.
+constexpr uint64_t kMostHits = 400'000;
+// Stubs of the linker before a function.
+constexpr int kMostStubs = 3;
+
+}  // namespace
+
+void Walk::Watch(uint64_t address, uint32_t size, uint64_t until) {
+  watched_ = address;
+  watched_size_ = size;
+  until_ = until;
+  watch_slot_ = execution_.Watch(address, size);
+}
+
+StackSnapshot Walk::TakeStack() const {
+  StackSnapshot stack{execution_.registers(), std::vector<uint8_t>(kStackKept)};
+  size_t size = kStackKept;
+  while (size >= kLeastStack && !execution_.Read(stack.registers.rsp, std::span(stack.bytes).first(size))) size /= 2;
+  stack.bytes.resize(size >= kLeastStack ? size : 0);
+  return stack;
+}
+
+std::optional<StackSnapshot> Walk::StackAtFailure() {
+  const Stop stop = Continue();
+  return stop.kind == Stop::kFailed ? std::optional(TakeStack()) : std::nullopt;
+}
+
+void Walk::NoteWrite(bool by_kernel) {
+  if (!last_write_) last_write_.emplace();
+  Written& write = *last_write_;
+  ++write.number;
+  write.by_kernel = by_kernel;
+  write.value = execution_.ReadWord(watched_, watched_size_).value_or(0);
+  write.stack = TakeStack();
+  at_until_ = until_ != 0 && write.number >= until_;
+}
+
+// Nothing: a write that was noted, after which it goes on.
+std::optional<Stop> Walk::Noted(Stop stop) {
+  const bool is_write = stop.kind == Stop::kWritten || stop.kind == Stop::kKernelWrote;
+  if (!is_write) return stop;
+  NoteWrite(stop.kind == Stop::kKernelWrote);
+  return at_until_ ? std::optional(stop) : std::nullopt;
+}
+
+Stop Walk::Continue() {
+  for (;;)
+    if (const std::optional<Stop> stop = Noted(execution_.Continue())) return *stop;
+}
+
+bool Walk::GoTo(const Gate& gate) {
+  const int slot = execution_.BreakAt(gate.pc);
+  uint64_t left = gate.count;
+  // The instruction at which it stands counts: it has not run.
+  if (execution_.pc() == gate.pc && execution_.sp() == gate.sp && left > 0) --left;
+  for (uint64_t hits = 0; left > 0 && hits < kMostHits; ++hits) {
+    const Stop stop = Continue();
+    if (stop.kind != Stop::kAtInstruction) break;
+    if (execution_.sp() == gate.sp) --left;
+  }
+  execution_.Clear(slot);
+  return left == 0;
+}
+
+bool Walk::GoTo(const Moment& moment) {
+  return std::ranges::all_of(moment, [this](const Gate& gate) { return GoTo(gate); });
+}
+
+uint64_t Walk::CountToEnd(uint64_t pc, uint64_t sp) {
+  const int slot = execution_.BreakAt(pc);
+  uint64_t count = execution_.pc() == pc && execution_.sp() == sp ? 1 : 0;
+  for (uint64_t hits = 0; hits < kMostHits; ++hits) {
+    const Stop stop = Continue();
+    if (stop.kind != Stop::kAtInstruction) break;
+    count += execution_.sp() == sp;
+  }
+  execution_.Clear(slot);
+  return count;
+}
+
+// Runs the one instruction; of a call also what the linker has put before the function.
+Stop Walk::StepInto(TraceStep* step) {
+  Stop stop = execution_.Step();
+  if (step->code->kind != CodeKind::kCall) return stop;
+  for (int stubs = 0; stubs < kMostStubs && stop.kind == Stop::kStepped; ++stubs) {
+    const CodeInstruction& first = execution_.CodeAt(execution_.pc());
+    const bool is_stub = first.kind == CodeKind::kJump && first.Memory() != nullptr;
+    const bool is_landing_pad = first.text == "endbr64" && stubs == 0;
+    if (is_landing_pad) {
+      const CodeInstruction& second = execution_.CodeAt(first.next());
+      if (second.kind != CodeKind::kJump || second.Memory() == nullptr) break;
+    } else if (!is_stub) {
+      break;
+    }
+    stop = execution_.Step();
+  }
+  step->callee = execution_.pc();
+  return stop;
+}
+
+// Runs from inside of a call to its return.
+Stop Walk::RunCall(const CodeInstruction& call, uint64_t sp) {
+  const int slot = execution_.BreakAt(call.next());
+  Stop stop;
+  // A recursion comes by here deeper in the stack, too.
+  do stop = Continue();
+  while (stop.kind == Stop::kAtInstruction && execution_.sp() < sp);
+  execution_.Clear(slot);
+  if (stop.kind == Stop::kAtInstruction) stop.kind = Stop::kStepped;
+  return stop;
+}
+
+Trace Walk::TraceCall(size_t most_steps) {
+  Trace trace;
+  const uint64_t entry_sp = execution_.sp();
+  while (trace.steps.size() < most_steps) {
+    TraceStep step;
+    step.code = &execution_.CodeAt(execution_.pc());
+    step.before = execution_.registers();
+    Stop stop;
+    if (step.code->repeats) {
+      stop = RunCall(*step.code, step.before.rsp);  // a step would be one repetition
+    } else {
+      stop = StepInto(&step);
+      if (const std::optional<Stop> noted = Noted(stop)) stop = *noted;
+      else stop.kind = Stop::kStepped;
+      if (step.code->kind == CodeKind::kCall && stop.kind == Stop::kStepped)
+        stop = RunCall(*step.code, step.before.rsp);
+    }
+    step.has_returned = step.code->kind == CodeKind::kCall && stop.kind == Stop::kStepped;
+    trace.steps.push_back(step);
+    trace.after = execution_.registers();
+    if (stop.kind == Stop::kFailed) trace.end = Trace::kFailed;
+    if (stop.kind == Stop::kWritten || stop.kind == Stop::kKernelWrote) trace.end = Trace::kAtWrite;
+    if (stop.kind != Stop::kStepped) return trace;
+    if (execution_.sp() > entry_sp) {
+      trace.end = Trace::kReturned;
+      return trace;
+    }
+  }
+  trace.end = Trace::kTooLong;
+  return trace;
+}
+
+Status Past::Visit(const std::function<void(Walk&)>& visit) {
+  Status visited = Error{Errc::kRefused, "the replay did not come to its call"};
+  const auto trace = [&](pid_t process, const std::function<void()>& begin) {
+    const auto limit = Execution::Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds_ * 1000));
+    Execution execution(process, begin, fault_, limit, &code_);
+    visited = execution.Attach();
+    if (!visited) return;
+    Walk walk(&execution);
+    visit(walk);
+  };
+  ++visits_;
+  const Result<Try> outcome = replays_->RunHeld(static_cast<uint32_t>(position_), start_, trace);
+  if (!outcome) return outcome.error();
+  return visited;
+}
+
+}  // namespace recrash

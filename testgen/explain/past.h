@@ -1,0 +1,122 @@
+// What ran before the failure, as often as one wants to look: each visit replays the same call once more.
+//
+//   Past past(&replays, position, start, fault, seconds);
+//   past.Visit([&](Walk& walk) {
+//     if (walk.GoTo(position)) trace = walk.TraceCall(limit);
+//   });
+#ifndef RECRASH_TESTGEN_EXPLAIN_PAST_H_
+#define RECRASH_TESTGEN_EXPLAIN_PAST_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "agent/base/result.h"
+#include "testgen/explain/execution.h"
+#include "testgen/verify/replays.h"
+
+namespace recrash {
+
+// The `count`th time that an instruction is reached with this stack pointer, counted from the gate before.
+struct Gate {
+  uint64_t pc = 0;
+  uint64_t sp = 0;
+  uint64_t count = 1;
+};
+// A moment, by the gates that lead to it from the beginning. None: the beginning.
+using Moment = std::vector<Gate>;
+
+struct TraceStep {
+  const CodeInstruction* code = nullptr;
+  user_regs_struct before{};
+  uint64_t callee = 0;        // of a call: the first instruction of what was called, behind the linker's stubs
+  bool has_returned = false;  // the call
+};
+
+// One call of a function, without what it called.
+struct Trace {
+  enum End : uint8_t { kReturned, kFailed, kOther, kAtWrite, kTooLong };
+  std::vector<TraceStep> steps;
+  user_regs_struct after{};
+  End end = kOther;
+};
+
+struct StackSnapshot {
+  user_regs_struct registers{};
+  std::vector<uint8_t> bytes;  // from the stack pointer on
+};
+
+// A write to memory.
+struct Written {
+  uint64_t number = 0;  // among all of them, from 1
+  bool by_kernel = false;
+  uint64_t value = 0;  // of the word, after it
+  StackSnapshot stack;
+};
+
+// Where a trace ends, at the latest: behind the `number`th write to the word.
+struct UntilWritten {
+  uint64_t address = 0;
+  uint32_t size = 8;
+  uint64_t number = 0;  // 0: not bounded
+};
+
+class Walk {
+ public:
+  explicit Walk(Execution* execution) : execution_(*execution) {}
+
+  // Notes each write to the word from now on.
+  void Watch(uint64_t address, uint32_t size, uint64_t until = 0);
+  // False if it does not come there.
+  bool GoTo(const Moment& moment);
+  bool GoTo(const Gate& gate);
+  // REQUIRES: at the first instruction of the call.
+  Trace TraceCall(size_t most_steps);
+  // Runs to the end, and counts how often the instruction is reached with this stack pointer.
+  uint64_t CountToEnd(uint64_t pc, uint64_t sp);
+  // Runs to the failure; nothing if it ends otherwise.
+  std::optional<StackSnapshot> StackAtFailure();
+  const std::optional<Written>& last_write() const { return last_write_; }
+  Execution& execution() { return execution_; }
+
+ private:
+  // As Execution::Continue, but for writes to the watched word, which are noted.
+  Stop Continue();
+  std::optional<Stop> Noted(Stop stop);
+  Stop StepInto(TraceStep* step);
+  Stop RunCall(const CodeInstruction& call, uint64_t sp);
+  void NoteWrite(bool by_kernel);
+  StackSnapshot TakeStack() const;
+
+  Execution& execution_;
+  uint64_t watched_ = 0;
+  uint32_t watched_size_ = 0;
+  int watch_slot_ = -1;
+  uint64_t until_ = 0;
+  std::optional<Written> last_write_;
+  bool at_until_ = false;
+};
+
+class Past {
+ public:
+  // Replays the frame at `position` of the report.
+  Past(Replays* replays, size_t position, const Start& start, const Fault& fault, double seconds_per_replay)
+      : replays_(replays), position_(position), start_(start), fault_(fault), seconds_(seconds_per_replay) {}
+
+  Status Visit(const std::function<void(Walk&)>& visit);
+  uint64_t visits() const { return visits_; }
+
+ private:
+  Replays* replays_;
+  size_t position_;
+  Start start_;
+  Fault fault_;
+  double seconds_;
+  uint64_t visits_ = 0;
+  DecodedCode code_;
+};
+
+}  // namespace recrash
+
+#endif  // RECRASH_TESTGEN_EXPLAIN_PAST_H_

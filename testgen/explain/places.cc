@@ -1,0 +1,93 @@
+#include "testgen/explain/places.h"
+
+#include <sstream>
+
+#include "testgen/explain/machine_code.h"
+#include "testgen/symbols/dwarf/plain_function.h"
+#include "testgen/symbols/source_chain.h"
+#include "testgen/symbols/stack/argument_places.h"
+#include "testgen/symbols/surroundings.h"
+#include "testgen/symbols/twin.h"
+
+namespace recrash {
+namespace {
+
+constexpr uint64_t kLargestFunction = 1 << 20;
+
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string Trimmed(const std::string& text) {
+  const size_t begin = text.find_first_not_of(" \t\r");
+  if (begin == text.npos) return "";
+  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+}  // namespace
+
+SourceSpot SourceOf::At(uint64_t pc) {
+  const CodeInfo& code = symbols_.code().At(TargetAddress{pc});
+  if (!code.module || !code.module->own) return {};
+  for (const LiveFunction& live : code.live)
+    if (IsOfSource(live)) {
+      SourceSpot spot{PlainFunction(live.function), live.at.file, live.at.line};
+      // By any line of the function the source is found.
+      if (!sources_.contains(spot.file)) {
+        const auto text = CompiledSource(symbols_, TargetAddress{pc}, spot.file);
+        sources_[spot.file] = text ? LinesOf(*text) : std::vector<std::string>();
+      }
+      return spot;
+    }
+  return {};
+}
+
+std::string SourceOf::FunctionAt(uint64_t pc) {
+  const CodeInfo& code = symbols_.code().At(TargetAddress{pc});
+  return code.live.empty() ? "" : PlainFunction(code.live.back().function);
+}
+
+bool SourceOf::IsOwnModule(uint64_t pc) {
+  const CodeInfo& code = symbols_.code().At(TargetAddress{pc});
+  return code.module && code.module->own;
+}
+
+uint64_t SourceOf::EntryOf(uint64_t pc) { return symbols_.code().At(TargetAddress{pc}).entry.value; }
+
+const CodeGraph* SourceOf::GraphAround(uint64_t pc) {
+  const CodeInfo& code = symbols_.code().At(TargetAddress{pc});
+  if (!code.module || !code.range || code.range->size > kLargestFunction) return nullptr;
+  const uint64_t begin = code.range->start + code.module->bias();
+  const auto [found, is_new] = graphs_.try_emplace(begin);
+  if (is_new) {
+    std::vector<uint8_t> bytes(code.range->size);
+    if (symbols_.modules().ReadFile(TargetAddress{begin}, bytes)) found->second.emplace(bytes, begin);
+  }
+  return found->second ? &*found->second : nullptr;
+}
+
+std::string SourceOf::ParameterIn(uint64_t entry, uint8_t reg) {
+  const CodeInfo& code = symbols_.code().At(TargetAddress{entry});
+  if (!code.debug || code.live.empty() || reg >= kFirstVector) return "";
+  const LiveFunction& function = code.live.back();
+  const std::optional<PlacedCall> places = PlacesOf(*code.debug, function);
+  if (!places) return "";
+  constexpr uint8_t kIntegers[] = {kRdi, kRsi, kRdx, kRcx, 8, 9};
+  for (size_t i = 0; i < places->parameters.size(); ++i) {
+    const std::vector<PlacedPiece>& pieces = places->parameters[i].pieces;
+    if (pieces.size() != 1 || static_cast<size_t>(pieces[0].location) >= std::size(kIntegers)) continue;
+    if (kIntegers[static_cast<size_t>(pieces[0].location)] == reg) return function.parameters[i].described.name;
+  }
+  return "";
+}
+
+std::string SourceOf::Line(const SourceSpot& spot) {
+  const auto found = sources_.find(spot.file);
+  if (found == sources_.end() || spot.line == 0 || spot.line > found->second.size()) return "";
+  return Trimmed(found->second[spot.line - 1]);
+}
+
+}  // namespace recrash
