@@ -66,7 +66,7 @@ ROOMS = {
                              "testgen/verify testgen/rerun",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
     "testgen/explain": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/files "
-                              "testgen/symbols/stack testgen/verify",
+                              "testgen/symbols/stack testgen/symbols/values testgen/verify testgen/derive",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/replay/plan "

@@ -522,7 +522,7 @@ void AddWhy(CLI::App* app, Invocation* to) {
   command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
   AddJson(command, &to->why.json);
   AddTrust(command, &to->why.request);
-  command->add_option("--frame", to->why.frame, "frame to replay (default: the outermost one whose entry is known)")
+  command->add_option("--frame", to->why.frame, "frame to replay (default: the outermost one that reproduces)")
       ->type_name("N");
   command->add_option("--seconds", to->why.seconds, "how long to look (20)")
       ->type_name("SECONDS")

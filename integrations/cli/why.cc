@@ -17,14 +17,11 @@ namespace recrash::cli {
 namespace fs = std::filesystem;
 namespace {
 
-// Replays at whose entry states one looks are those of the outermost frame that has one: its past is the longest.
+// The past of the outermost frame is the longest.
 const FrameVerdict* FrameToReplay(const Outcome& outcome, std::optional<uint32_t> wanted) {
   const FrameVerdict* chosen = nullptr;
-  for (const FrameVerdict& verdict : outcome.verdicts) {
-    if (verdict.verdict != Verdict::kReproduced || (wanted && verdict.index != *wanted)) continue;
-    if (chosen && chosen->start.from_entry && !verdict.start.from_entry) continue;
-    chosen = &verdict;
-  }
+  for (const FrameVerdict& verdict : outcome.verdicts)
+    if (verdict.verdict == Verdict::kReproduced && (!wanted || verdict.index == *wanted)) chosen = &verdict;
   return chosen;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "agent/base/signal_safe/register_order.h"
+#include "testgen/derive/twin_replay.h"
 #include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/stack/unwind.h"
 
@@ -12,6 +13,7 @@ namespace {
 // 250 bytes a step; 20 us each.
 constexpr size_t kMostSteps = 100'000;
 constexpr size_t kDeepestStack = 256;
+constexpr size_t kLongestText = 64;
 
 bool IsSameStep(const TraceStep& a, const TraceStep& b) {
   return a.code->pc == b.code->pc && a.before.rsp == b.before.rsp;
@@ -41,9 +43,14 @@ CallPtr Calls::CallOf(const Writer& writer, size_t frame) {
   return CallOf(std::span(writer.stack).subspan(frame), writer.until);
 }
 
-CallPtr Calls::Failing() {
+CallPtr Calls::Failing(const std::string& program, Report* memory) {
   std::optional<StackSnapshot> snapshot;
-  const Status visited = past_.Visit([&](Walk& walk) { snapshot = walk.StackAtFailure(); });
+  const Status visited = past_.Visit([&](Walk& walk) {
+    if (!walk.GoToFailure()) return;
+    snapshot = walk.TakeStack();
+    Result<Report> taken = ReportOf(walk.execution().process(), program, TargetAddress{walk.execution().pc()});
+    if (taken) *memory = *std::move(taken);
+  });
   if (!visited || !snapshot) return nullptr;
   std::vector<StackCall> stack = StackOf(*snapshot, false);
   const auto own = std::ranges::find_if(stack, [&](const StackCall& call) { return source_.IsOwnModule(call.pc); });
@@ -102,6 +109,22 @@ Moment Calls::MomentOf(const CallPtr& call, size_t step) {
   moment.push_back(
       {trace.steps[step].code->pc, trace.steps[step].before.rsp, static_cast<uint64_t>(count)});
   return moment;
+}
+
+std::optional<std::pair<std::string, std::string>> Calls::TextsAt(const CallPtr& call, size_t step,
+                                                                  const std::array<uint64_t, 2>& at) {
+  std::array<std::string, 2> texts;
+  const Status visited = past_.Visit([&](Walk& walk) {
+    if (!walk.GoTo(MomentOf(call, step))) return;
+    for (size_t i = 0; i < texts.size(); ++i) {
+      texts[i].resize(kLongestText);
+      std::string& text = texts[i];
+      while (!text.empty() && !walk.execution().Read(at[i], {reinterpret_cast<uint8_t*>(text.data()), text.size()}))
+        text.resize(text.size() / 2);
+    }
+  });
+  if (!visited || texts[0].empty() || texts[1].empty()) return std::nullopt;
+  return std::pair(texts[0], texts[1]);
 }
 
 std::vector<StackCall> Calls::StackOf(const StackSnapshot& snapshot, bool wrote) {

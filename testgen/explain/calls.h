@@ -2,10 +2,12 @@
 #ifndef RECRASH_TESTGEN_EXPLAIN_CALLS_H_
 #define RECRASH_TESTGEN_EXPLAIN_CALLS_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,11 +40,13 @@ using CallPtr = std::shared_ptr<Call>;
 
 class Calls {
  public:
-  Calls(const Report& report, const Symbols& symbols, SourceOf* source, Past* past)
-      : report_(report), symbols_(symbols), source_(*source), past_(*past) {}
+  // `outermost_sp`: the stack pointer with which the replayed call begins.
+  Calls(const Report& report, const Symbols& symbols, SourceOf* source, Past* past, uint64_t outermost_sp)
+      : report_(report), symbols_(symbols), source_(*source), past_(*past), outermost_sp_(outermost_sp) {}
 
   // The innermost call of the program's own that was live at the failure; null without one.
-  CallPtr Failing();
+  // `memory` becomes what the replay has in memory then.
+  CallPtr Failing(const std::string& program, Report* memory);
   // Empty if the replay does not come there any more.
   const Trace& TraceOf(const CallPtr& call);
   // The call and the step in its trace that is the call; null if the past does not hold it.
@@ -51,6 +55,13 @@ class Calls {
   CallPtr CalledAt(const CallPtr& call, size_t step);
   // When the step is about to run.
   Moment MomentOf(const CallPtr& call, size_t step);
+
+  // In the frames that the replayed call has made.
+  bool IsOnStack(uint64_t address) const { return address < outermost_sp_ && address > outermost_sp_ - kLargestStack; }
+
+  // What lies at two addresses then, some bytes of each; nothing if it cannot be read.
+  std::optional<std::pair<std::string, std::string>> TextsAt(const CallPtr& call, size_t step,
+                                                             const std::array<uint64_t, 2>& at);
 
   struct Writer {
     Written write;
@@ -63,6 +74,8 @@ class Calls {
   CallPtr CallOf(const Writer& writer, size_t frame);
 
  private:
+  static constexpr uint64_t kLargestStack = 8 << 20;
+
   CallPtr CallOf(std::span<const StackCall> stack, const UntilWritten& until);
   // `wrote`: the instruction that counts is the one before.
   std::vector<StackCall> StackOf(const StackSnapshot& snapshot, bool wrote);
@@ -71,6 +84,7 @@ class Calls {
   const Symbols& symbols_;
   SourceOf& source_;
   Past& past_;
+  uint64_t outermost_sp_ = 0;
 };
 
 }  // namespace recrash

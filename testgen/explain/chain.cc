@@ -10,7 +10,8 @@
 namespace recrash {
 namespace {
 
-constexpr int kMostCallers = 6;      // upwards, for what decided
+constexpr int kMostCallers = 6;       // upwards, for what decided
+constexpr uint32_t kDeepest = 2;      // conditions of conditions
 constexpr uint64_t kNear = 4096;     // an access lies so near to the pointer that it came from
 constexpr uint64_t kSmall = 1 << 20;  // numbers up to it are shown in decimal
 
@@ -20,8 +21,8 @@ bool IsKeptByCallees(uint8_t reg) { return reg == 3 || reg == kRsp || reg == kRb
 
 bool IsResult(uint8_t reg) { return reg == kRax || reg == kRdx || reg == kFirstVector; }
 
-std::string ValueText(uint64_t value, uint32_t size) {
-  if (size == 8 && value == 0) return "null or 0";
+std::string ValueText(uint64_t value, uint32_t size, bool is_address = false) {
+  if (is_address) return value == 0 ? "null" : HexNumber(value);
   if (size < 8) value &= (1ull << (8 * size)) - 1;
   const auto is_negative = size >= 4 && (value >> (8 * size - 1) & 1) != 0;
   const int64_t number = size == 4 ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
@@ -33,6 +34,17 @@ std::string ValueText(uint64_t value, uint32_t size) {
 bool Copies(const std::string& function) {
   static constexpr std::array kNames = {"memcpy", "memmove", "mempcpy", "strcpy", "strncpy", "stpcpy", "strcat"};
   return std::ranges::any_of(kNames, [&](const char* name) { return function.find(name) != function.npos; });
+}
+
+bool Compares(const std::string& function) {
+  return function.find("cmp") != function.npos;
+}
+
+// Up to the end of the text, and not much of it.
+std::string Quoted(const std::string& bytes) {
+  constexpr size_t kMost = 40;
+  const size_t end = std::min(bytes.find('\0'), bytes.size());
+  return "\"" + bytes.substr(0, std::min(end, kMost)) + (end > kMost ? "…\"" : "\"");
 }
 
 bool Frees(const std::string& function) {
@@ -83,7 +95,7 @@ void Chain::AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t 
 void Chain::Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth) {
   uint64_t pc = calls_.TraceOf(call).steps[step].code->pc;
   CallPtr at = call;
-  for (int i = 0; i < kMostCallers && source_.At(pc).function.empty(); ++i) {
+  while (source_.At(pc).function.empty()) {
     const auto [caller, caller_step] = calls_.CallerOf(at);
     if (!caller) break;
     at = caller;
@@ -121,7 +133,7 @@ Chain::Next Chain::WorseOf(const CallPtr& call, size_t step, const CodeOperand& 
 // The failing instruction is the program's own.
 void Chain::FromFault(const CallPtr& failing, size_t last) {
   const TraceStep& step = calls_.TraceOf(failing).steps[last];
-  if (report_.failure.signal == SIGFPE) {
+  if (failure_.signal == SIGFPE) {
     for (const CodeOperand& operand : step.code->operands) {
       if (operand.is_hidden || !operand.is_read) continue;
       if (const Next value = FromOperand({failing, last}, last, operand, 0)) return Follow(*value, 0);
@@ -147,8 +159,8 @@ void Chain::FromFault(const CallPtr& failing, size_t last) {
 // It failed in a function that is none of the program's own, or threw, or aborted.
 void Chain::FromLibrary(const CallPtr& failing, size_t last) {
   const TraceStep& step = calls_.TraceOf(failing).steps[last];
-  const uint64_t fault = report_.failure.address.value;
-  const bool is_fault = report_.failure.signal == SIGSEGV || report_.failure.signal == SIGBUS;
+  const uint64_t fault = failure_.address.value;
+  const bool is_fault = failure_.signal == SIGSEGV || failure_.signal == SIGBUS;
   if (is_fault)
     for (const uint8_t reg : kArgumentRegisters) {
       const uint64_t value = ValueOf(step.before, reg);
@@ -178,7 +190,7 @@ Chain::Next Chain::BackFromRegister(const TracedValue& value, uint32_t depth) {
     const TraceStep& step = trace.steps[i];
     if (step.code->kind == CodeKind::kCall && step.has_returned) {
       if (IsResult(value.reg)) return Returned(value, i, depth);
-      if (!IsKeptByCallees(value.reg)) return std::nullopt;
+      if (!IsKeptByCallees(value.reg)) return Lost(value.call, i, "a call left a value in a register", depth);
     } else if (step.code->Writes(value.reg)) {
       return MadeBy(value, i, depth);
     }
@@ -187,6 +199,7 @@ Chain::Next Chain::BackFromRegister(const TracedValue& value, uint32_t depth) {
 }
 
 Chain::Next Chain::BackFromMemory(const TracedValue& value, uint32_t depth) {
+  if (IsNoPlace(value, depth)) return FromPointer(value);
   const Trace& trace = calls_.TraceOf(value.call);
   for (size_t i = value.step; i-- > 0;) {
     const TraceStep& step = trace.steps[i];
@@ -205,7 +218,9 @@ Chain::Next Chain::FromOperand(const TracedValue& value, size_t step, const Code
     return TracedValue{value.call, step, operand.reg, value.offset, 0, std::min(value.size, operand.size)};
   }
   const uint64_t address = AddressOf(before, operand) + value.offset;
-  return TracedValue{value.call, step, kNone, 0, address, std::min<uint32_t>(value.size, std::max(operand.size, 1U))};
+  const bool base_is_good = operand.index == kNone || !IsMapped(ValueOf(before, operand.index));
+  const uint8_t through = base_is_good && operand.base != kNone ? operand.base : operand.index;
+  return TracedValue{value.call, step, kNone, 0, address, std::min<uint32_t>(value.size, std::max(operand.size, 1U)), through};
 }
 
 Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth) {
@@ -230,8 +245,7 @@ Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth)
       ByFlags(value.call, step, depth);
       return std::nullopt;
     case CodeKind::kChoose:
-      ByFlags(value.call, step, depth + 1);
-      return code.Source() ? FromOperand(value, step, *code.Source(), depth) : std::nullopt;
+      return Chosen(value, step, depth);
     case CodeKind::kAddress:
       return FromAddress(value, step, depth);
     case CodeKind::kString:
@@ -245,6 +259,32 @@ Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth)
   }
 }
 
+// cmov: the register has the source now, or what it had.
+Chain::Next Chain::Chosen(const TracedValue& value, size_t step, uint32_t depth) {
+  const Trace& trace = calls_.TraceOf(value.call);
+  const TraceStep& at = trace.steps[step];
+  const user_regs_struct& after = step + 1 < trace.steps.size() ? trace.steps[step + 1].before : trace.after;
+  const bool has_moved = ValueOf(after, value.reg) != ValueOf(at.before, value.reg);
+  Add(LinkKind::kComputed, value.call, step, has_moved ? "chosen here" : "left as it was here", depth);
+  ByFlags(value.call, step, depth + 1);
+  const CodeOperand* source = at.code->Source();
+  if (has_moved && source) return FromOperand(value, step, *source, depth);
+  return TracedValue{value.call, step, value.reg, value.offset, 0, value.size};
+}
+
+// In a condition, an address that is a good one: the question is which object it is, and not where that lies.
+bool Chain::IsChosenObject(const TracedValue& value, uint32_t depth) const {
+  if (depth == 0 || value.reg == kNone || value.reg >= kFirstVector) return false;
+  const Trace& trace = calls_.TraceOf(value.call);
+  const user_regs_struct& at = value.step < trace.steps.size() ? trace.steps[value.step].before : trace.after;
+  return IsMapped(ValueOf(at, value.reg));
+}
+
+Chain::Next Chain::Why(const CallPtr& call, size_t step, uint32_t depth) {
+  Control(call, step, depth);
+  return std::nullopt;
+}
+
 Chain::Next Chain::FromAddress(const TracedValue& value, size_t step, uint32_t depth) {
   const TraceStep& at = calls_.TraceOf(value.call).steps[step];
   for (const CodeOperand& operand : at.code->operands) {
@@ -255,7 +295,8 @@ Chain::Next Chain::FromAddress(const TracedValue& value, size_t step, uint32_t d
           depth);
       return std::nullopt;
     }
-    return WorseOf(value.call, step, operand);
+    const Next worse = WorseOf(value.call, step, operand);
+    return worse && IsChosenObject(*worse, depth) ? Why(value.call, step, depth) : worse;
   }
   return std::nullopt;
 }
@@ -270,6 +311,7 @@ Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t dept
   }
   if (!IsScaling(*at.code)) Add(LinkKind::kComputed, value.call, step, "computed here", depth);
   if (from.empty()) return std::nullopt;
+  if (from.size() == 1 && IsChosenObject(from.front(), depth)) return Why(value.call, step, depth);
   for (size_t i = 1; i < from.size(); ++i) Follow(from[i], depth + 1);
   return from.front();
 }
@@ -277,12 +319,12 @@ Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t dept
 Chain::Next Chain::Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth) {
   const uint32_t size = constant > UINT32_MAX && constant < static_cast<uint64_t>(INT64_MIN) ? 8 : 4;
   Add(LinkKind::kConstant, call, step, "the constant " + (constant == 0 ? "0" : ValueText(constant, size)), depth);
-  Control(call, step, depth + 1);
-  return std::nullopt;
+  return Why(call, step, depth + 1);
 }
 
 Chain::Next Chain::Argument(const TracedValue& value, uint32_t depth) {
   if (value.reg == kRsp || value.reg == kRbp) return std::nullopt;
+  if (IsChosenObject({value.call, 0, value.reg}, depth)) return std::nullopt;
   const auto [caller, step] = calls_.CallerOf(value.call);
   const std::string callee = source_.FunctionAt(value.call->entry);
   if (!caller) {
@@ -290,11 +332,12 @@ Chain::Next Chain::Argument(const TracedValue& value, uint32_t depth) {
     return std::nullopt;
   }
   const uint64_t passed = ValueOf(calls_.TraceOf(caller).steps[step].before, value.reg);
-  const std::string name = source_.ParameterIn(value.call->entry, value.reg);
+  const SourceOf::Passed parameter = source_.ParameterIn(value.call->entry, value.reg);
   // Inside library code the value only passes through.
   if (!source_.At(calls_.TraceOf(caller).steps[step].code->pc).function.empty())
     Add(LinkKind::kArgument, caller, step,
-        callee + " was called with " + (name.empty() ? RegisterText(value.reg) : name) + " = " + ValueText(passed, 8),
+        callee + " was called with " + (parameter.name.empty() ? RegisterText(value.reg) : parameter.name) + " = " +
+            ValueText(passed, value.size, parameter.is_address),
         depth);
   return TracedValue{caller, step, value.reg, value.offset, 0, value.size};
 }
@@ -304,22 +347,37 @@ Chain::Next Chain::Returned(const TracedValue& value, size_t step, uint32_t dept
   const TraceStep& at = trace.steps[step];
   const user_regs_struct& after = step + 1 < trace.steps.size() ? trace.steps[step + 1].before : trace.after;
   const std::string function = source_.FunctionAt(at.callee);
-  const std::string returned = value.reg == kFirstVector ? "" : " " + ValueText(ValueOf(after, value.reg), value.size);
+  const std::string returned = value.reg == kFirstVector ? "" : " " + ValueText(ValueOf(after, value.reg), value.size, source_.ReturnsAddress(at.callee));
   if (!source_.At(at.code->pc).function.empty())
     Add(LinkKind::kReturned, value.call, step, (function.empty() ? "a call" : function) + " returned" + returned, depth);
-  if (!source_.IsOwnModule(at.callee)) return std::nullopt;
+  if (!source_.IsOwnModule(at.callee)) return Compared(function, value, step, depth);
   const CallPtr called = calls_.CalledAt(value.call, step);
   if (!called) return std::nullopt;
   const Trace& inner = calls_.TraceOf(called);
-  if (inner.end != Trace::kReturned) return std::nullopt;
+  if (inner.end != Trace::kReturned) return Lost(value.call, step, "the call could not be replayed step by step", depth);
   return TracedValue{called, inner.steps.size(), value.reg, value.offset, 0, value.size};
+}
+
+// memcmp and its like: what they were given decides.
+Chain::Next Chain::Compared(const std::string& function, const TracedValue& value, size_t step, uint32_t depth) {
+  if (!Compares(function)) return std::nullopt;
+  const user_regs_struct& before = calls_.TraceOf(value.call).steps[step].before;
+  std::array<uint64_t, 2> at = {before.rdi, before.rsi};
+  const auto texts = calls_.TextsAt(value.call, step, at);
+  if (!texts) return std::nullopt;
+  const auto& [first, second] = *texts;
+  size_t same = 0;
+  while (same < first.size() && same < second.size() && first[same] == second[same]) ++same;
+  Add(LinkKind::kDecided, value.call, step, "compared " + Quoted(first) + " with " + Quoted(second), depth);
+  Follow({value.call, step, kNone, 0, at[0] + same, 1}, depth);
+  return TracedValue{value.call, step, kNone, 0, at[1] + same, 1};
 }
 
 Chain::Next Chain::CopiedBy(const std::string& function, const TracedValue& value, const Calls::Writer& writer,
                             uint32_t depth) {
   const CallPtr copy = calls_.CallOf(writer, 0);
   const auto [caller, step] = copy ? calls_.CallerOf(copy) : std::pair<CallPtr, size_t>();
-  if (!caller) return std::nullopt;
+  if (!caller) return Lost(value.call, value.step, function + " wrote it, from where is not known", depth);
   const user_regs_struct& before = calls_.TraceOf(caller).steps[step].before;
   Add(LinkKind::kWritten, caller, step, "written by " + function, depth);
   const uint64_t into = value.address - before.rdi;
@@ -332,12 +390,11 @@ Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
   const Result<std::optional<Calls::Writer>> found =
       calls_.LastWriter(value.address, size, calls_.MomentOf(value.call, value.step));
   if (!found) {
-    Add(LinkKind::kLost, value.call, value.step, found.error().message, depth);
-    return std::nullopt;
+    return Lost(value.call, value.step, found.error().message, depth);
   }
   if (!*found) return NeverWritten(value, depth);
   const Calls::Writer& writer = **found;
-  if (writer.stack.empty()) return std::nullopt;
+  if (writer.stack.empty()) return Lost(value.call, value.step, "who wrote it is not known", depth);
   const std::string function = source_.FunctionAt(writer.stack.front().pc);
   if (writer.write.by_kernel) {
     AddOnStack(LinkKind::kInput, writer.stack, "read from outside by " + function, depth);
@@ -368,18 +425,71 @@ Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
   return MadeBy(made, step, depth);
 }
 
+Chain::Next Chain::FromPointer(const TracedValue& value) const {
+  return TracedValue{value.call, value.step, value.through};
+}
+
+bool Chain::IsNoPlace(const TracedValue& value, uint32_t depth) {
+  if (depth > 0 || value.through == kNone || value.through == kRsp || value.through == kRbp) return false;
+  const AddressKind kind = addresses_.KindOf(TargetAddress{value.address});
+  if (!kind.is_bad()) return false;
+  if (kind.kind == AddressKind::kFreedBlock) AddFree(value, depth);
+  Add(LinkKind::kComputed, value.call, value.step, "the value lies " + kind.clause, depth);
+  return true;
+}
+
+// free() marks a block in its second word, or else chains it by its first.
+void Chain::AddFree(const TracedValue& value, uint32_t depth) {
+  const auto block = heap_.BlockAt(TargetAddress{value.address});
+  if (!block) return;
+  for (const uint64_t word : {uint64_t{8}, uint64_t{0}}) {
+    const auto writer = calls_.LastWriter(block->start.value + word, 8, calls_.MomentOf(value.call, value.step));
+    if (!writer || !*writer || (*writer)->stack.empty()) continue;
+    if (!Frees(source_.FunctionAt((*writer)->stack.front().pc))) continue;
+    AddOnStack(LinkKind::kFreed, (*writer)->stack, "freed here, a block of " + std::to_string(block->size) + " bytes",
+               depth);
+    return;
+  }
+}
+
 Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
+  const bool is_pointed_to = value.through != kNone && value.through != kRsp && value.through != kRbp;
+  if (!is_pointed_to && calls_.IsOnStack(value.address)) {
+    Add(LinkKind::kUninitialised, value.call, value.step, "a local variable that nothing was written to", depth);
+    return std::nullopt;
+  }
+  if (is_pointed_to) {
+    if (const auto block = heap_.BlockAt(TargetAddress{value.address})) {
+      const auto header =
+          calls_.LastWriter(block->start.value - 8, 8, calls_.MomentOf(value.call, value.step));
+      if (header && *header) {
+        Add(LinkKind::kUninitialised, value.call, value.step,
+            "memory that nothing was written to since it was allocated", depth);
+        AddOnStack(LinkKind::kAllocated, (*header)->stack,
+                   "allocated here, a block of " + std::to_string(block->size) + " bytes", depth);
+        return std::nullopt;
+      }
+    }
+  }
   Add(LinkKind::kBefore, value.call, value.step, "it was so before what was replayed began", depth);
+  return is_pointed_to ? FromPointer(value) : std::nullopt;
+}
+
+Chain::Next Chain::Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth) {
+  Add(LinkKind::kLost, call, step, "not followed further: " + why, depth);
   return std::nullopt;
 }
 
 void Chain::Control(CallPtr call, size_t step, uint32_t depth) {
-  for (int i = 0; i < kMostCallers && !is_full(); ++i) {
+  if (depth > kDeepest) return;
+  for (int own = 0; own < kMostCallers && !is_full();) {
     if (DecidedIn(call, step, depth)) return;
     const auto [caller, caller_step] = calls_.CallerOf(call);
     if (!caller) return;
-    if (!source_.At(calls_.TraceOf(caller).steps[caller_step].code->pc).function.empty())
+    if (!source_.At(calls_.TraceOf(caller).steps[caller_step].code->pc).function.empty()) {
       Add(LinkKind::kCalled, caller, caller_step, "called here", depth);
+      ++own;
+    }
     call = caller;
     step = caller_step;
   }

@@ -14,6 +14,9 @@
 #include "testgen/explain/calls.h"
 #include "testgen/explain/explanation.h"
 #include "testgen/explain/places.h"
+#include "testgen/symbols/files/report_memory.h"
+#include "testgen/symbols/values/address_kind.h"
+#include "testgen/symbols/values/heap.h"
 
 namespace recrash {
 
@@ -25,13 +28,22 @@ struct TracedValue {
   uint32_t offset = 0;   // in a vector register
   uint64_t address = 0;  // in memory
   uint32_t size = 8;
+  uint8_t through = kNone;  // in memory: the register that its address was taken from, at this step
 };
 
 class Chain {
  public:
-  Chain(const Report& report, SourceOf* source, Calls* calls, size_t most_links,
-        std::chrono::steady_clock::time_point deadline)
-      : report_(report), source_(*source), calls_(*calls), most_links_(most_links), deadline_(deadline) {}
+  // `memory`: the replay's at the failure.
+  Chain(const Failure& failure, const Report& memory, const Symbols& symbols, SourceOf* source, Calls* calls,
+        size_t most_links, std::chrono::steady_clock::time_point deadline)
+      : failure_(failure),
+        memory_(memory, &symbols.modules()),
+        heap_(memory_),
+        addresses_(memory_, symbols.modules()),
+        source_(*source),
+        calls_(*calls),
+        most_links_(most_links),
+        deadline_(deadline) {}
 
   // From the failure on; `failing` is the innermost call of the program's own.
   void Begin(const CallPtr& failing);
@@ -47,16 +59,27 @@ class Chain {
   Next BackFromMemory(const TracedValue& value, uint32_t depth);
   Next WrittenBefore(const TracedValue& value, uint32_t depth);
   Next NeverWritten(const TracedValue& value, uint32_t depth);
+  // Nothing that lives lies there: what matters is where the address came from.
+  bool IsNoPlace(const TracedValue& value, uint32_t depth);
+  Next FromPointer(const TracedValue& value) const;
+  // The call that freed the block in which the value lies.
+  void AddFree(const TracedValue& value, uint32_t depth);
+  Next Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth);
   Next Argument(const TracedValue& value, uint32_t depth);
   Next Returned(const TracedValue& value, size_t step, uint32_t depth);
+  Next Compared(const std::string& function, const TracedValue& value, size_t step, uint32_t depth);
   Next CopiedBy(const std::string& function, const TracedValue& value, const Calls::Writer& writer, uint32_t depth);
   // The instruction at the step made the value.
   Next MadeBy(const TracedValue& value, size_t step, uint32_t depth);
   Next FromOperand(const TracedValue& value, size_t step, const CodeOperand& operand, uint32_t depth);
   Next Computed(const TracedValue& value, size_t step, uint32_t depth);
+  Next Chosen(const TracedValue& value, size_t step, uint32_t depth);
   Next FromAddress(const TracedValue& value, size_t step, uint32_t depth);
   Next Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth);
 
+  bool IsChosenObject(const TracedValue& value, uint32_t depth) const;
+  // As Control; gives nothing.
+  Next Why(const CallPtr& call, size_t step, uint32_t depth);
   // What decided that the step was reached.
   void Control(CallPtr call, size_t step, uint32_t depth);
   bool DecidedIn(const CallPtr& call, size_t step, uint32_t depth);
@@ -70,10 +93,13 @@ class Chain {
   void Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth);
   void AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth);
   bool AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
-  bool IsMapped(uint64_t address) const { return report_.FindMapping(TargetAddress{address}) != nullptr; }
+  bool IsMapped(uint64_t address) const { return memory_.report().FindMapping(TargetAddress{address}) != nullptr; }
   bool is_full() const;
 
-  const Report& report_;
+  const Failure& failure_;
+  ReportMemory memory_;
+  GlibcHeap heap_;
+  AddressReader addresses_;
   SourceOf& source_;
   Calls& calls_;
   size_t most_links_;

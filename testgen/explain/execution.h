@@ -75,7 +75,7 @@ class Execution {
   const user_regs_struct& registers() const { return registers_; }
   uint64_t pc() const { return registers_.rip; }
   uint64_t sp() const { return registers_.rsp; }
-  bool has_ended() const { return ended_; }
+  pid_t process() const { return pid_; }
   bool Read(uint64_t address, std::span<uint8_t> out) const;
   std::optional<uint64_t> ReadWord(uint64_t address, uint32_t size = 8) const;
   bool Write(uint64_t address, std::span<const uint8_t> bytes) const;

@@ -5,6 +5,7 @@
 
 #include "testgen/explain/calls.h"
 #include "testgen/explain/chain.h"
+#include "testgen/explain/condense.h"
 #include "testgen/explain/past.h"
 #include "testgen/explain/places.h"
 #include "testgen/verify/replays.h"
@@ -29,13 +30,15 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   const Fault fault{report.failure.signal, thread && frame->inlined_at.value == 0 ? thread->registers.pc() : 0};
   Past past(&*replays, static_cast<size_t>(frame - frames.begin()), options.start, fault, kSecondsPerReplay);
   SourceOf source(symbols);
-  Calls calls(report, symbols, &source, &past);
-  Chain chain(report, &source, &calls, options.most_links, deadline);
+  Calls calls(report, symbols, &source, &past, frame->entry_sp.value);
   // What cannot be traced at all is told once, not as a chain without links.
   if (const Status traced = past.Visit([](Walk&) {}); !traced) return traced.error();
-  if (const CallPtr failing = calls.Failing()) chain.Begin(failing);
+  Report memory;
+  const CallPtr failing = calls.Failing(options.replay.program, &memory);
+  Chain chain(report.failure, memory, symbols, &source, &calls, options.most_links, deadline);
+  if (failing) chain.Begin(failing);
   Explanation explanation;
-  explanation.links = std::move(chain.links());
+  explanation.links = Condense(chain.links());
   explanation.began = frame->function;
   explanation.is_exact = options.start.from_entry;
   explanation.replays = past.visits();

@@ -24,7 +24,7 @@ struct ExplainOptions {
   uint32_t frame = 0;  // whose replay shows the past: a ReplayFrame::index that reproduces from `start`
   Start start;
   double seconds = 20;  // for all of it
-  uint32_t most_links = 24;
+  uint32_t most_links = 60;
 };
 
 // REQUIRES: options.replay.program is the build that crashed; the report's failure is a signal.

@@ -30,11 +30,6 @@ StackSnapshot Walk::TakeStack() const {
   return stack;
 }
 
-std::optional<StackSnapshot> Walk::StackAtFailure() {
-  const Stop stop = Continue();
-  return stop.kind == Stop::kFailed ? std::optional(TakeStack()) : std::nullopt;
-}
-
 void Walk::NoteWrite(bool by_kernel) {
   if (!last_write_) last_write_.emplace();
   Written& write = *last_write_;

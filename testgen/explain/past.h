@@ -75,8 +75,9 @@ class Walk {
   Trace TraceCall(size_t most_steps);
   // Runs to the end, and counts how often the instruction is reached with this stack pointer.
   uint64_t CountToEnd(uint64_t pc, uint64_t sp);
-  // Runs to the failure; nothing if it ends otherwise.
-  std::optional<StackSnapshot> StackAtFailure();
+  // Runs to the failure; false if it ends otherwise.
+  bool GoToFailure() { return Continue().kind == Stop::kFailed; }
+  StackSnapshot TakeStack() const;
   const std::optional<Written>& last_write() const { return last_write_; }
   Execution& execution() { return execution_; }
 
@@ -87,7 +88,6 @@ class Walk {
   Stop StepInto(TraceStep* step);
   Stop RunCall(const CodeInstruction& call, uint64_t sp);
   void NoteWrite(bool by_kernel);
-  StackSnapshot TakeStack() const;
 
   Execution& execution_;
   uint64_t watched_ = 0;

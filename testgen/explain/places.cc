@@ -1,5 +1,7 @@
 #include "testgen/explain/places.h"
 
+#include <dwarf.h>
+
 #include <sstream>
 
 #include "testgen/explain/machine_code.h"
@@ -13,6 +15,7 @@ namespace recrash {
 namespace {
 
 constexpr uint64_t kLargestFunction = 1 << 20;
+constexpr int kMostTypedefs = 8;
 
 std::vector<std::string> LinesOf(const std::string& text) {
   std::vector<std::string> lines;
@@ -69,19 +72,34 @@ const CodeGraph* SourceOf::GraphAround(uint64_t pc) {
   return found->second ? &*found->second : nullptr;
 }
 
-std::string SourceOf::ParameterIn(uint64_t entry, uint8_t reg) {
+SourceOf::Passed SourceOf::ParameterIn(uint64_t entry, uint8_t reg) {
   const CodeInfo& code = symbols_.code().At(TargetAddress{entry});
-  if (!code.debug || code.live.empty() || reg >= kFirstVector) return "";
+  if (!code.debug || code.live.empty() || reg >= kFirstVector) return {};
   const LiveFunction& function = code.live.back();
   const std::optional<PlacedCall> places = PlacesOf(*code.debug, function);
-  if (!places) return "";
+  if (!places) return {};
   constexpr uint8_t kIntegers[] = {kRdi, kRsi, kRdx, kRcx, 8, 9};
   for (size_t i = 0; i < places->parameters.size(); ++i) {
     const std::vector<PlacedPiece>& pieces = places->parameters[i].pieces;
     if (pieces.size() != 1 || static_cast<size_t>(pieces[0].location) >= std::size(kIntegers)) continue;
-    if (kIntegers[static_cast<size_t>(pieces[0].location)] == reg) return function.parameters[i].described.name;
+    const Parameter& parameter = function.parameters[i].described;
+    if (kIntegers[static_cast<size_t>(pieces[0].location)] == reg) return {parameter.name, parameter.type.is_address()};
   }
-  return "";
+  return {};
+}
+
+bool SourceOf::ReturnsAddress(uint64_t entry) {
+  const CodeInfo& code = symbols_.code().At(TargetAddress{entry});
+  if (!code.debug || code.live.empty()) return false;
+  Dwarf_Die function = code.live.back().die;
+  std::optional<Dwarf_Die> type = AttributeDie(function, DW_AT_type);
+  for (int i = 0; type && i < kMostTypedefs; ++i) {
+    const int tag = dwarf_tag(&*type);
+    if (tag == DW_TAG_pointer_type || tag == DW_TAG_reference_type) return true;
+    if (tag != DW_TAG_typedef && tag != DW_TAG_const_type) return false;
+    type = AttributeDie(*type, DW_AT_type);
+  }
+  return false;
 }
 
 std::string SourceOf::Line(const SourceSpot& spot) {

@@ -36,8 +36,12 @@ class SourceOf {
   // The first instruction of the function around; 0: not known.
   uint64_t EntryOf(uint64_t pc);
   const CodeGraph* GraphAround(uint64_t pc);
-  // The name of the parameter that is passed whole in the register; empty: there is none.
-  std::string ParameterIn(uint64_t entry, uint8_t reg);
+  struct Passed {
+    std::string name;  // empty: no parameter is passed whole there
+    bool is_address = false;
+  };
+  Passed ParameterIn(uint64_t entry, uint8_t reg);
+  bool ReturnsAddress(uint64_t entry);
   // The line's text, without the white space around it; empty: the source is not there.
   std::string Line(const SourceSpot& spot);
 
