@@ -71,9 +71,9 @@ const Trace& Calls::TraceOf(const CallPtr& call) {
 
 std::pair<CallPtr, size_t> Calls::CallerOf(const CallPtr& call) {
   if (call->caller) return {call->caller, call->caller_step};
-  if (call->outer.empty()) return {};
+  if (call->outer.empty() || call->has_no_caller) return {};
+  call->has_no_caller = true;
   const CallPtr caller = CallOf(call->outer, call->until);
-  call->outer.clear();
   if (!caller) return {};
   const Trace& trace = TraceOf(caller);
   if (trace.steps.empty() || trace.end == Trace::kReturned || trace.end == Trace::kTooLong) return {};
@@ -99,6 +99,13 @@ CallPtr Calls::CalledAt(const CallPtr& call, size_t step) {
   called->caller = call;
   called->caller_step = step;
   return called;
+}
+
+bool Calls::IsLive(const CallPtr& call, const StackCall& frame) {
+  const auto is_frame = [&](const auto& other) { return other.entry == frame.entry && other.sp == frame.sp; };
+  for (const Call* live = call.get(); live != nullptr; live = live->caller.get())
+    if (is_frame(*live) || std::ranges::any_of(live->outer, is_frame)) return true;
+  return false;
 }
 
 Moment Calls::MomentOf(const CallPtr& call, size_t step) {

@@ -31,8 +31,9 @@ struct Call {
   uint64_t sp = 0;
   Moment moment;                 // its first instruction
   UntilWritten until;            // it is looked at until then
-  std::vector<StackCall> outer;  // innermost first; those that `caller` does not know
+  std::vector<StackCall> outer;  // innermost first; empty where `caller` was known from the beginning
   std::shared_ptr<Call> caller;
+  bool has_no_caller = false;  // it was looked for
   size_t caller_step = 0;  // of its trace: the call
   std::optional<Trace> trace;
 };
@@ -56,6 +57,8 @@ class Calls {
   // When the step is about to run.
   Moment MomentOf(const CallPtr& call, size_t step);
 
+  // The frame belongs to the call, or to one that called it.
+  static bool IsLive(const CallPtr& call, const StackCall& frame);
   // In the frames that the replayed call has made.
   bool IsOnStack(uint64_t address) const { return address < outermost_sp_ && address > outermost_sp_ - kLargestStack; }
 

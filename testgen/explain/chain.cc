@@ -274,7 +274,11 @@ Chain::Next Chain::Chosen(const TracedValue& value, size_t step, uint32_t depth)
 
 // In a condition, an address that is a good one: the question is which object it is, and not where that lies.
 bool Chain::IsChosenObject(const TracedValue& value, uint32_t depth) const {
-  if (depth == 0 || value.reg == kNone || value.reg >= kFirstVector) return false;
+  return depth > 0 && IsGoodAddress(value);
+}
+
+bool Chain::IsGoodAddress(const TracedValue& value) const {
+  if (value.reg == kNone || value.reg >= kFirstVector) return false;
   const Trace& trace = calls_.TraceOf(value.call);
   const user_regs_struct& at = value.step < trace.steps.size() ? trace.steps[value.step].before : trace.after;
   return IsMapped(ValueOf(at, value.reg));
@@ -311,6 +315,10 @@ Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t dept
   }
   if (!IsScaling(*at.code)) Add(LinkKind::kComputed, value.call, step, "computed here", depth);
   if (from.empty()) return std::nullopt;
+  // A good address, and what was added to it.
+  if (depth == 0 && from.size() > 1)
+    std::ranges::sort(from, {}, [&](const TracedValue& operand) { return IsGoodAddress(operand); });
+  if (depth == 0 && IsGoodAddress(from.back()) && !IsGoodAddress(from.front())) from.resize(1);
   if (from.size() == 1 && IsChosenObject(from.front(), depth)) return Why(value.call, step, depth);
   for (size_t i = 1; i < from.size(); ++i) Follow(from[i], depth + 1);
   return from.front();
@@ -395,6 +403,7 @@ Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
   if (!*found) return NeverWritten(value, depth);
   const Calls::Writer& writer = **found;
   if (writer.stack.empty()) return Lost(value.call, value.step, "who wrote it is not known", depth);
+  if (IsLeftOver(value, writer)) return LeftOver(value, writer, depth);
   const std::string function = source_.FunctionAt(writer.stack.front().pc);
   if (writer.write.by_kernel) {
     AddOnStack(LinkKind::kInput, writer.stack, "read from outside by " + function, depth);
@@ -473,6 +482,23 @@ Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
   }
   Add(LinkKind::kBefore, value.call, value.step, "it was so before what was replayed began", depth);
   return is_pointed_to ? FromPointer(value) : std::nullopt;
+}
+
+bool Chain::IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const {
+  if (!calls_.IsOnStack(value.address)) return false;
+  const auto owner = std::ranges::find_if(writer.stack, [&](const StackCall& call) { return value.address <= call.sp; });
+  return owner != writer.stack.end() && owner->entry != 0 && !calls_.IsLive(value.call, *owner);
+}
+
+Chain::Next Chain::LeftOver(const TracedValue& value, const Calls::Writer& writer, uint32_t depth) {
+  const bool is_pointed_to = value.through != kNone && value.through != kRsp && value.through != kRbp;
+  if (!is_pointed_to) {
+    Add(LinkKind::kUninitialised, value.call, value.step, "a local variable that nothing was written to", depth);
+    return std::nullopt;
+  }
+  Add(LinkKind::kUninitialised, value.call, value.step,
+      "the value lies in a dead local, and was left there by " + source_.FunctionAt(writer.stack.front().pc), depth);
+  return FromPointer(value);
 }
 
 Chain::Next Chain::Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth) {

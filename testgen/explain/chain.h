@@ -62,6 +62,9 @@ class Chain {
   // Nothing that lives lies there: what matters is where the address came from.
   bool IsNoPlace(const TracedValue& value, uint32_t depth);
   Next FromPointer(const TracedValue& value) const;
+  // What lies in the stack was written by a call that has returned since: where it lies is dead, or not initialised.
+  bool IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const;
+  Next LeftOver(const TracedValue& value, const Calls::Writer& writer, uint32_t depth);
   // The call that freed the block in which the value lies.
   void AddFree(const TracedValue& value, uint32_t depth);
   Next Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth);
@@ -77,6 +80,8 @@ class Chain {
   Next FromAddress(const TracedValue& value, size_t step, uint32_t depth);
   Next Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth);
 
+  // A register that has an address of something.
+  bool IsGoodAddress(const TracedValue& value) const;
   bool IsChosenObject(const TracedValue& value, uint32_t depth) const;
   // As Control; gives nothing.
   Next Why(const CallPtr& call, size_t step, uint32_t depth);
