@@ -65,7 +65,7 @@ ROOMS = {
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
-    "testgen/explain": BASE + "include/recrash agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/files "
+    "testgen/explain": BASE + "include/recrash agent/elf agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/files "
                               "testgen/symbols/stack testgen/symbols/values testgen/verify testgen/derive",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.

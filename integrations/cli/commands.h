@@ -111,6 +111,7 @@ struct WhyArguments {
   ReportArguments target;  // a report, or a folder of tests
   std::optional<uint32_t> frame;
   double seconds = 20;
+  bool all = false;
   Request request;
   std::string json;
 };

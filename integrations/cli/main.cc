@@ -163,10 +163,12 @@ instruction, or from the call that threw, aborted or failed an assertion, throug
 returned values to where it was made. A constant leads on to the condition that chose it. Each line is what a replay
 did; nothing is guessed.
 
-The past that can be replayed begins where the outermost frame that reproduces was entered. Builds for second chance
-or with an adaptive recorder know the entries of more frames (recrash reproduce --help; --rerun).
+What is replayed begins with the call of the outermost frame that reproduces. If its memory at that time is not known,
+the memory of the crash stands for it, and what had changed until then is not seen. --rerun runs the program once more and
+takes that memory.
 
 Example:                 recrash why
+With the whole past:     recrash why --rerun
 A folder of tests:       recrash why server-1-tests
 For scripts:             recrash why --json -)";
 
@@ -449,14 +451,7 @@ void AddVerify(CLI::App* app, Invocation* to) {
   command->callback([=] { to->code = VerifyCommand(to->verify); });
 }
 
-void AddReproduce(CLI::App* app, Invocation* to) {
-  CLI::App* command = AddCommand(app, "reproduce", "make tests from a report, and see each fail", kReproduceHelp);
-  Request& request = to->reproduce.request;
-  AddReport(command, &to->reproduce.report);
-  AddFolder(command, &request);
-  AddTwin(command, &request.twin);
-  command->add_flag("!--no-inputs", request.inputs,
-                    "leave out input files that the report does not hold, though they are as at the crash");
+void AddRerun(CLI::App* command, Invocation* to) {
   command->add_flag("--rerun", to->rerun,
                     "run the program again, on its recorded arguments, environment and files, and start tests from the "
                     "memory that each function had at its entry");
@@ -473,10 +468,25 @@ void AddReproduce(CLI::App* app, Invocation* to) {
                    "seconds that one of these two or three runs may take (60)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1.0, 86400.0));
+}
+
+std::optional<RerunRequest> RerunOf(const Invocation& to) {
+  return to.rerun || !to.rerun_request.folder.empty() ? std::optional(to.rerun_request) : std::nullopt;
+}
+
+void AddReproduce(CLI::App* app, Invocation* to) {
+  CLI::App* command = AddCommand(app, "reproduce", "make tests from a report, and see each fail", kReproduceHelp);
+  Request& request = to->reproduce.request;
+  AddReport(command, &to->reproduce.report);
+  AddFolder(command, &request);
+  AddTwin(command, &request.twin);
+  command->add_flag("!--no-inputs", request.inputs,
+                    "leave out input files that the report does not hold, though they are as at the crash");
+  AddRerun(command, to);
   AddJson(command, &to->reproduce.json);
   AddReplay(command, &request);
   command->callback([=] {
-    if (to->rerun || !to->rerun_request.folder.empty()) to->reproduce.request.rerun = to->rerun_request;
+    to->reproduce.request.rerun = RerunOf(*to);
     to->code = ReproduceCommand(to->reproduce);
   });
 }
@@ -524,10 +534,15 @@ void AddWhy(CLI::App* app, Invocation* to) {
   AddTrust(command, &to->why.request);
   command->add_option("--frame", to->why.frame, "frame to replay (default: the outermost one that reproduces)")
       ->type_name("N");
+  command->add_flag("--all", to->why.all, "each step, also several in one line of the source");
   command->add_option("--seconds", to->why.seconds, "how long to look (20)")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.1, 3600.0));
-  command->callback([=] { to->code = WhyCommand(to->why); });
+  AddRerun(command, to);
+  command->callback([=] {
+    to->why.request.rerun = RerunOf(*to);
+    to->code = WhyCommand(to->why);
+  });
 }
 
 // The innermost command that the words name.

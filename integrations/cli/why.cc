@@ -38,12 +38,12 @@ Result<Outcome> VerdictsOf(const WhyArguments& arguments) {
   return MakeTests(request, &observer);
 }
 
-std::string PlaceText(const Link& link) {
+std::string PlaceText(const explain::Link& link) {
   if (link.line == 0) return "";
   return PrintableText(BaseName(link.file)) + ":" + std::to_string(link.line);
 }
 
-void PrintLink(const Link& link) {
+void PrintLink(const explain::Link& link) {
   const std::string indent(2 + 2 * static_cast<size_t>(link.depth), ' ');
   const std::string function = PrintableText(link.function);
   fmt::print("{}{}{}\n", indent, function.empty() ? "" : Coloured(Colour::kBold, function) + ": ",
@@ -52,28 +52,36 @@ void PrintLink(const Link& link) {
     fmt::print("{}    {}  {}\n", indent, Coloured(Colour::kDim, PlaceText(link)), PrintableText(link.source));
 }
 
-nlohmann::ordered_json LinkJson(const Link& link) {
-  return {{"kind", LinkText(link.kind)}, {"function", link.function}, {"file", link.file},   {"line", link.line},
-          {"text", link.text},           {"source", link.source},     {"depth", link.depth}, {"proved", false}};
+nlohmann::ordered_json LinkJson(const explain::Link& link) {
+  return {{"kind", explain::LinkText(link.kind)},
+          {"function", link.function},
+          {"file", link.file},
+          {"line", link.line},
+          {"text", link.text},
+          {"source", link.source},
+          {"depth", link.depth},
+          {"proved", false}};
 }
 
-nlohmann::ordered_json ExplanationJson(const Explanation& explanation) {
-  nlohmann::ordered_json json = {{"failure", explanation.failure},
-                                 {"began", explanation.began},
-                                 {"from_entry", explanation.is_exact},
-                                 {"replays", explanation.replays},
-                                 {"seconds", explanation.seconds},
-                                 {"links", nlohmann::ordered_json::array()}};
-  for (const Link& link : explanation.links) json["links"].push_back(LinkJson(link));
+nlohmann::ordered_json ExplanationJson(const explain::Explanation& explanation) {
+  nlohmann::ordered_json json = {{"failure", explanation.failure},     {"began", explanation.began},
+                                 {"from_entry", explanation.is_exact}, {"replays", explanation.replays},
+                                 {"seconds", explanation.seconds},     {"links", nlohmann::ordered_json::array()}};
+  for (const explain::Link& link : explanation.links) json["links"].push_back(LinkJson(link));
   return json;
 }
 
-void Print(const Explanation& explanation) {
+void Print(const explain::Explanation& explanation) {
   fmt::print("{}\n", PrintableText(explanation.failure));
-  for (const Link& link : explanation.links) PrintLink(link);
+  for (const explain::Link& link : explanation.links) PrintLink(link);
   fmt::print("replayed {} times from {} of {}, in {:.1f} s\n", explanation.replays,
              explanation.is_exact ? "the entry" : "a call, in the memory of the crash,",
              PrintableText(explanation.began), explanation.seconds);
+  const bool began_so = std::ranges::any_of(explanation.links, [](const explain::Link& link) {
+    return link.kind == explain::LinkKind::kBefore && link.depth == 0;
+  });
+  if (began_so && !explanation.is_exact)
+    Note("what came before is not known: `recrash why --rerun` runs the program again, and looks from its beginning");
 }
 
 }  // namespace
@@ -84,13 +92,14 @@ int WhyCommand(const WhyArguments& arguments) {
   const Suite& suite = outcome->suite;
   const FrameVerdict* chosen = FrameToReplay(*outcome, arguments.frame);
   if (!chosen) {
-    Note("no frame reproduces the failure, so nothing can be replayed to find its cause\n"
-         "recrash reproduce says of each frame why");
+    Note(
+        "no frame reproduces the failure, so nothing can be replayed to find its cause\n"
+        "recrash reproduce says of each frame why");
     return kNothingReproduced;
   }
   const Result<Symbols> symbols = Symbols::Open(suite.report, suite.symbols);
   if (!symbols) return Fail(symbols.error());
-  ExplainOptions options;
+  explain::ExplainOptions options;
   options.replay.program = suite.program;
   options.replay.code = suite.code();
   options.replay.sandbox = suite.sandbox;
@@ -98,7 +107,8 @@ int WhyCommand(const WhyArguments& arguments) {
   options.frame = chosen->index;
   options.start = chosen->start;
   options.seconds = arguments.seconds;
-  Result<Explanation> explanation = Explain(suite.report, *symbols, options);
+  options.all = arguments.all;
+  Result<explain::Explanation> explanation = explain::Explain(suite.report, *symbols, options);
   if (!explanation) return Fail(explanation.error());
   explanation->failure = suite.failure;
   if (const Status written = WriteJson(ExplanationJson(*explanation), arguments.json); !written)

@@ -7,7 +7,7 @@
 #include "testgen/symbols/files/report_memory.h"
 #include "testgen/symbols/stack/unwind.h"
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 // 250 bytes a step; 20 us each.
@@ -29,9 +29,9 @@ CallPtr Calls::CallOf(std::span<const StackCall> stack, const UntilWritten& unti
   call->until = until;
   call->outer.assign(stack.begin() + 1, stack.end());
   uint64_t count = 0;
-  const Status visited = past_.Visit([&](Walk& walk) {
-    if (until.number != 0) walk.Watch(until.address, until.size, until.number);
-    count = walk.CountToEnd(call->entry, call->sp);
+  const Status visited = past_.Visit([&](PastRun& run) {
+    if (until.number != 0) run.Watch(until.address, until.size, until.number);
+    count = run.CountToEnd(call->entry, call->sp);
   });
   if (!visited || count == 0) return nullptr;
   call->moment = {{call->entry, call->sp, count}};
@@ -45,11 +45,16 @@ CallPtr Calls::CallOf(const Writer& writer, size_t frame) {
 
 CallPtr Calls::Failing(const std::string& program, Report* memory) {
   std::optional<StackSnapshot> snapshot;
-  const Status visited = past_.Visit([&](Walk& walk) {
-    if (!walk.GoToFailure()) return;
-    snapshot = walk.TakeStack();
-    Result<Report> taken = ReportOf(walk.execution().process(), program, TargetAddress{walk.execution().pc()});
-    if (taken) *memory = *std::move(taken);
+  const Status visited = past_.Visit([&](PastRun& run) {
+    if (!run.GoToFailure()) return;
+    snapshot = run.TakeStack();
+    Result<Report> taken = ReportOf(run.execution().process(), program, TargetAddress{run.execution().pc()});
+    if (!taken) return;
+    *memory = *std::move(taken);
+    // The heap begins where it did, and grows.
+    memory->process.brk_start = report_.process.brk_start;
+    const Mapping* heap = memory->FindMapping(report_.process.brk_start);
+    if (heap) memory->process.brk_end = heap->end;
   });
   if (!visited || !snapshot) return nullptr;
   std::vector<StackCall> stack = StackOf(*snapshot, false);
@@ -61,9 +66,9 @@ CallPtr Calls::Failing(const std::string& program, Report* memory) {
 const Trace& Calls::TraceOf(const CallPtr& call) {
   if (call->trace) return *call->trace;
   call->trace.emplace();
-  const Status visited = past_.Visit([&](Walk& walk) {
-    if (call->until.number != 0) walk.Watch(call->until.address, call->until.size, call->until.number);
-    if (walk.GoTo(call->moment)) *call->trace = walk.TraceCall(kMostSteps);
+  const Status visited = past_.Visit([&](PastRun& run) {
+    if (call->until.number != 0) run.Watch(call->until.address, call->until.size, call->until.number);
+    if (run.GoTo(call->moment)) *call->trace = run.TraceCall(kMostSteps);
   });
   if (!visited) call->trace->steps.clear();
   return *call->trace;
@@ -79,7 +84,22 @@ std::pair<CallPtr, size_t> Calls::CallerOf(const CallPtr& call) {
   if (trace.steps.empty() || trace.end == Trace::kReturned || trace.end == Trace::kTooLong) return {};
   call->caller = caller;
   call->caller_step = trace.steps.size() - 1;
-  return {caller, call->caller_step};
+  GoIntoJump(call);
+  return {call->caller, call->caller_step};
+}
+
+// A function that ended in a jump to the call has no frame: it was called in place of it.
+void Calls::GoIntoJump(const CallPtr& call) {
+  const TraceStep& step = TraceOf(call->caller).steps[call->caller_step];
+  if (step.callee == 0 || step.callee == call->entry || !source_.IsOwnModule(step.callee)) return;
+  const CallPtr between = CalledAt(call->caller, call->caller_step);
+  if (!between) return;
+  const std::vector<TraceStep>& steps = TraceOf(between).steps;
+  const auto begin = std::ranges::find_if(
+      steps, [&](const TraceStep& other) { return other.code->pc == call->entry && other.before.rsp == call->sp; });
+  if (begin == steps.end() || begin == steps.begin()) return;
+  call->caller = between;
+  call->caller_step = static_cast<size_t>(begin - steps.begin()) - 1;
 }
 
 CallPtr Calls::CalledAt(const CallPtr& call, size_t step) {
@@ -89,10 +109,9 @@ CallPtr Calls::CalledAt(const CallPtr& call, size_t step) {
   auto called = std::make_shared<Call>();
   called->entry = at.callee;
   called->sp = at.before.rsp - sizeof(uint64_t);
-  const auto before = std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<ptrdiff_t>(step) + 1,
-                                    [&](const TraceStep& other) {
-                                      return other.callee == at.callee && other.before.rsp == at.before.rsp;
-                                    });
+  const auto before = std::count_if(
+      trace.steps.begin(), trace.steps.begin() + static_cast<ptrdiff_t>(step) + 1,
+      [&](const TraceStep& other) { return other.callee == at.callee && other.before.rsp == at.before.rsp; });
   called->moment = call->moment;
   called->moment.push_back({called->entry, called->sp, static_cast<uint64_t>(before)});
   called->until = call->until;
@@ -113,20 +132,19 @@ Moment Calls::MomentOf(const CallPtr& call, size_t step) {
   Moment moment = call->moment;
   const auto count = std::count_if(trace.steps.begin(), trace.steps.begin() + static_cast<ptrdiff_t>(step) + 1,
                                    [&](const TraceStep& other) { return IsSameStep(other, trace.steps[step]); });
-  moment.push_back(
-      {trace.steps[step].code->pc, trace.steps[step].before.rsp, static_cast<uint64_t>(count)});
+  moment.push_back({trace.steps[step].code->pc, trace.steps[step].before.rsp, static_cast<uint64_t>(count)});
   return moment;
 }
 
 std::optional<std::pair<std::string, std::string>> Calls::TextsAt(const CallPtr& call, size_t step,
                                                                   const std::array<uint64_t, 2>& at) {
   std::array<std::string, 2> texts;
-  const Status visited = past_.Visit([&](Walk& walk) {
-    if (!walk.GoTo(MomentOf(call, step))) return;
+  const Status visited = past_.Visit([&](PastRun& run) {
+    if (!run.GoTo(MomentOf(call, step))) return;
     for (size_t i = 0; i < texts.size(); ++i) {
       texts[i].resize(kLongestText);
       std::string& text = texts[i];
-      while (!text.empty() && !walk.execution().Read(at[i], {reinterpret_cast<uint8_t*>(text.data()), text.size()}))
+      while (!text.empty() && !run.execution().Read(at[i], {reinterpret_cast<uint8_t*>(text.data()), text.size()}))
         text.resize(text.size() / 2);
     }
   });
@@ -153,10 +171,10 @@ std::vector<StackCall> Calls::StackOf(const StackSnapshot& snapshot, bool wrote)
 Result<std::optional<Calls::Writer>> Calls::LastWriter(uint64_t address, uint32_t size, const Moment& before) {
   bool reached = false;
   std::optional<Written> write;
-  const Status visited = past_.Visit([&](Walk& walk) {
-    walk.Watch(address, size);
-    reached = walk.GoTo(before);
-    write = walk.last_write();
+  const Status visited = past_.Visit([&](PastRun& run) {
+    run.Watch(address, size);
+    reached = run.GoTo(before);
+    write = run.last_write();
   });
   if (!visited) return visited.error();
   if (!reached) return Error{Errc::kRefused, "a replay did not come to that moment again"};
@@ -166,4 +184,26 @@ Result<std::optional<Calls::Writer>> Calls::LastWriter(uint64_t address, uint32_
   return std::optional(Writer{*std::move(write), std::move(stack), until});
 }
 
-}  // namespace recrash
+std::optional<std::vector<StackCall>> Calls::FreedBetween(uint64_t word, const Moment& from, const Moment& to,
+                                                          const std::function<bool(const std::string&)>& frees) {
+  uint64_t before = 0;
+  bool reached = false;
+  const Status counted = past_.Visit([&](PastRun& run) {
+    run.Watch(word, sizeof(uint64_t));
+    reached = run.GoTo(from);
+    if (run.last_write()) before = run.last_write()->number;
+  });
+  if (!counted || !reached) return std::nullopt;
+  std::optional<StackSnapshot> freed;
+  const Status visited = past_.Visit([&](PastRun& run) {
+    run.Watch(word, sizeof(uint64_t), 0, [&](const Written& write) {
+      const bool is_free = write.number > before && frees(source_.FunctionAt(write.stack.registers.rip - 1));
+      if (is_free && !source_.IsOwnModule(write.stack.registers.rip - 1)) freed = write.stack;
+    });
+    reached = run.GoTo(to);
+  });
+  if (!visited || !reached || !freed) return std::nullopt;
+  return StackOf(*freed, true);
+}
+
+}  // namespace recrash::explain

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,7 +18,7 @@
 #include "testgen/explain/places.h"
 #include "testgen/symbols/symbols.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 // A frame that was found by unwinding. `sp` is the stack pointer at the function's first instruction.
 struct StackCall {
@@ -34,7 +35,7 @@ struct Call {
   std::vector<StackCall> outer;  // innermost first; empty where `caller` was known from the beginning
   std::shared_ptr<Call> caller;
   bool has_no_caller = false;  // it was looked for
-  size_t caller_step = 0;  // of its trace: the call
+  size_t caller_step = 0;      // of its trace: the call
   std::optional<Trace> trace;
 };
 using CallPtr = std::shared_ptr<Call>;
@@ -73,6 +74,9 @@ class Calls {
   };
   // Who wrote the word last before a moment; nothing if nobody did. kRefused: the moment was not reached.
   Result<std::optional<Writer>> LastWriter(uint64_t address, uint32_t size, const Moment& before);
+  // The stack of the last function that `frees` names, and that wrote the word between two moments.
+  std::optional<std::vector<StackCall>> FreedBetween(uint64_t word, const Moment& from, const Moment& to,
+                                                     const std::function<bool(const std::string&)>& frees);
   // The frame of a writer's stack as a call that ends with the write.
   CallPtr CallOf(const Writer& writer, size_t frame);
 
@@ -80,6 +84,7 @@ class Calls {
   static constexpr uint64_t kLargestStack = 8 << 20;
 
   CallPtr CallOf(std::span<const StackCall> stack, const UntilWritten& until);
+  void GoIntoJump(const CallPtr& call);
   // `wrote`: the instruction that counts is the one before.
   std::vector<StackCall> StackOf(const StackSnapshot& snapshot, bool wrote);
 
@@ -90,6 +95,6 @@ class Calls {
   uint64_t outermost_sp_ = 0;
 };
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_CALLS_H_

@@ -7,12 +7,13 @@
 
 #include "agent/base/printable_text.h"
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 constexpr int kMostCallers = 6;       // upwards, for what decided
 constexpr uint32_t kDeepest = 2;      // conditions of conditions
-constexpr uint64_t kNear = 4096;     // an access lies so near to the pointer that it came from
+constexpr int kMostReuseChecks = 2;   // each follows a pointer to its beginning
+constexpr uint64_t kNear = 4096;      // an access lies so near to the pointer that it came from
 constexpr uint64_t kSmall = 1 << 20;  // numbers up to it are shown in decimal
 
 constexpr std::array kArgumentRegisters = {kRdi, kRsi, kRdx, kRcx, uint8_t{8}, uint8_t{9}};
@@ -30,15 +31,22 @@ std::string ValueText(uint64_t value, uint32_t size, bool is_address = false) {
   return value < kSmall ? std::to_string(value) : HexNumber(value);
 }
 
+// "memset" for __memset_avx512_unaligned_erms, "malloc" for __libc_malloc.
+std::string PublicName(std::string function) {
+  for (const char* before : {"__GI_", "__libc_", "__"})
+    if (function.starts_with(before)) function.erase(0, std::string(before).size());
+  for (const char* behind : {"_avx", "_evex", "_sse", "_ssse", "_unaligned", "_erms"})
+    if (const size_t at = function.find(behind); at != function.npos && at > 0) function.resize(at);
+  return function;
+}
+
 // Functions that copy bytes from the second argument to the first.
 bool Copies(const std::string& function) {
   static constexpr std::array kNames = {"memcpy", "memmove", "mempcpy", "strcpy", "strncpy", "stpcpy", "strcat"};
   return std::ranges::any_of(kNames, [&](const char* name) { return function.find(name) != function.npos; });
 }
 
-bool Compares(const std::string& function) {
-  return function.find("cmp") != function.npos;
-}
+bool Compares(const std::string& function) { return function.find("cmp") != function.npos; }
 
 // Up to the end of the text, and not much of it.
 std::string Quoted(const std::string& bytes) {
@@ -56,15 +64,7 @@ bool Allocates(const std::string& function) {
   return function.find("alloc") != function.npos || function.starts_with("operator new");
 }
 
-// Where the instruction writes, and how much; size 0: nowhere.
-struct Extent {
-  uint64_t address = 0;
-  uint64_t size = 0;
-  bool Overlaps(uint64_t other, uint64_t other_size) const {
-    return address < other + other_size && other < address + size;
-  }
-};
-
+// Where the instruction writes, and how much.
 Extent WrittenBy(const TraceStep& step) {
   const CodeInstruction& code = *step.code;
   if (code.kind == CodeKind::kPush || code.kind == CodeKind::kCall) return {step.before.rsp - 8, 8};
@@ -76,15 +76,20 @@ Extent WrittenBy(const TraceStep& step) {
   return {};
 }
 
+std::string InputText(const TracedValue& value, const Written& write, const std::string& function) {
+  const Extent filled = FilledBy(write.stack.registers);
+  if (!filled.Overlaps(value.address, value.size)) return "written by the kernel, called by " + function;
+  return "byte " + std::to_string(value.address - filled.address + 1) + " of " + std::to_string(filled.size) +
+         " that " + function + " read" + write.source;
+}
+
 bool IsScaling(const CodeInstruction& code) {
   return code.text.starts_with("shl") || code.text.starts_with("sal") || code.text.starts_with("imul");
 }
 
 }  // namespace
 
-bool Chain::is_full() const {
-  return links_.size() >= most_links_ || std::chrono::steady_clock::now() > deadline_;
-}
+bool Chain::is_full() const { return links_.size() >= most_links_ || std::chrono::steady_clock::now() > deadline_; }
 
 void Chain::AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth) {
   const SourceSpot spot = source_.At(pc);
@@ -105,19 +110,34 @@ void Chain::Add(LinkKind kind, const CallPtr& call, size_t step, const std::stri
 }
 
 bool Chain::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
-  const auto own = std::ranges::find_if(stack, [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); });
+  const auto own =
+      std::ranges::find_if(stack, [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); });
   if (own == stack.end()) return false;
   AddAt(kind, own->pc, text, depth);
   return true;
 }
 
-void Chain::Begin(const CallPtr& failing) {
-  const Trace& trace = calls_.TraceOf(failing);
-  if (trace.steps.empty()) return;
-  const size_t last = trace.steps.size() - 1;
+// A function of the program's own that ended in a jump to the one that failed has no frame.
+std::pair<CallPtr, size_t> Chain::InnermostOwn(CallPtr call) {
+  for (;;) {
+    const std::vector<TraceStep>& steps = calls_.TraceOf(call).steps;
+    const auto own = std::find_if(steps.rbegin(), steps.rend(),
+                                  [&](const TraceStep& step) { return !source_.At(step.code->pc).function.empty(); });
+    if (own == steps.rend()) return {call, steps.size() - 1};
+    const auto last = static_cast<size_t>(steps.rend() - own) - 1;
+    if (own->has_returned || !source_.IsOwnModule(own->callee)) return {call, last};
+    const CallPtr called = calls_.CalledAt(call, last);
+    if (!called || calls_.TraceOf(called).steps.empty()) return {call, last};
+    call = called;
+  }
+}
+
+void Chain::Begin(const CallPtr& innermost) {
+  const auto [failing, last] = InnermostOwn(innermost);
+  if (!failing) return;
   Add(LinkKind::kFailed, failing, last, "failed here", 0);
-  const TraceStep& step = trace.steps[last];
-  const bool is_in_callee = step.callee != 0 && source_.EntryOf(step.callee) != 0;
+  const std::vector<TraceStep>& steps = calls_.TraceOf(failing).steps;
+  const bool is_in_callee = last + 1 < steps.size() || source_.EntryOf(steps[last].callee) != 0;
   if (is_in_callee) return FromLibrary(failing, last);
   FromFault(failing, last);
 }
@@ -147,7 +167,8 @@ void Chain::FromFault(const CallPtr& failing, size_t last) {
     return Follow({failing, last, is_source ? kRsi : kRdi}, 0);
   }
   if (const CodeOperand* memory = step.code->Memory()) {
-    const bool is_jump_to = step.callee == 0 && step.code->kind == CodeKind::kCall && IsMapped(AddressOf(step.before, *memory));
+    const bool is_jump_to =
+        step.callee == 0 && step.code->kind == CodeKind::kCall && IsMapped(AddressOf(step.before, *memory));
     if (is_jump_to) return Follow({failing, last, kNone, 0, AddressOf(step.before, *memory), 8}, 0);
     if (const Next value = WorseOf(failing, last, *memory)) return Follow(*value, 0);
     return;
@@ -166,6 +187,13 @@ void Chain::FromLibrary(const CallPtr& failing, size_t last) {
       const uint64_t value = ValueOf(step.before, reg);
       if (fault - value < kNear || value - fault < kNear) return Follow({failing, last, reg}, 0);
     }
+  const std::string function =
+      source_.FunctionAt(step.callee != 0 ? step.callee : calls_.TraceOf(failing).steps.back().code->pc);
+  if (Frees(function)) {
+    const TracedValue freed{failing, last, kRdi};
+    AddFree({failing, last, kNone, 0, ValueOf(step.before, kRdi), 8}, 0);
+    return Follow(freed, 0);
+  }
   Control(failing, last, 0);
 }
 
@@ -200,6 +228,7 @@ Chain::Next Chain::BackFromRegister(const TracedValue& value, uint32_t depth) {
 
 Chain::Next Chain::BackFromMemory(const TracedValue& value, uint32_t depth) {
   if (IsNoPlace(value, depth)) return FromPointer(value);
+  if (IsReused(value, depth)) return std::nullopt;
   const Trace& trace = calls_.TraceOf(value.call);
   for (size_t i = value.step; i-- > 0;) {
     const TraceStep& step = trace.steps[i];
@@ -220,7 +249,8 @@ Chain::Next Chain::FromOperand(const TracedValue& value, size_t step, const Code
   const uint64_t address = AddressOf(before, operand) + value.offset;
   const bool base_is_good = operand.index == kNone || !IsMapped(ValueOf(before, operand.index));
   const uint8_t through = base_is_good && operand.base != kNone ? operand.base : operand.index;
-  return TracedValue{value.call, step, kNone, 0, address, std::min<uint32_t>(value.size, std::max(operand.size, 1U)), through};
+  return TracedValue{value.call, step, kNone, 0, address, std::min<uint32_t>(value.size, std::max(operand.size, 1U)),
+                     through};
 }
 
 Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth) {
@@ -273,9 +303,7 @@ Chain::Next Chain::Chosen(const TracedValue& value, size_t step, uint32_t depth)
 }
 
 // In a condition, an address that is a good one: the question is which object it is, and not where that lies.
-bool Chain::IsChosenObject(const TracedValue& value, uint32_t depth) const {
-  return depth > 0 && IsGoodAddress(value);
-}
+bool Chain::IsChosenObject(const TracedValue& value, uint32_t depth) const { return depth > 0 && IsGoodAddress(value); }
 
 bool Chain::IsGoodAddress(const TracedValue& value) const {
   if (value.reg == kNone || value.reg >= kFirstVector) return false;
@@ -295,8 +323,8 @@ Chain::Next Chain::FromAddress(const TracedValue& value, size_t step, uint32_t d
     if (operand.kind != CodeOperand::kMemory) continue;
     const bool is_local = operand.index == kNone && (operand.base == kRsp || operand.base == kRbp);
     if (operand.index == kNone && (operand.base == kNone || is_local)) {
-      Add(LinkKind::kAddress, value.call, step, is_local ? "the address of a local variable" : "the address of a global",
-          depth);
+      Add(LinkKind::kAddress, value.call, step,
+          is_local ? "the address of a local variable" : "the address of a global", depth);
       return std::nullopt;
     }
     const Next worse = WorseOf(value.call, step, operand);
@@ -320,7 +348,7 @@ Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t dept
     std::ranges::sort(from, {}, [&](const TracedValue& operand) { return IsGoodAddress(operand); });
   if (depth == 0 && IsGoodAddress(from.back()) && !IsGoodAddress(from.front())) from.resize(1);
   if (from.size() == 1 && IsChosenObject(from.front(), depth)) return Why(value.call, step, depth);
-  for (size_t i = 1; i < from.size(); ++i) Follow(from[i], depth + 1);
+  for (size_t i = 1; i < from.size() && !only_value_; ++i) Follow(from[i], depth + 1);
   return from.front();
 }
 
@@ -354,15 +382,25 @@ Chain::Next Chain::Returned(const TracedValue& value, size_t step, uint32_t dept
   const Trace& trace = calls_.TraceOf(value.call);
   const TraceStep& at = trace.steps[step];
   const user_regs_struct& after = step + 1 < trace.steps.size() ? trace.steps[step + 1].before : trace.after;
-  const std::string function = source_.FunctionAt(at.callee);
-  const std::string returned = value.reg == kFirstVector ? "" : " " + ValueText(ValueOf(after, value.reg), value.size, source_.ReturnsAddress(at.callee));
+  const bool is_own = source_.IsOwnModule(at.callee);
+  const std::string function = is_own ? source_.FunctionAt(at.callee) : PublicName(source_.FunctionAt(at.callee));
+  if (!is_own && Allocates(function)) {
+    Add(LinkKind::kAllocated, value.call, step, "allocated here", depth);
+    if (depth == 0) allocation_ = {value.call, step};
+    return std::nullopt;
+  }
+  const std::string returned = value.reg == kFirstVector ? ""
+                                                         : " " + ValueText(ValueOf(after, value.reg), value.size,
+                                                                           source_.ReturnsAddress(at.callee));
   if (!source_.At(at.code->pc).function.empty())
-    Add(LinkKind::kReturned, value.call, step, (function.empty() ? "a call" : function) + " returned" + returned, depth);
-  if (!source_.IsOwnModule(at.callee)) return Compared(function, value, step, depth);
+    Add(LinkKind::kReturned, value.call, step, (function.empty() ? "a call" : function) + " returned" + returned,
+        depth);
+  if (!is_own) return Compared(function, value, step, depth);
   const CallPtr called = calls_.CalledAt(value.call, step);
   if (!called) return std::nullopt;
   const Trace& inner = calls_.TraceOf(called);
-  if (inner.end != Trace::kReturned) return Lost(value.call, step, "the call could not be replayed step by step", depth);
+  if (inner.end != Trace::kReturned)
+    return Lost(value.call, step, "the call could not be replayed step by step", depth);
   return TracedValue{called, inner.steps.size(), value.reg, value.offset, 0, value.size};
 }
 
@@ -404,14 +442,16 @@ Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
   const Calls::Writer& writer = **found;
   if (writer.stack.empty()) return Lost(value.call, value.step, "who wrote it is not known", depth);
   if (IsLeftOver(value, writer)) return LeftOver(value, writer, depth);
-  const std::string function = source_.FunctionAt(writer.stack.front().pc);
+  const bool is_own = source_.IsOwnModule(writer.stack.front().pc);
+  std::string function = source_.FunctionAt(writer.stack.front().pc);
+  if (!is_own) function = PublicName(function);
   if (writer.write.by_kernel) {
-    AddOnStack(LinkKind::kInput, writer.stack, "read from outside by " + function, depth);
+    AddOnStack(LinkKind::kInput, writer.stack, InputText(value, writer.write, function), depth);
     return std::nullopt;
   }
-  if (!source_.IsOwnModule(writer.stack.front().pc)) {
+  if (!is_own) {
     if (Frees(function)) {
-      AddOnStack(LinkKind::kFreed, writer.stack, "freed here; " + function + " wrote over it", depth);
+      AddFrees(writer.stack, "freed here; " + function + " wrote over it", depth);
       return std::nullopt;
     }
     if (Allocates(function)) {
@@ -442,9 +482,50 @@ bool Chain::IsNoPlace(const TracedValue& value, uint32_t depth) {
   if (depth > 0 || value.through == kNone || value.through == kRsp || value.through == kRbp) return false;
   const AddressKind kind = addresses_.KindOf(TargetAddress{value.address});
   if (!kind.is_bad()) return false;
+  Add(LinkKind::kLies, value.call, value.step, "the value lies " + kind.clause, depth);
   if (kind.kind == AddressKind::kFreedBlock) AddFree(value, depth);
-  Add(LinkKind::kComputed, value.call, value.step, "the value lies " + kind.clause, depth);
   return true;
+}
+
+bool Chain::IsReused(const TracedValue& value, uint32_t depth) {
+  const bool is_pointed_to = value.through != kNone && value.through != kRsp && value.through != kRbp;
+  if (depth > 0 || !is_pointed_to || reuse_checks_ >= kMostReuseChecks) return false;
+  const auto block = heap_.BlockAt(TargetAddress{value.address});
+  if (!block) return false;
+  ++reuse_checks_;
+  std::vector<Link> links = std::move(links_);
+  links_.clear();
+  auto seen = seen_;
+  allocation_.reset();
+  only_value_ = true;
+  Follow(*FromPointer(value), 0);
+  only_value_ = false;
+  const auto made = allocation_;
+  const auto freed =
+      made ? calls_.FreedBetween(block->start.value + sizeof(uint64_t), calls_.MomentOf(made->first, made->second),
+                                 calls_.MomentOf(value.call, value.step), Frees)
+           : std::nullopt;
+  std::swap(links, links_);
+  if (!freed) {
+    seen_ = std::move(seen);
+    return false;
+  }
+  Add(LinkKind::kLies, value.call, value.step, "the value lies in a block that was freed, and has another owner now",
+      0);
+  AddFrees(*freed, "freed here, a block of " + std::to_string(block->size) + " bytes", 0);
+  links_.insert(links_.end(), links.begin(), links.end());
+  return true;
+}
+
+// Where it was freed, and who asked for that.
+void Chain::AddFrees(const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
+  LinkKind kind = LinkKind::kFreed;
+  for (const StackCall& call : stack) {
+    if (source_.At(call.pc).function.empty()) continue;
+    AddAt(kind, call.pc, kind == LinkKind::kFreed ? text : "called here", depth);
+    if (kind == LinkKind::kCalled) return;
+    kind = LinkKind::kCalled;
+  }
 }
 
 // free() marks a block in its second word, or else chains it by its first.
@@ -455,8 +536,7 @@ void Chain::AddFree(const TracedValue& value, uint32_t depth) {
     const auto writer = calls_.LastWriter(block->start.value + word, 8, calls_.MomentOf(value.call, value.step));
     if (!writer || !*writer || (*writer)->stack.empty()) continue;
     if (!Frees(source_.FunctionAt((*writer)->stack.front().pc))) continue;
-    AddOnStack(LinkKind::kFreed, (*writer)->stack, "freed here, a block of " + std::to_string(block->size) + " bytes",
-               depth);
+    AddFrees((*writer)->stack, "freed here, a block of " + std::to_string(block->size) + " bytes", depth);
     return;
   }
 }
@@ -469,8 +549,7 @@ Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
   }
   if (is_pointed_to) {
     if (const auto block = heap_.BlockAt(TargetAddress{value.address})) {
-      const auto header =
-          calls_.LastWriter(block->start.value - 8, 8, calls_.MomentOf(value.call, value.step));
+      const auto header = calls_.LastWriter(block->start.value - 8, 8, calls_.MomentOf(value.call, value.step));
       if (header && *header) {
         Add(LinkKind::kUninitialised, value.call, value.step,
             "memory that nothing was written to since it was allocated", depth);
@@ -480,13 +559,18 @@ Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
       }
     }
   }
-  Add(LinkKind::kBefore, value.call, value.step, "it was so before what was replayed began", depth);
+  const Mapping* mapping = memory_.report().FindMapping(TargetAddress{value.address});
+  if (mapping && (mapping->flags & kMapWrite) == 0)
+    Add(LinkKind::kConstant, value.call, value.step, "a constant of the program", depth);
+  else
+    Add(LinkKind::kBefore, value.call, value.step, "it was so before what was replayed began", depth);
   return is_pointed_to ? FromPointer(value) : std::nullopt;
 }
 
 bool Chain::IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const {
   if (!calls_.IsOnStack(value.address)) return false;
-  const auto owner = std::ranges::find_if(writer.stack, [&](const StackCall& call) { return value.address <= call.sp; });
+  const auto owner =
+      std::ranges::find_if(writer.stack, [&](const StackCall& call) { return value.address <= call.sp; });
   return owner != writer.stack.end() && owner->entry != 0 && !calls_.IsLive(value.call, *owner);
 }
 
@@ -496,7 +580,7 @@ Chain::Next Chain::LeftOver(const TracedValue& value, const Calls::Writer& write
     Add(LinkKind::kUninitialised, value.call, value.step, "a local variable that nothing was written to", depth);
     return std::nullopt;
   }
-  Add(LinkKind::kUninitialised, value.call, value.step,
+  Add(LinkKind::kLies, value.call, value.step,
       "the value lies in a dead local, and was left there by " + source_.FunctionAt(writer.stack.front().pc), depth);
   return FromPointer(value);
 }
@@ -507,7 +591,7 @@ Chain::Next Chain::Lost(const CallPtr& call, size_t step, const std::string& why
 }
 
 void Chain::Control(CallPtr call, size_t step, uint32_t depth) {
-  if (depth > kDeepest) return;
+  if (depth > kDeepest || only_value_) return;
   for (int own = 0; own < kMostCallers && !is_full();) {
     if (DecidedIn(call, step, depth)) return;
     const auto [caller, caller_step] = calls_.CallerOf(call);
@@ -538,6 +622,7 @@ bool Chain::DecidedIn(const CallPtr& call, size_t step, uint32_t depth) {
 
 // What the flags were made of that the instruction at the step reads.
 void Chain::ByFlags(const CallPtr& call, size_t step, uint32_t depth) {
+  if (only_value_) return;
   const Trace& trace = calls_.TraceOf(call);
   for (size_t i = step; i-- > 0;) {
     const CodeInstruction& code = *trace.steps[i].code;
@@ -554,4 +639,4 @@ void Chain::ByFlags(const CallPtr& call, size_t step, uint32_t depth) {
   }
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

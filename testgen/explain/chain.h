@@ -18,7 +18,7 @@
 #include "testgen/symbols/values/address_kind.h"
 #include "testgen/symbols/values/heap.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 // A value at a moment: in a register or in memory, before a step of a call's trace runs.
 struct TracedValue {
@@ -65,6 +65,9 @@ class Chain {
   // What lies in the stack was written by a call that has returned since: where it lies is dead, or not initialised.
   bool IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const;
   Next LeftOver(const TracedValue& value, const Calls::Writer& writer, uint32_t depth);
+  void AddFrees(const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
+  // The block in which the value lies was freed since its pointer was made. Then the links of the pointer are added.
+  bool IsReused(const TracedValue& value, uint32_t depth);
   // The call that freed the block in which the value lies.
   void AddFree(const TracedValue& value, uint32_t depth);
   Next Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth);
@@ -91,6 +94,7 @@ class Chain {
   void ByFlags(const CallPtr& call, size_t step, uint32_t depth);
   // The register of a bad address that made it bad.
   Next WorseOf(const CallPtr& call, size_t step, const CodeOperand& memory) const;
+  std::pair<CallPtr, size_t> InnermostOwn(CallPtr call);
   void FromFault(const CallPtr& failing, size_t last);
   void FromLibrary(const CallPtr& failing, size_t last);
 
@@ -111,9 +115,12 @@ class Chain {
   std::chrono::steady_clock::time_point deadline_;
   std::vector<Link> links_;
   std::set<std::tuple<const Call*, size_t, uint8_t, uint64_t>> seen_;
-  std::set<CallPtr> kept_;  // so that addresses in seen_ stay theirs
+  std::optional<std::pair<CallPtr, size_t>> allocation_;  // the step that the value followed last came from
+  int reuse_checks_ = 0;
+  bool only_value_ = false;  // not what else it was made of, and not what decided
+  std::set<CallPtr> kept_;   // so that addresses in seen_ stay theirs
 };
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_CHAIN_H_

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 // Post-dominators of n blocks take n² bits.
@@ -100,4 +100,4 @@ bool CodeGraph::Decides(uint64_t branch, uint64_t taken, uint64_t instruction) c
   return always && !otherwise;
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

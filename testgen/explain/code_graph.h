@@ -15,7 +15,7 @@
 
 #include "testgen/explain/machine_code.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 class CodeGraph {
  public:
@@ -37,12 +37,12 @@ class CodeGraph {
 
   uint64_t entry_;
   uint64_t end_;
-  std::map<uint64_t, size_t> begins_;             // of blocks
-  std::vector<std::vector<size_t>> successors_;   // by block; none: the function's end
+  std::map<uint64_t, size_t> begins_;                           // of blocks
+  std::vector<std::vector<size_t>> successors_;                 // by block; none: the function's end
   std::map<uint64_t, std::pair<uint64_t, uint64_t>> branches_;  // by address: target, next
-  std::vector<Blocks> after_;                     // by block: what post-dominates it
+  std::vector<Blocks> after_;                                   // by block: what post-dominates it
 };
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_CODE_GRAPH_H_

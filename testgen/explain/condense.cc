@@ -8,23 +8,24 @@
 #include <tuple>
 #include <utility>
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 constexpr uint32_t kDeepest = 4;
 
 // What says most comes first.
-constexpr std::array kOrder = {LinkKind::kFailed,        LinkKind::kFreed,   LinkKind::kUninitialised,
-                               LinkKind::kInput,         LinkKind::kAllocated, LinkKind::kArgument,
-                               LinkKind::kReturned,      LinkKind::kConstant,  LinkKind::kBefore,
-                               LinkKind::kDecided,       LinkKind::kWritten,   LinkKind::kComputed,
-                               LinkKind::kAddress,       LinkKind::kCalled,    LinkKind::kLost};
+constexpr std::array kOrder = {LinkKind::kFailed,    LinkKind::kFreed,    LinkKind::kUninitialised, LinkKind::kInput,
+                               LinkKind::kAllocated, LinkKind::kArgument, LinkKind::kReturned,      LinkKind::kConstant,
+                               LinkKind::kBefore,    LinkKind::kLies,     LinkKind::kDecided,       LinkKind::kWritten,
+                               LinkKind::kComputed,  LinkKind::kAddress,  LinkKind::kCalled,        LinkKind::kLost};
 
 size_t Rank(const Link& link) { return static_cast<size_t>(std::ranges::find(kOrder, link.kind) - kOrder.begin()); }
 
+bool IsToldForItself(LinkKind kind) { return kind == LinkKind::kBefore || kind == LinkKind::kFreed; }
+
 bool IsSameLine(const Link& a, const Link& b) {
-  // Where the past begins is told for itself.
-  return a.line == b.line && a.file == b.file && a.function == b.function && b.kind != LinkKind::kBefore;
+  return a.line == b.line && a.file == b.file && a.function == b.function && !IsToldForItself(a.kind) &&
+         !IsToldForItself(b.kind);
 }
 
 using Links = std::span<const Link>;
@@ -41,6 +42,8 @@ Link OneOf(const Row& row) {
   const auto decides_here = [&](const Link& other) {
     return other.kind == LinkKind::kDecided && IsSameLine(other, link);
   };
+  const auto lies = std::ranges::find(row.links, LinkKind::kLies, &Link::kind);
+  if (lies != row.links.end() && link.kind != LinkKind::kLies) link.text += "; " + lies->text;
   const bool is_constant = link.kind == LinkKind::kConstant;
   if (is_constant && std::ranges::any_of(row.deeper, decides_here)) link.text += ", by a condition in this line";
   return link;
@@ -91,4 +94,4 @@ std::vector<Link> Condense(const std::vector<Link>& links) {
   return std::move(condenser).condensed();
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

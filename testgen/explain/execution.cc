@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@
 
 #include "agent/process/proc_files.h"
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 constexpr int kStatusRegister = 6;
@@ -36,6 +37,21 @@ uint64_t LengthBits(uint32_t size) {
 }
 
 }  // namespace
+
+Extent FilledBy(const user_regs_struct& after) {
+  const auto count = static_cast<int64_t>(after.rax);
+  if (count <= 0) return {};
+  switch (after.orig_rax) {
+    case SYS_read:
+    case SYS_pread64:
+    case SYS_recvfrom:
+      return {after.rsi, static_cast<uint64_t>(count)};
+    case SYS_getrandom:
+      return {after.rdi, static_cast<uint64_t>(count)};
+    default:
+      return {};
+  }
+}
 
 uint64_t ValueOf(const user_regs_struct& registers, uint8_t reg) {
   const unsigned long long values[] = {registers.rax, registers.rcx, registers.rdx, registers.rbx,
@@ -173,7 +189,10 @@ void Execution::NoteWatched() {
 std::optional<Stop> Execution::WrittenByKernel() {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const Slot& slot = slots_[i];
-    if (slot.used && slot.is_watch && ReadWord(slot.address, slot.size).value_or(slot.before) != slot.before)
+    if (!slot.used || !slot.is_watch) continue;
+    // The same bytes again are a write, too.
+    const bool is_filled = FilledBy(registers_).Overlaps(slot.address, slot.size);
+    if (is_filled || ReadWord(slot.address, slot.size).value_or(slot.before) != slot.before)
       return Stop{Stop::kKernelWrote, static_cast<int>(i)};
   }
   return std::nullopt;
@@ -221,12 +240,11 @@ Stop Execution::Resume(int request) {
 std::optional<Stop> Execution::Look(int status, int request) {
   const int signal = WSTOPSIG(status);
   if (signal == (SIGTRAP | 0x80)) {
-    in_system_call_ = !in_system_call_;
-    if (in_system_call_) {
-      NoteWatched();
-      return std::nullopt;
-    }
-    return WrittenByKernel();
+    __ptrace_syscall_info info;
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, pid_, sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_EXIT)
+      return WrittenByKernel();
+    NoteWatched();
+    return std::nullopt;
   }
   if (status >> 16 != 0) return std::nullopt;
   if (signal == SIGTRAP) {
@@ -261,4 +279,4 @@ Stop Execution::StepOver(const CodeInstruction& instruction) {
   return stop;
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

@@ -25,7 +25,7 @@
 #include "agent/base/result.h"
 #include "testgen/explain/machine_code.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 struct Stop {
   enum Kind : uint8_t {
@@ -40,6 +40,18 @@ struct Stop {
   int slot = -1;  // of the first two
 };
 
+// Bytes in memory; size 0: none.
+struct Extent {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  bool Overlaps(uint64_t other, uint64_t other_size) const {
+    return address < other + other_size && other < address + size;
+  }
+};
+
+// The buffer that a system call has filled; `after`: the registers behind it.
+Extent FilledBy(const user_regs_struct& after);
+
 // What ends a replay: the failure as it was recorded.
 struct Fault {
   int signal = 0;
@@ -52,9 +64,10 @@ class Execution {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `process` waits until `begin` is called. After `deadline` it is at its end. `code` keeps what was decoded: code does
-  // not change from one replay to the next.
-  Execution(pid_t process, std::function<void()> begin, const Fault& fault, Clock::time_point deadline, DecodedCode* code)
+  // `process` waits until `begin` is called. After `deadline` it is at its end. `code` keeps what was decoded: code
+  // does not change from one replay to the next.
+  Execution(pid_t process, std::function<void()> begin, const Fault& fault, Clock::time_point deadline,
+            DecodedCode* code)
       : pid_(process), begin_(std::move(begin)), fault_(fault), deadline_(deadline), code_(code) {}
   Execution(const Execution&) = delete;
   ~Execution();
@@ -81,8 +94,6 @@ class Execution {
   bool Write(uint64_t address, std::span<const uint8_t> bytes) const;
   Status SetRegisters(const user_regs_struct& registers);
   const CodeInstruction& CodeAt(uint64_t pc);
-  // Of the system call that is told by kKernelWrote.
-  uint64_t system_call() const { return registers_.orig_rax; }
 
  private:
   struct Slot {
@@ -112,7 +123,6 @@ class Execution {
   bool begun_ = false;
   bool attached_ = false;
   bool ended_ = false;
-  bool in_system_call_ = false;
   bool debug_failed_ = false;
   int pending_signal_ = 0;
   user_regs_struct registers_{};
@@ -126,6 +136,6 @@ void SetValue(user_regs_struct* registers, uint8_t reg, uint64_t value);
 // Where an operand in memory lies.
 uint64_t AddressOf(const user_regs_struct& registers, const CodeOperand& operand);
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_EXECUTION_H_

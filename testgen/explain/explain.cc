@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "agent/elf/elf_notes.h"
 #include "testgen/explain/calls.h"
 #include "testgen/explain/chain.h"
 #include "testgen/explain/condense.h"
@@ -10,7 +11,7 @@
 #include "testgen/explain/places.h"
 #include "testgen/verify/replays.h"
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 constexpr double kSecondsPerReplay = 10;
@@ -23,6 +24,12 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   const std::vector<ReplayFrame>& frames = report.replay.frames;
   const auto frame = std::ranges::find(frames, options.frame, &ReplayFrame::index);
   if (frame == frames.end()) return Error{Errc::kRefused, "the frame has no replay"};
+  const Module* program = report.program();
+  const Result<std::string> build_id = ReadBuildId(options.replay.program);
+  if (program && build_id && !build_id->empty() && !program->build_id.empty() && *build_id != program->build_id)
+    return Error{Errc::kMissing, options.replay.program +
+                                     " is not the build that crashed\n"
+                                     "the cause can be looked for in that build alone"};
   Result<Replays> replays = Replays::Prepare(report, options.replay);
   if (!replays) return replays.error();
   const Thread* thread = report.failing_thread();
@@ -32,13 +39,13 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   SourceOf source(symbols);
   Calls calls(report, symbols, &source, &past, frame->entry_sp.value);
   // What cannot be traced at all is told once, not as a chain without links.
-  if (const Status traced = past.Visit([](Walk&) {}); !traced) return traced.error();
+  if (const Status traced = past.Visit([](PastRun&) {}); !traced) return traced.error();
   Report memory;
   const CallPtr failing = calls.Failing(options.replay.program, &memory);
   Chain chain(report.failure, memory, symbols, &source, &calls, options.most_links, deadline);
   if (failing) chain.Begin(failing);
   Explanation explanation;
-  explanation.links = Condense(chain.links());
+  explanation.links = options.all ? std::move(chain.links()) : Condense(chain.links());
   explanation.began = frame->function;
   explanation.is_exact = options.start.from_entry;
   explanation.replays = past.visits();
@@ -48,4 +55,4 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   return explanation;
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

@@ -17,7 +17,7 @@
 #include "testgen/symbols/symbols.h"
 #include "testgen/verify/verify.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 struct ExplainOptions {
   VerifyOptions replay;
@@ -25,12 +25,13 @@ struct ExplainOptions {
   Start start;
   double seconds = 20;  // for all of it
   uint32_t most_links = 60;
+  bool all = false;  // each step, also those that go through one line of the source
 };
 
 // REQUIRES: options.replay.program is the build that crashed; the report's failure is a signal.
 // kRefused: the frame cannot be replayed, or its replay cannot be traced.
 Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, const ExplainOptions& options);
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_EXPLAIN_H_

@@ -1,6 +1,6 @@
 #include "testgen/explain/explanation.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 const char* LinkText(LinkKind kind) {
   switch (kind) {
@@ -28,6 +28,8 @@ const char* LinkText(LinkKind kind) {
       return "freed";
     case LinkKind::kInput:
       return "input";
+    case LinkKind::kLies:
+      return "lies";
     case LinkKind::kUninitialised:
       return "uninitialised";
     case LinkKind::kBefore:
@@ -38,4 +40,4 @@ const char* LinkText(LinkKind kind) {
   return "lost";
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

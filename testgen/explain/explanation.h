@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace recrash {
+namespace recrash::explain {
 
 enum class LinkKind : uint8_t {
   kFailed,         // the failing instruction
@@ -21,6 +21,7 @@ enum class LinkKind : uint8_t {
   kAllocated,      // the block was allocated there
   kFreed,          // the block was freed there
   kInput,          // it came from outside
+  kLies,           // nothing that lives lies where the value was read
   kUninitialised,  // nobody wrote it since its memory was allocated
   kBefore,         // it was so before what was replayed began
   kLost,           // the chain cannot be followed further
@@ -48,6 +49,6 @@ struct Explanation {
   double seconds = 0;
 };
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 uint8_t NumberOf(ZydisRegister reg) {
@@ -179,14 +179,13 @@ CodeInstruction DecodeCode(std::span<const uint8_t> bytes, uint64_t pc) {
   decoded.kind = KindOf(instruction);
   if (Clears(instruction, decoded.operands)) decoded.kind = CodeKind::kClear;
   if (Masks(instruction, decoded.operands)) decoded.kind = CodeKind::kMask;
-  decoded.repeats = (instruction.attributes &
-                     (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+  decoded.repeats =
+      (instruction.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
   ZydisFormatter formatter;
   char text[96];
   if (ZYAN_SUCCESS(ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL)) &&
       ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &instruction, operands,
-                                                   instruction.operand_count_visible, text, sizeof text, pc,
-                                                   nullptr)))
+                                                   instruction.operand_count_visible, text, sizeof text, pc, nullptr)))
     decoded.text = text;
   return decoded;
 }
@@ -198,4 +197,4 @@ std::string RegisterText(uint8_t reg) {
   return "xmm" + std::to_string(reg - kFirstVector);
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

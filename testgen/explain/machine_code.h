@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace recrash {
+namespace recrash::explain {
 
 // Registers by the processor's numbers, rax rcx rdx rbx rsp rbp rsi rdi r8 to r15; then xmm0 to xmm31. Parts of a
 // register are the register.
@@ -82,6 +82,6 @@ CodeInstruction DecodeCode(std::span<const uint8_t> bytes, uint64_t pc);
 // "rax"; "xmm3".
 std::string RegisterText(uint8_t reg);
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_MACHINE_CODE_H_

@@ -1,8 +1,13 @@
 #include "testgen/explain/past.h"
 
-#include <algorithm>
+#include <sys/syscall.h>
 
-namespace recrash {
+#include <algorithm>
+#include <cstdlib>
+
+#include "agent/process/proc_files.h"
+
+namespace recrash::explain {
 namespace {
 
 // Enough to find the callers of what wrote.
@@ -13,16 +18,30 @@ constexpr uint64_t kMostHits = 400'000;
 // Stubs of the linker before a function.
 constexpr int kMostStubs = 3;
 
+// Of a system call that has read something.
+std::string SourceOfInput(const Execution& execution) {
+  const user_regs_struct& after = execution.registers();
+  if (FilledBy(after).size == 0 || after.orig_rax == SYS_getrandom) return "";
+  const std::string number = std::to_string(after.rdi);
+  std::string text = " from descriptor " + number;
+  // "pos:\t8", behind what was read.
+  const std::string info = ReadProcFile(execution.process(), "fdinfo/" + number);
+  const uint64_t end = info.starts_with("pos:") ? std::strtoull(info.c_str() + 4, nullptr, 10) : 0;
+  if (after.orig_rax == SYS_read && end >= after.rax) text += ", at offset " + std::to_string(end - after.rax);
+  return text;
+}
+
 }  // namespace
 
-void Walk::Watch(uint64_t address, uint32_t size, uint64_t until) {
+void PastRun::Watch(uint64_t address, uint32_t size, uint64_t until, std::function<void(const Written&)> on_write) {
+  on_write_ = std::move(on_write);
   watched_ = address;
   watched_size_ = size;
   until_ = until;
   watch_slot_ = execution_.Watch(address, size);
 }
 
-StackSnapshot Walk::TakeStack() const {
+StackSnapshot PastRun::TakeStack() const {
   StackSnapshot stack{execution_.registers(), std::vector<uint8_t>(kStackKept)};
   size_t size = kStackKept;
   while (size >= kLeastStack && !execution_.Read(stack.registers.rsp, std::span(stack.bytes).first(size))) size /= 2;
@@ -30,30 +49,32 @@ StackSnapshot Walk::TakeStack() const {
   return stack;
 }
 
-void Walk::NoteWrite(bool by_kernel) {
+void PastRun::NoteWrite(bool by_kernel) {
   if (!last_write_) last_write_.emplace();
   Written& write = *last_write_;
   ++write.number;
   write.by_kernel = by_kernel;
   write.value = execution_.ReadWord(watched_, watched_size_).value_or(0);
   write.stack = TakeStack();
+  write.source = by_kernel ? SourceOfInput(execution_) : "";
+  if (on_write_) on_write_(write);
   at_until_ = until_ != 0 && write.number >= until_;
 }
 
 // Nothing: a write that was noted, after which it goes on.
-std::optional<Stop> Walk::Noted(Stop stop) {
+std::optional<Stop> PastRun::Noted(Stop stop) {
   const bool is_write = stop.kind == Stop::kWritten || stop.kind == Stop::kKernelWrote;
   if (!is_write) return stop;
   NoteWrite(stop.kind == Stop::kKernelWrote);
   return at_until_ ? std::optional(stop) : std::nullopt;
 }
 
-Stop Walk::Continue() {
+Stop PastRun::Continue() {
   for (;;)
     if (const std::optional<Stop> stop = Noted(execution_.Continue())) return *stop;
 }
 
-bool Walk::GoTo(const Gate& gate) {
+bool PastRun::GoTo(const Gate& gate) {
   const int slot = execution_.BreakAt(gate.pc);
   uint64_t left = gate.count;
   // The instruction at which it stands counts: it has not run.
@@ -67,11 +88,11 @@ bool Walk::GoTo(const Gate& gate) {
   return left == 0;
 }
 
-bool Walk::GoTo(const Moment& moment) {
+bool PastRun::GoTo(const Moment& moment) {
   return std::ranges::all_of(moment, [this](const Gate& gate) { return GoTo(gate); });
 }
 
-uint64_t Walk::CountToEnd(uint64_t pc, uint64_t sp) {
+uint64_t PastRun::CountToEnd(uint64_t pc, uint64_t sp) {
   const int slot = execution_.BreakAt(pc);
   uint64_t count = execution_.pc() == pc && execution_.sp() == sp ? 1 : 0;
   for (uint64_t hits = 0; hits < kMostHits; ++hits) {
@@ -84,7 +105,7 @@ uint64_t Walk::CountToEnd(uint64_t pc, uint64_t sp) {
 }
 
 // Runs the one instruction; of a call also what the linker has put before the function.
-Stop Walk::StepInto(TraceStep* step) {
+Stop PastRun::StepInto(TraceStep* step) {
   Stop stop = execution_.Step();
   if (step->code->kind != CodeKind::kCall) return stop;
   for (int stubs = 0; stubs < kMostStubs && stop.kind == Stop::kStepped; ++stubs) {
@@ -104,7 +125,7 @@ Stop Walk::StepInto(TraceStep* step) {
 }
 
 // Runs from inside of a call to its return.
-Stop Walk::RunCall(const CodeInstruction& call, uint64_t sp) {
+Stop PastRun::RunCall(const CodeInstruction& call, uint64_t sp) {
   const int slot = execution_.BreakAt(call.next());
   Stop stop;
   // A recursion comes by here deeper in the stack, too.
@@ -115,7 +136,7 @@ Stop Walk::RunCall(const CodeInstruction& call, uint64_t sp) {
   return stop;
 }
 
-Trace Walk::TraceCall(size_t most_steps) {
+Trace PastRun::TraceCall(size_t most_steps) {
   Trace trace;
   const uint64_t entry_sp = execution_.sp();
   while (trace.steps.size() < most_steps) {
@@ -127,8 +148,10 @@ Trace Walk::TraceCall(size_t most_steps) {
       stop = RunCall(*step.code, step.before.rsp);  // a step would be one repetition
     } else {
       stop = StepInto(&step);
-      if (const std::optional<Stop> noted = Noted(stop)) stop = *noted;
-      else stop.kind = Stop::kStepped;
+      if (const std::optional<Stop> noted = Noted(stop))
+        stop = *noted;
+      else
+        stop.kind = Stop::kStepped;
       if (step.code->kind == CodeKind::kCall && stop.kind == Stop::kStepped)
         stop = RunCall(*step.code, step.before.rsp);
     }
@@ -147,15 +170,15 @@ Trace Walk::TraceCall(size_t most_steps) {
   return trace;
 }
 
-Status Past::Visit(const std::function<void(Walk&)>& visit) {
+Status Past::Visit(const std::function<void(PastRun&)>& visit) {
   Status visited = Error{Errc::kRefused, "the replay did not come to its call"};
   const auto trace = [&](pid_t process, const std::function<void()>& begin) {
     const auto limit = Execution::Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds_ * 1000));
     Execution execution(process, begin, fault_, limit, &code_);
     visited = execution.Attach();
     if (!visited) return;
-    Walk walk(&execution);
-    visit(walk);
+    PastRun run(&execution);
+    visit(run);
   };
   ++visits_;
   const Result<Try> outcome = replays_->RunHeld(static_cast<uint32_t>(position_), start_, trace);
@@ -163,4 +186,4 @@ Status Past::Visit(const std::function<void(Walk&)>& visit) {
   return visited;
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

@@ -1,8 +1,8 @@
 // What ran before the failure, as often as one wants to look: each visit replays the same call once more.
 //
 //   Past past(&replays, position, start, fault, seconds);
-//   past.Visit([&](Walk& walk) {
-//     if (walk.GoTo(position)) trace = walk.TraceCall(limit);
+//   past.Visit([&](PastRun& run) {
+//     if (run.GoTo(position)) trace = run.TraceCall(limit);
 //   });
 #ifndef RECRASH_TESTGEN_EXPLAIN_PAST_H_
 #define RECRASH_TESTGEN_EXPLAIN_PAST_H_
@@ -10,13 +10,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "agent/base/result.h"
 #include "testgen/explain/execution.h"
 #include "testgen/verify/replays.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 // The `count`th time that an instruction is reached with this stack pointer, counted from the gate before.
 struct Gate {
@@ -52,6 +53,7 @@ struct Written {
   uint64_t number = 0;  // among all of them, from 1
   bool by_kernel = false;
   uint64_t value = 0;  // of the word, after it
+  std::string source;  // by the kernel: " from descriptor 3, at offset 0"; may be empty
   StackSnapshot stack;
 };
 
@@ -62,12 +64,12 @@ struct UntilWritten {
   uint64_t number = 0;  // 0: not bounded
 };
 
-class Walk {
+class PastRun {
  public:
-  explicit Walk(Execution* execution) : execution_(*execution) {}
+  explicit PastRun(Execution* execution) : execution_(*execution) {}
 
-  // Notes each write to the word from now on.
-  void Watch(uint64_t address, uint32_t size, uint64_t until = 0);
+  // Notes each write to the word from now on, and tells `on_write` of it.
+  void Watch(uint64_t address, uint32_t size, uint64_t until = 0, std::function<void(const Written&)> on_write = {});
   // False if it does not come there.
   bool GoTo(const Moment& moment);
   bool GoTo(const Gate& gate);
@@ -94,6 +96,7 @@ class Walk {
   uint32_t watched_size_ = 0;
   int watch_slot_ = -1;
   uint64_t until_ = 0;
+  std::function<void(const Written&)> on_write_;
   std::optional<Written> last_write_;
   bool at_until_ = false;
 };
@@ -104,7 +107,7 @@ class Past {
   Past(Replays* replays, size_t position, const Start& start, const Fault& fault, double seconds_per_replay)
       : replays_(replays), position_(position), start_(start), fault_(fault), seconds_(seconds_per_replay) {}
 
-  Status Visit(const std::function<void(Walk&)>& visit);
+  Status Visit(const std::function<void(PastRun&)>& visit);
   uint64_t visits() const { return visits_; }
 
  private:
@@ -117,6 +120,6 @@ class Past {
   DecodedCode code_;
 };
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_PAST_H_

@@ -11,7 +11,7 @@
 #include "testgen/symbols/surroundings.h"
 #include "testgen/symbols/twin.h"
 
-namespace recrash {
+namespace recrash::explain {
 namespace {
 
 constexpr uint64_t kLargestFunction = 1 << 20;
@@ -75,6 +75,8 @@ const CodeGraph* SourceOf::GraphAround(uint64_t pc) {
 SourceOf::Passed SourceOf::ParameterIn(uint64_t entry, uint8_t reg) {
   const CodeInfo& code = symbols_.code().At(TargetAddress{entry});
   if (!code.debug || code.live.empty() || reg >= kFirstVector) return {};
+  // An optimiser may have dropped one, and moved the others up.
+  if (TakesArgumentsAsUsual(code) == false) return {};
   const LiveFunction& function = code.live.back();
   const std::optional<PlacedCall> places = PlacesOf(*code.debug, function);
   if (!places) return {};
@@ -108,4 +110,4 @@ std::string SourceOf::Line(const SourceSpot& spot) {
   return Trimmed(found->second[spot.line - 1]);
 }
 
-}  // namespace recrash
+}  // namespace recrash::explain

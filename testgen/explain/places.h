@@ -3,8 +3,8 @@
 //   SourceOf source(symbols);
 //   const SourceSpot spot = source.At(pc);  // {"Stock::find(std::string const&)", ".../stock.cpp", 31}
 //
-// Code of the C++ library that is compiled into a function counts as that function's line. Code of none of the program's
-// own has no spot: what called it does.
+// Code of the C++ library that is compiled into a function counts as that function's line. Code of none of the
+// program's own has no spot: what called it does.
 #ifndef RECRASH_TESTGEN_EXPLAIN_PLACES_H_
 #define RECRASH_TESTGEN_EXPLAIN_PLACES_H_
 
@@ -17,7 +17,7 @@
 #include "testgen/explain/code_graph.h"
 #include "testgen/symbols/symbols.h"
 
-namespace recrash {
+namespace recrash::explain {
 
 struct SourceSpot {
   std::string function;  // as people read it; empty: not of the program's own source
@@ -51,6 +51,6 @@ class SourceOf {
   std::map<std::string, std::vector<std::string>> sources_;  // lines by path
 };
 
-}  // namespace recrash
+}  // namespace recrash::explain
 
 #endif  // RECRASH_TESTGEN_EXPLAIN_PLACES_H_

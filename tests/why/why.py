@@ -152,6 +152,7 @@ def main():
     parser.add_argument("--levels", default="0,2")
     parser.add_argument("--mode", default="references", choices=product.MODES)
     parser.add_argument("--show", metavar="NAME")
+    parser.add_argument("--all", action="store_true", help="with --show: each step")
     arguments = parser.parse_args()
     programs = small_programs.all_programs()
     names = [arguments.show] if arguments.show else arguments.programs or sorted(programs)
@@ -160,7 +161,7 @@ def main():
     if arguments.show:
         for job in jobs:
             job.crash()
-            print(job.run(str(product.RECRASH), "why", "--program", str(job.executable)).stdout)
+            print(job.run(str(product.RECRASH), "why", *(["--all"] if arguments.all else []), "--program", str(job.executable)).stdout)
         return 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = list(pool.map(Explained.result, jobs))
