@@ -6,7 +6,7 @@
 
 A guide's session stands in blocks that begin with ```console. A line that begins with "$ " is a command, and lines that
 begin with "> " continue it. All commands of a guide run in one shell, in an empty home folder, in which ~/recrash has the
-samples and the installation. A shown line "..." stands for any lines. Times, sizes, addresses, process numbers and dates
+samples, the tests and the installation. A shown line "..." stands for any lines. Times, sizes, addresses, process numbers and dates
 differ from run to run: they are not compared.
 """
 
@@ -42,6 +42,7 @@ VARIABLE = [
     (r"recrash: these frames reproduce in some runs only, and have no test: 3\n?", ""),
     # A profile's functions stand in the order of what they cost.
     (r"\d+\.\d +[0-9a-f]{12} .*", "COST BUILD-ID FUNCTION"),
+    (r"replayed \d+ times", "replayed N times"),
     (r" +", " "),
 ]
 
@@ -54,7 +55,8 @@ class Shell:
         self.prefix = prefix
         clone = self.home / "recrash"
         (clone / "build").mkdir(parents=True)
-        (clone / "samples").symlink_to(ROOT / "samples")
+        for folder in ("samples", "tests"):
+            (clone / folder).symlink_to(ROOT / folder)
         (clone / "build/prefix").symlink_to(prefix)
         environment = {"HOME": str(self.home), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "dumb"}
         self.bash = subprocess.Popen(["bash", "--norc"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

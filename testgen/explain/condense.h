@@ -1,4 +1,4 @@
-// Makes a chain of what a person wants to read: a link a line of the source.
+// Makes of a trail what a person wants to read: one link a line of the source.
 #ifndef RECRASH_TESTGEN_EXPLAIN_CONDENSE_H_
 #define RECRASH_TESTGEN_EXPLAIN_CONDENSE_H_
 

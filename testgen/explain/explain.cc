@@ -5,10 +5,10 @@
 
 #include "agent/elf/elf_notes.h"
 #include "testgen/explain/calls.h"
-#include "testgen/explain/chain.h"
 #include "testgen/explain/condense.h"
 #include "testgen/explain/past.h"
 #include "testgen/explain/places.h"
+#include "testgen/explain/trail.h"
 #include "testgen/verify/replays.h"
 
 namespace recrash::explain {
@@ -38,14 +38,14 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   Past past(&*replays, static_cast<size_t>(frame - frames.begin()), options.start, fault, kSecondsPerReplay);
   SourceOf source(symbols);
   Calls calls(report, symbols, &source, &past, frame->entry_sp.value);
-  // What cannot be traced at all is told once, not as a chain without links.
+  // What cannot be traced at all is told once, not as a trail without links.
   if (const Status traced = past.Visit([](PastRun&) {}); !traced) return traced.error();
   Report memory;
   const CallPtr failing = calls.Failing(options.replay.program, &memory);
-  Chain chain(report.failure, memory, symbols, &source, &calls, options.most_links, deadline);
-  if (failing) chain.Begin(failing);
+  Trail trail(report.failure, memory, symbols, &source, &calls, options.most_links, deadline);
+  if (failing) trail.Begin(failing);
   Explanation explanation;
-  explanation.links = options.all ? std::move(chain.links()) : Condense(chain.links());
+  explanation.links = options.all ? std::move(trail.links()) : Condense(trail.links());
   explanation.began = frame->function;
   explanation.is_exact = options.start.from_entry;
   explanation.replays = past.visits();

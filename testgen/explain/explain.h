@@ -3,7 +3,7 @@
 //   Result<Explanation> explanation = Explain(report, symbols, options);
 //   for (const Link& link : explanation->links) …
 //
-// The chain starts at the failing instruction, or at the call that threw, aborted or failed an assertion, and goes back
+// The trail starts at the failing instruction, or at the call that threw, aborted or failed an assertion, and goes back
 // through registers, memory, arguments and returned values to where the value was made; from a constant to the branch
 // that chose it. Nothing is guessed: each link was seen in a replay.
 #ifndef RECRASH_TESTGEN_EXPLAIN_EXPLAIN_H_

@@ -1,4 +1,4 @@
-// Why a program failed: the chain from the failing instruction back to where the bad value was made, as plain data.
+// Why a program failed: the trail from the failing instruction back to where the bad value was made, as plain data.
 #ifndef RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_
 #define RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_
 
@@ -24,7 +24,7 @@ enum class LinkKind : uint8_t {
   kLies,           // nothing that lives lies where the value was read
   kUninitialised,  // nobody wrote it since its memory was allocated
   kBefore,         // it was so before what was replayed began
-  kLost,           // the chain cannot be followed further
+  kLost,           // the trail cannot be followed further
 };
 
 // "returned": the word for JSON.

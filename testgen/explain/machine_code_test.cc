@@ -33,20 +33,20 @@ TEST(MachineCode, AddressRelativeToTheInstructionIsAbsolute) {
 }
 
 TEST(MachineCode, KindsThatHandAValueOnOtherwise) {
-  EXPECT_EQ(Decode({0x31, 0xc0}).kind, CodeKind::kClear);                    // xor eax, eax
-  EXPECT_EQ(Decode({0x31, 0xc8}).kind, CodeKind::kOther);                    // xor eax, ecx
-  EXPECT_EQ(Decode({0x24, 0x01}).kind, CodeKind::kMask);                     // and al, 1
-  EXPECT_EQ(Decode({0x48, 0x8d, 0x47, 0x08}).kind, CodeKind::kAddress);      // lea rax, [rdi+8]
-  EXPECT_EQ(Decode({0x48, 0x0f, 0x44, 0xc1}).kind, CodeKind::kChoose);       // cmove rax, rcx
-  EXPECT_EQ(Decode({0x0f, 0x94, 0xc0}).kind, CodeKind::kSet);                // sete al
-  EXPECT_EQ(Decode({0x55}).kind, CodeKind::kPush);                           // push rbp
-  EXPECT_EQ(Decode({0x5d}).kind, CodeKind::kPop);                            // pop rbp
-  EXPECT_EQ(Decode({0x0f, 0x0b}).kind, CodeKind::kStop);                     // ud2
-  EXPECT_EQ(Decode({0xc3}).kind, CodeKind::kReturn);                         // ret
-  EXPECT_EQ(Decode({0x48, 0x85, 0xff}).kind, CodeKind::kCompare);            // test rdi, rdi
-  EXPECT_EQ(Decode({0x0f, 0x10, 0x07}).kind, CodeKind::kMove);               // movups xmm0, [rdi]
-  EXPECT_EQ(Decode({0xf3, 0x0f, 0x58, 0xc1}).kind, CodeKind::kOther);        // addss xmm0, xmm1
-  EXPECT_EQ(Decode({0xf3, 0x48, 0xa5}).kind, CodeKind::kString);             // rep movsq
+  EXPECT_EQ(Decode({0x31, 0xc0}).kind, CodeKind::kClear);                // xor eax, eax
+  EXPECT_EQ(Decode({0x31, 0xc8}).kind, CodeKind::kOther);                // xor eax, ecx
+  EXPECT_EQ(Decode({0x24, 0x01}).kind, CodeKind::kMask);                 // and al, 1
+  EXPECT_EQ(Decode({0x48, 0x8d, 0x47, 0x08}).kind, CodeKind::kAddress);  // lea rax, [rdi+8]
+  EXPECT_EQ(Decode({0x48, 0x0f, 0x44, 0xc1}).kind, CodeKind::kChoose);   // cmove rax, rcx
+  EXPECT_EQ(Decode({0x0f, 0x94, 0xc0}).kind, CodeKind::kSet);            // sete al
+  EXPECT_EQ(Decode({0x55}).kind, CodeKind::kPush);                       // push rbp
+  EXPECT_EQ(Decode({0x5d}).kind, CodeKind::kPop);                        // pop rbp
+  EXPECT_EQ(Decode({0x0f, 0x0b}).kind, CodeKind::kStop);                 // ud2
+  EXPECT_EQ(Decode({0xc3}).kind, CodeKind::kReturn);                     // ret
+  EXPECT_EQ(Decode({0x48, 0x85, 0xff}).kind, CodeKind::kCompare);        // test rdi, rdi
+  EXPECT_EQ(Decode({0x0f, 0x10, 0x07}).kind, CodeKind::kMove);           // movups xmm0, [rdi]
+  EXPECT_EQ(Decode({0xf3, 0x0f, 0x58, 0xc1}).kind, CodeKind::kOther);    // addss xmm0, xmm1
+  EXPECT_EQ(Decode({0xf3, 0x48, 0xa5}).kind, CodeKind::kString);         // rep movsq
   EXPECT_TRUE(Decode({0xf3, 0x48, 0xa5}).repeats);
 }
 

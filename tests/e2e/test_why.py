@@ -1,7 +1,7 @@
-"""recrash why: for each kind of origin a small program in `why/`, whose chain is compared as text.
+"""recrash why: for each kind of origin a small program in `why/`, whose trail is compared as text.
 
-NAME.txt beside NAME.cc is its chain without optimisation; `test_why.py --write` writes them: read the difference before it is
-committed. With optimisation the chain comes to the same cause: the line that ends in `// cause`.
+NAME.txt beside NAME.cc is its trail without optimisation; `test_why.py --write` writes them: read the difference before it is
+committed. With optimisation the trail comes to the same cause: the line that ends in `// cause`.
 """
 
 import json
@@ -31,7 +31,7 @@ def normalised(text):
     return re.sub(r"replayed \d+ times from (.*), in [0-9.]+ s", r"replayed from \1", text)
 
 
-class Chains(harness.Workspace):
+class Trails(harness.Workspace):
     def explain(self, name, level, *options):
         # The source beside the program: assertions name it.
         shutil.copy(SOURCES / f"{name}.cc", self.path)

@@ -2,7 +2,7 @@
 """How near `recrash why` comes to the fix, over small programs whose fixes are known (small_programs.py).
 
   tests/why/why.py [--work DIR] [--levels 0,2] [--mode MODE] [PROGRAM…]     RECRASH_PREFIX=… names the product
-  tests/why/why.py --show NAME                            the chain of one program, as people see it
+  tests/why/why.py --show NAME                            the trail of one program, as people see it
 
 Each program is built, crashes, and is explained. A link counts if it stands within three lines of what the fix changes; the lines of
 the five innermost own frames of the stack are counted in the same way, beside it. Lines of the library do not count.

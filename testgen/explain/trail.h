@@ -1,6 +1,6 @@
 // Follows one bad value backwards, through a replayed past, and notes a link wherever it changes hands.
-#ifndef RECRASH_TESTGEN_EXPLAIN_CHAIN_H_
-#define RECRASH_TESTGEN_EXPLAIN_CHAIN_H_
+#ifndef RECRASH_TESTGEN_EXPLAIN_TRAIL_H_
+#define RECRASH_TESTGEN_EXPLAIN_TRAIL_H_
 
 #include <chrono>
 #include <cstdint>
@@ -31,10 +31,10 @@ struct TracedValue {
   uint8_t through = kNone;  // in memory: the register that its address was taken from, at this step
 };
 
-class Chain {
+class Trail {
  public:
   // `memory`: the replay's at the failure.
-  Chain(const Failure& failure, const Report& memory, const Symbols& symbols, SourceOf* source, Calls* calls,
+  Trail(const Failure& failure, const Report& memory, const Symbols& symbols, SourceOf* source, Calls* calls,
         size_t most_links, std::chrono::steady_clock::time_point deadline)
       : failure_(failure),
         memory_(memory, &symbols.modules()),
@@ -53,7 +53,7 @@ class Chain {
   using Next = std::optional<TracedValue>;
 
   void Follow(TracedValue value, uint32_t depth);
-  // One step back. Nothing: the chain has come to its end.
+  // One step back. Nothing: the trail has come to its end.
   Next BackFrom(const TracedValue& value, uint32_t depth);
   Next BackFromRegister(const TracedValue& value, uint32_t depth);
   Next BackFromMemory(const TracedValue& value, uint32_t depth);
@@ -123,4 +123,4 @@ class Chain {
 
 }  // namespace recrash::explain
 
-#endif  // RECRASH_TESTGEN_EXPLAIN_CHAIN_H_
+#endif  // RECRASH_TESTGEN_EXPLAIN_TRAIL_H_

@@ -1,4 +1,4 @@
-#include "testgen/explain/chain.h"
+#include "testgen/explain/trail.h"
 
 #include <signal.h>
 
@@ -89,15 +89,15 @@ bool IsScaling(const CodeInstruction& code) {
 
 }  // namespace
 
-bool Chain::is_full() const { return links_.size() >= most_links_ || std::chrono::steady_clock::now() > deadline_; }
+bool Trail::is_full() const { return links_.size() >= most_links_ || std::chrono::steady_clock::now() > deadline_; }
 
-void Chain::AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth) {
+void Trail::AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth) {
   const SourceSpot spot = source_.At(pc);
   Link link{kind, spot.function, spot.file, spot.line, text, source_.Line(spot), depth};
   links_.push_back(std::move(link));
 }
 
-void Chain::Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth) {
+void Trail::Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth) {
   uint64_t pc = calls_.TraceOf(call).steps[step].code->pc;
   CallPtr at = call;
   while (source_.At(pc).function.empty()) {
@@ -109,7 +109,7 @@ void Chain::Add(LinkKind kind, const CallPtr& call, size_t step, const std::stri
   AddAt(kind, pc, text, depth);
 }
 
-bool Chain::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
+bool Trail::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
   const auto own =
       std::ranges::find_if(stack, [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); });
   if (own == stack.end()) return false;
@@ -118,7 +118,7 @@ bool Chain::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const
 }
 
 // A function of the program's own that ended in a jump to the one that failed has no frame.
-std::pair<CallPtr, size_t> Chain::InnermostOwn(CallPtr call) {
+std::pair<CallPtr, size_t> Trail::InnermostOwn(CallPtr call) {
   for (;;) {
     const std::vector<TraceStep>& steps = calls_.TraceOf(call).steps;
     const auto own = std::find_if(steps.rbegin(), steps.rend(),
@@ -132,7 +132,7 @@ std::pair<CallPtr, size_t> Chain::InnermostOwn(CallPtr call) {
   }
 }
 
-void Chain::Begin(const CallPtr& innermost) {
+void Trail::Begin(const CallPtr& innermost) {
   const auto [failing, last] = InnermostOwn(innermost);
   if (!failing) return;
   Add(LinkKind::kFailed, failing, last, "failed here", 0);
@@ -142,7 +142,7 @@ void Chain::Begin(const CallPtr& innermost) {
   FromFault(failing, last);
 }
 
-Chain::Next Chain::WorseOf(const CallPtr& call, size_t step, const CodeOperand& memory) const {
+Trail::Next Trail::WorseOf(const CallPtr& call, size_t step, const CodeOperand& memory) const {
   const user_regs_struct& before = calls_.TraceOf(call).steps[step].before;
   const bool base_is_good = memory.base == kNone || memory.base == kRsp || IsMapped(ValueOf(before, memory.base));
   const uint8_t reg = memory.index != kNone && base_is_good ? memory.index : memory.base;
@@ -151,7 +151,7 @@ Chain::Next Chain::WorseOf(const CallPtr& call, size_t step, const CodeOperand& 
 }
 
 // The failing instruction is the program's own.
-void Chain::FromFault(const CallPtr& failing, size_t last) {
+void Trail::FromFault(const CallPtr& failing, size_t last) {
   const TraceStep& step = calls_.TraceOf(failing).steps[last];
   if (failure_.signal == SIGFPE) {
     for (const CodeOperand& operand : step.code->operands) {
@@ -178,7 +178,7 @@ void Chain::FromFault(const CallPtr& failing, size_t last) {
 }
 
 // It failed in a function that is none of the program's own, or threw, or aborted.
-void Chain::FromLibrary(const CallPtr& failing, size_t last) {
+void Trail::FromLibrary(const CallPtr& failing, size_t last) {
   const TraceStep& step = calls_.TraceOf(failing).steps[last];
   const uint64_t fault = failure_.address.value;
   const bool is_fault = failure_.signal == SIGSEGV || failure_.signal == SIGBUS;
@@ -197,7 +197,7 @@ void Chain::FromLibrary(const CallPtr& failing, size_t last) {
   Control(failing, last, 0);
 }
 
-void Chain::Follow(TracedValue value, uint32_t depth) {
+void Trail::Follow(TracedValue value, uint32_t depth) {
   while (!is_full()) {
     kept_.insert(value.call);
     const uint64_t where = value.reg == kNone ? value.address : value.offset;
@@ -208,11 +208,11 @@ void Chain::Follow(TracedValue value, uint32_t depth) {
   }
 }
 
-Chain::Next Chain::BackFrom(const TracedValue& value, uint32_t depth) {
+Trail::Next Trail::BackFrom(const TracedValue& value, uint32_t depth) {
   return value.reg == kNone ? BackFromMemory(value, depth) : BackFromRegister(value, depth);
 }
 
-Chain::Next Chain::BackFromRegister(const TracedValue& value, uint32_t depth) {
+Trail::Next Trail::BackFromRegister(const TracedValue& value, uint32_t depth) {
   const Trace& trace = calls_.TraceOf(value.call);
   for (size_t i = value.step; i-- > 0;) {
     const TraceStep& step = trace.steps[i];
@@ -226,7 +226,7 @@ Chain::Next Chain::BackFromRegister(const TracedValue& value, uint32_t depth) {
   return Argument(value, depth);
 }
 
-Chain::Next Chain::BackFromMemory(const TracedValue& value, uint32_t depth) {
+Trail::Next Trail::BackFromMemory(const TracedValue& value, uint32_t depth) {
   if (IsNoPlace(value, depth)) return FromPointer(value);
   if (IsReused(value, depth)) return std::nullopt;
   const Trace& trace = calls_.TraceOf(value.call);
@@ -238,7 +238,7 @@ Chain::Next Chain::BackFromMemory(const TracedValue& value, uint32_t depth) {
   return WrittenBefore(value, depth);
 }
 
-Chain::Next Chain::FromOperand(const TracedValue& value, size_t step, const CodeOperand& operand, uint32_t depth) {
+Trail::Next Trail::FromOperand(const TracedValue& value, size_t step, const CodeOperand& operand, uint32_t depth) {
   const user_regs_struct& before = calls_.TraceOf(value.call).steps[step].before;
   if (operand.kind == CodeOperand::kImmediate)
     return Constant(value.call, step, static_cast<uint64_t>(operand.immediate), depth);
@@ -253,7 +253,7 @@ Chain::Next Chain::FromOperand(const TracedValue& value, size_t step, const Code
                      through};
 }
 
-Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth) {
+Trail::Next Trail::MadeBy(const TracedValue& value, size_t step, uint32_t depth) {
   const TraceStep& at = calls_.TraceOf(value.call).steps[step];
   const CodeInstruction& code = *at.code;
   TracedValue from = value;
@@ -290,7 +290,7 @@ Chain::Next Chain::MadeBy(const TracedValue& value, size_t step, uint32_t depth)
 }
 
 // cmov: the register has the source now, or what it had.
-Chain::Next Chain::Chosen(const TracedValue& value, size_t step, uint32_t depth) {
+Trail::Next Trail::Chosen(const TracedValue& value, size_t step, uint32_t depth) {
   const Trace& trace = calls_.TraceOf(value.call);
   const TraceStep& at = trace.steps[step];
   const user_regs_struct& after = step + 1 < trace.steps.size() ? trace.steps[step + 1].before : trace.after;
@@ -303,21 +303,21 @@ Chain::Next Chain::Chosen(const TracedValue& value, size_t step, uint32_t depth)
 }
 
 // In a condition, an address that is a good one: the question is which object it is, and not where that lies.
-bool Chain::IsChosenObject(const TracedValue& value, uint32_t depth) const { return depth > 0 && IsGoodAddress(value); }
+bool Trail::IsChosenObject(const TracedValue& value, uint32_t depth) const { return depth > 0 && IsGoodAddress(value); }
 
-bool Chain::IsGoodAddress(const TracedValue& value) const {
+bool Trail::IsGoodAddress(const TracedValue& value) const {
   if (value.reg == kNone || value.reg >= kFirstVector) return false;
   const Trace& trace = calls_.TraceOf(value.call);
   const user_regs_struct& at = value.step < trace.steps.size() ? trace.steps[value.step].before : trace.after;
   return IsMapped(ValueOf(at, value.reg));
 }
 
-Chain::Next Chain::Why(const CallPtr& call, size_t step, uint32_t depth) {
+Trail::Next Trail::Why(const CallPtr& call, size_t step, uint32_t depth) {
   Control(call, step, depth);
   return std::nullopt;
 }
 
-Chain::Next Chain::FromAddress(const TracedValue& value, size_t step, uint32_t depth) {
+Trail::Next Trail::FromAddress(const TracedValue& value, size_t step, uint32_t depth) {
   const TraceStep& at = calls_.TraceOf(value.call).steps[step];
   for (const CodeOperand& operand : at.code->operands) {
     if (operand.kind != CodeOperand::kMemory) continue;
@@ -333,7 +333,7 @@ Chain::Next Chain::FromAddress(const TracedValue& value, size_t step, uint32_t d
   return std::nullopt;
 }
 
-Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t depth) {
+Trail::Next Trail::Computed(const TracedValue& value, size_t step, uint32_t depth) {
   const TraceStep& at = calls_.TraceOf(value.call).steps[step];
   std::vector<TracedValue> from;
   for (const CodeOperand& operand : at.code->operands) {
@@ -352,13 +352,13 @@ Chain::Next Chain::Computed(const TracedValue& value, size_t step, uint32_t dept
   return from.front();
 }
 
-Chain::Next Chain::Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth) {
+Trail::Next Trail::Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth) {
   const uint32_t size = constant > UINT32_MAX && constant < static_cast<uint64_t>(INT64_MIN) ? 8 : 4;
   Add(LinkKind::kConstant, call, step, "the constant " + (constant == 0 ? "0" : ValueText(constant, size)), depth);
   return Why(call, step, depth + 1);
 }
 
-Chain::Next Chain::Argument(const TracedValue& value, uint32_t depth) {
+Trail::Next Trail::Argument(const TracedValue& value, uint32_t depth) {
   if (value.reg == kRsp || value.reg == kRbp) return std::nullopt;
   if (IsChosenObject({value.call, 0, value.reg}, depth)) return std::nullopt;
   const auto [caller, step] = calls_.CallerOf(value.call);
@@ -378,7 +378,7 @@ Chain::Next Chain::Argument(const TracedValue& value, uint32_t depth) {
   return TracedValue{caller, step, value.reg, value.offset, 0, value.size};
 }
 
-Chain::Next Chain::Returned(const TracedValue& value, size_t step, uint32_t depth) {
+Trail::Next Trail::Returned(const TracedValue& value, size_t step, uint32_t depth) {
   const Trace& trace = calls_.TraceOf(value.call);
   const TraceStep& at = trace.steps[step];
   const user_regs_struct& after = step + 1 < trace.steps.size() ? trace.steps[step + 1].before : trace.after;
@@ -405,7 +405,7 @@ Chain::Next Chain::Returned(const TracedValue& value, size_t step, uint32_t dept
 }
 
 // memcmp and its like: what they were given decides.
-Chain::Next Chain::Compared(const std::string& function, const TracedValue& value, size_t step, uint32_t depth) {
+Trail::Next Trail::Compared(const std::string& function, const TracedValue& value, size_t step, uint32_t depth) {
   if (!Compares(function)) return std::nullopt;
   const user_regs_struct& before = calls_.TraceOf(value.call).steps[step].before;
   std::array<uint64_t, 2> at = {before.rdi, before.rsi};
@@ -419,7 +419,7 @@ Chain::Next Chain::Compared(const std::string& function, const TracedValue& valu
   return TracedValue{value.call, step, kNone, 0, at[1] + same, 1};
 }
 
-Chain::Next Chain::CopiedBy(const std::string& function, const TracedValue& value, const Calls::Writer& writer,
+Trail::Next Trail::CopiedBy(const std::string& function, const TracedValue& value, const Calls::Writer& writer,
                             uint32_t depth) {
   const CallPtr copy = calls_.CallOf(writer, 0);
   const auto [caller, step] = copy ? calls_.CallerOf(copy) : std::pair<CallPtr, size_t>();
@@ -430,7 +430,7 @@ Chain::Next Chain::CopiedBy(const std::string& function, const TracedValue& valu
   return TracedValue{caller, step, kNone, 0, before.rsi + into, value.size};
 }
 
-Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
+Trail::Next Trail::WrittenBefore(const TracedValue& value, uint32_t depth) {
   uint32_t size = 8;
   while (size > 1 && (size > value.size || value.address % size != 0)) size /= 2;
   const Result<std::optional<Calls::Writer>> found =
@@ -474,11 +474,11 @@ Chain::Next Chain::WrittenBefore(const TracedValue& value, uint32_t depth) {
   return MadeBy(made, step, depth);
 }
 
-Chain::Next Chain::FromPointer(const TracedValue& value) const {
+Trail::Next Trail::FromPointer(const TracedValue& value) const {
   return TracedValue{value.call, value.step, value.through};
 }
 
-bool Chain::IsNoPlace(const TracedValue& value, uint32_t depth) {
+bool Trail::IsNoPlace(const TracedValue& value, uint32_t depth) {
   if (depth > 0 || value.through == kNone || value.through == kRsp || value.through == kRbp) return false;
   const AddressKind kind = addresses_.KindOf(TargetAddress{value.address});
   if (!kind.is_bad()) return false;
@@ -487,7 +487,7 @@ bool Chain::IsNoPlace(const TracedValue& value, uint32_t depth) {
   return true;
 }
 
-bool Chain::IsReused(const TracedValue& value, uint32_t depth) {
+bool Trail::IsReused(const TracedValue& value, uint32_t depth) {
   const bool is_pointed_to = value.through != kNone && value.through != kRsp && value.through != kRbp;
   if (depth > 0 || !is_pointed_to || reuse_checks_ >= kMostReuseChecks) return false;
   const auto block = heap_.BlockAt(TargetAddress{value.address});
@@ -518,7 +518,7 @@ bool Chain::IsReused(const TracedValue& value, uint32_t depth) {
 }
 
 // Where it was freed, and who asked for that.
-void Chain::AddFrees(const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
+void Trail::AddFrees(const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
   LinkKind kind = LinkKind::kFreed;
   for (const StackCall& call : stack) {
     if (source_.At(call.pc).function.empty()) continue;
@@ -529,7 +529,7 @@ void Chain::AddFrees(const std::vector<StackCall>& stack, const std::string& tex
 }
 
 // free() marks a block in its second word, or else chains it by its first.
-void Chain::AddFree(const TracedValue& value, uint32_t depth) {
+void Trail::AddFree(const TracedValue& value, uint32_t depth) {
   const auto block = heap_.BlockAt(TargetAddress{value.address});
   if (!block) return;
   for (const uint64_t word : {uint64_t{8}, uint64_t{0}}) {
@@ -541,7 +541,7 @@ void Chain::AddFree(const TracedValue& value, uint32_t depth) {
   }
 }
 
-Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
+Trail::Next Trail::NeverWritten(const TracedValue& value, uint32_t depth) {
   const bool is_pointed_to = value.through != kNone && value.through != kRsp && value.through != kRbp;
   if (!is_pointed_to && calls_.IsOnStack(value.address)) {
     Add(LinkKind::kUninitialised, value.call, value.step, "a local variable that nothing was written to", depth);
@@ -567,14 +567,14 @@ Chain::Next Chain::NeverWritten(const TracedValue& value, uint32_t depth) {
   return is_pointed_to ? FromPointer(value) : std::nullopt;
 }
 
-bool Chain::IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const {
+bool Trail::IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const {
   if (!calls_.IsOnStack(value.address)) return false;
   const auto owner =
       std::ranges::find_if(writer.stack, [&](const StackCall& call) { return value.address <= call.sp; });
   return owner != writer.stack.end() && owner->entry != 0 && !calls_.IsLive(value.call, *owner);
 }
 
-Chain::Next Chain::LeftOver(const TracedValue& value, const Calls::Writer& writer, uint32_t depth) {
+Trail::Next Trail::LeftOver(const TracedValue& value, const Calls::Writer& writer, uint32_t depth) {
   const bool is_pointed_to = value.through != kNone && value.through != kRsp && value.through != kRbp;
   if (!is_pointed_to) {
     Add(LinkKind::kUninitialised, value.call, value.step, "a local variable that nothing was written to", depth);
@@ -585,12 +585,12 @@ Chain::Next Chain::LeftOver(const TracedValue& value, const Calls::Writer& write
   return FromPointer(value);
 }
 
-Chain::Next Chain::Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth) {
+Trail::Next Trail::Lost(const CallPtr& call, size_t step, const std::string& why, uint32_t depth) {
   Add(LinkKind::kLost, call, step, "not followed further: " + why, depth);
   return std::nullopt;
 }
 
-void Chain::Control(CallPtr call, size_t step, uint32_t depth) {
+void Trail::Control(CallPtr call, size_t step, uint32_t depth) {
   if (depth > kDeepest || only_value_) return;
   for (int own = 0; own < kMostCallers && !is_full();) {
     if (DecidedIn(call, step, depth)) return;
@@ -605,7 +605,7 @@ void Chain::Control(CallPtr call, size_t step, uint32_t depth) {
   }
 }
 
-bool Chain::DecidedIn(const CallPtr& call, size_t step, uint32_t depth) {
+bool Trail::DecidedIn(const CallPtr& call, size_t step, uint32_t depth) {
   const Trace& trace = calls_.TraceOf(call);
   const uint64_t pc = trace.steps[step].code->pc;
   const CodeGraph* graph = source_.GraphAround(pc);
@@ -621,7 +621,7 @@ bool Chain::DecidedIn(const CallPtr& call, size_t step, uint32_t depth) {
 }
 
 // What the flags were made of that the instruction at the step reads.
-void Chain::ByFlags(const CallPtr& call, size_t step, uint32_t depth) {
+void Trail::ByFlags(const CallPtr& call, size_t step, uint32_t depth) {
   if (only_value_) return;
   const Trace& trace = calls_.TraceOf(call);
   for (size_t i = step; i-- > 0;) {
