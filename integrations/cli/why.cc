@@ -47,7 +47,7 @@ void PrintLink(const explain::Link& link) {
   const std::string indent(2 + 2 * static_cast<size_t>(link.depth), ' ');
   const std::string function = PrintableText(link.function);
   fmt::print("{}{}{}\n", indent, function.empty() ? "" : Coloured(Colour::kBold, function) + ": ",
-             PrintableText(link.text));
+             PrintableText(link.text) + (link.undone.value_or(false) ? " (undone, the failure goes)" : ""));
   if (link.line != 0)
     fmt::print("{}    {}  {}\n", indent, Coloured(Colour::kDim, PlaceText(link)), PrintableText(link.source));
 }
@@ -60,7 +60,7 @@ nlohmann::ordered_json LinkJson(const explain::Link& link) {
           {"text", link.text},
           {"source", link.source},
           {"depth", link.depth},
-          {"proved", false}};
+          {"undone", link.undone ? nlohmann::ordered_json(*link.undone) : nlohmann::ordered_json()}};
 }
 
 nlohmann::ordered_json ExplanationJson(const explain::Explanation& explanation) {

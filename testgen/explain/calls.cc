@@ -184,8 +184,20 @@ Result<std::optional<Calls::Writer>> Calls::LastWriter(uint64_t address, uint32_
   return std::optional(Writer{*std::move(write), std::move(stack), until});
 }
 
-std::optional<std::vector<StackCall>> Calls::FreedBetween(uint64_t word, const Moment& from, const Moment& to,
-                                                          const std::function<bool(const std::string&)>& frees) {
+std::optional<uint64_t> Calls::EarlierResult(uint64_t pc, uint64_t now, const Moment& before) {
+  std::optional<uint64_t> earlier;
+  const Status visited = past_.Visit([&](PastRun& run) {
+    const auto look = [&](const user_regs_struct& registers) {
+      if (registers.rax != now) earlier = registers.rax;
+    };
+    run.OnReach(pc, look);
+    run.GoTo(before);
+  });
+  return visited ? earlier : std::nullopt;
+}
+
+std::optional<Calls::Writer> Calls::FreedBetween(uint64_t word, const Moment& from, const Moment& to,
+                                                 const std::function<bool(const std::string&)>& frees) {
   uint64_t before = 0;
   bool reached = false;
   const Status counted = past_.Visit([&](PastRun& run) {
@@ -194,16 +206,18 @@ std::optional<std::vector<StackCall>> Calls::FreedBetween(uint64_t word, const M
     if (run.last_write()) before = run.last_write()->number;
   });
   if (!counted || !reached) return std::nullopt;
-  std::optional<StackSnapshot> freed;
+  std::optional<Written> freed;
   const Status visited = past_.Visit([&](PastRun& run) {
     run.Watch(word, sizeof(uint64_t), 0, [&](const Written& write) {
       const bool is_free = write.number > before && frees(source_.FunctionAt(write.stack.registers.rip - 1));
-      if (is_free && !source_.IsOwnModule(write.stack.registers.rip - 1)) freed = write.stack;
+      if (is_free && !source_.IsOwnModule(write.stack.registers.rip - 1)) freed = write;
     });
     reached = run.GoTo(to);
   });
   if (!visited || !reached || !freed) return std::nullopt;
-  return StackOf(*freed, true);
+  std::vector<StackCall> stack = StackOf(freed->stack, true);
+  const UntilWritten until{word, sizeof(uint64_t), freed->number};
+  return Writer{*std::move(freed), std::move(stack), until};
 }
 
 }  // namespace recrash::explain

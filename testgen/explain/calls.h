@@ -74,9 +74,11 @@ class Calls {
   };
   // Who wrote the word last before a moment; nothing if nobody did. kRefused: the moment was not reached.
   Result<std::optional<Writer>> LastWriter(uint64_t address, uint32_t size, const Moment& before);
-  // The stack of the last function that `frees` names, and that wrote the word between two moments.
-  std::optional<std::vector<StackCall>> FreedBetween(uint64_t word, const Moment& from, const Moment& to,
-                                                     const std::function<bool(const std::string&)>& frees);
+  // What rax held the last time before that moment that another value than `now` was there at the instruction.
+  std::optional<uint64_t> EarlierResult(uint64_t pc, uint64_t now, const Moment& before);
+  // The last function that `frees` names, and that wrote the word between two moments.
+  std::optional<Writer> FreedBetween(uint64_t word, const Moment& from, const Moment& to,
+                                     const std::function<bool(const std::string&)>& frees);
   // The frame of a writer's stack as a call that ends with the write.
   CallPtr CallOf(const Writer& writer, size_t frame);
 

@@ -85,6 +85,14 @@ void Execution::End() {
   }
 }
 
+Status Execution::LetGo() {
+  for (Slot& slot : slots_) slot.used = false;
+  SetControl();
+  ended_ = true;
+  if (ptrace(PTRACE_DETACH, pid_, nullptr, nullptr) == 0) return Ok{};
+  return Error{Errc::kRefused, "the replay cannot be let go"};
+}
+
 Execution::~Execution() {
   if (attached_ && !ended_) End();
 }

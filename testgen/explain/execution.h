@@ -92,6 +92,8 @@ class Execution {
   bool Read(uint64_t address, std::span<uint8_t> out) const;
   std::optional<uint64_t> ReadWord(uint64_t address, uint32_t size = 8) const;
   bool Write(uint64_t address, std::span<const uint8_t> bytes) const;
+  // It goes on without us.
+  Status LetGo();
   Status SetRegisters(const user_regs_struct& registers);
   const CodeInstruction& CodeAt(uint64_t pc);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "agent/elf/elf_notes.h"
 #include "testgen/explain/calls.h"
@@ -15,6 +16,32 @@ namespace recrash::explain {
 namespace {
 
 constexpr double kSecondsPerReplay = 10;
+
+constexpr int kMostExperiments = 12;
+
+// Undoes what the link is about, in one more replay. Nothing: there is nothing else to put in its place.
+std::optional<bool> IsUndone(const Trail::Experiment& experiment, Calls* calls, Past* past) {
+  Moment moment = calls->MomentOf(experiment.call, experiment.step);
+  Edit edit{.pc = experiment.to, .result = {}};
+  if (experiment.to == 0) {
+    const TraceStep& step = calls->TraceOf(experiment.call).steps[experiment.step];
+    edit.result = calls->EarlierResult(step.code->next(), *experiment.result, moment);
+    moment.push_back({step.code->next(), step.before.rsp, 1});
+    if (!edit.result) return std::nullopt;
+  }
+  const Result<Verdict> verdict = past->Undo(moment, edit);
+  return verdict ? std::optional(*verdict == Verdict::kReturned) : std::nullopt;
+}
+
+void UndoEach(const Trail& trail, std::vector<Link>* links, Calls* calls, Past* past,
+              std::chrono::steady_clock::time_point deadline) {
+  int tried = 0;
+  for (Link& link : *links) {
+    if (link.experiment < 0 || tried >= kMostExperiments || std::chrono::steady_clock::now() > deadline) continue;
+    ++tried;
+    link.undone = IsUndone(trail.experiments()[static_cast<size_t>(link.experiment)], calls, past);
+  }
+}
 
 }  // namespace
 
@@ -46,6 +73,7 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   if (failing) trail.Begin(failing);
   Explanation explanation;
   explanation.links = options.all ? std::move(trail.links()) : Condense(trail.links());
+  UndoEach(trail, &explanation.links, &calls, &past, deadline);
   explanation.began = frame->function;
   explanation.is_exact = options.start.from_entry;
   explanation.replays = past.visits();

@@ -3,6 +3,7 @@
 #define RECRASH_TESTGEN_EXPLAIN_EXPLANATION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Link {
   std::string text;         // what happened there, a clause
   std::string source = {};  // the line, where the source is there
   uint32_t depth = 0;       // 0: on the way to the value; more: on the way to what decided
+  int32_t experiment = -1;  // its number in Trail::experiments
+  // A replay in which this one thing was otherwise: whether the call returned. Nothing: it was not tried.
+  std::optional<bool> undone = {};
 };
 
 struct Explanation {

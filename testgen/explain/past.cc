@@ -61,8 +61,17 @@ void PastRun::NoteWrite(bool by_kernel) {
   at_until_ = until_ != 0 && write.number >= until_;
 }
 
-// Nothing: a write that was noted, after which it goes on.
+void PastRun::OnReach(uint64_t pc, std::function<void(const user_regs_struct&)> on_reach) {
+  on_reach_ = std::move(on_reach);
+  reach_slot_ = execution_.BreakAt(pc);
+}
+
+// Nothing: it was noted, and goes on.
 std::optional<Stop> PastRun::Noted(Stop stop) {
+  if (stop.kind == Stop::kAtInstruction && stop.slot == reach_slot_) {
+    on_reach_(execution_.registers());
+    return std::nullopt;
+  }
   const bool is_write = stop.kind == Stop::kWritten || stop.kind == Stop::kKernelWrote;
   if (!is_write) return stop;
   NoteWrite(stop.kind == Stop::kKernelWrote);
@@ -171,6 +180,24 @@ Trace PastRun::TraceCall(size_t most_steps) {
 }
 
 Status Past::Visit(const std::function<void(PastRun&)>& visit) {
+  const Result<Verdict> visited = Run(visit);
+  return visited ? Status(Ok{}) : visited.error();
+}
+
+Result<Verdict> Past::Undo(const Moment& moment, const Edit& edit) {
+  bool edited = false;
+  const Result<Verdict> verdict = Run([&](PastRun& run) {
+    if (!run.GoTo(moment)) return;
+    user_regs_struct registers = run.execution().registers();
+    if (edit.pc != 0) registers.rip = edit.pc;
+    if (edit.result) registers.rax = *edit.result;
+    edited = run.execution().SetRegisters(registers) && run.execution().LetGo();
+  });
+  if (verdict && !edited) return Error{Errc::kRefused, "a replay did not come to that moment again"};
+  return verdict;
+}
+
+Result<Verdict> Past::Run(const std::function<void(PastRun&)>& visit) {
   Status visited = Error{Errc::kRefused, "the replay did not come to its call"};
   const auto trace = [&](pid_t process, const std::function<void()>& begin) {
     const auto limit = Execution::Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds_ * 1000));
@@ -183,7 +210,8 @@ Status Past::Visit(const std::function<void(PastRun&)>& visit) {
   ++visits_;
   const Result<Try> outcome = replays_->RunHeld(static_cast<uint32_t>(position_), start_, trace);
   if (!outcome) return outcome.error();
-  return visited;
+  if (!visited) return visited.error();
+  return outcome->verdict;
 }
 
 }  // namespace recrash::explain

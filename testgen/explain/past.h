@@ -70,6 +70,8 @@ class PastRun {
 
   // Notes each write to the word from now on, and tells `on_write` of it.
   void Watch(uint64_t address, uint32_t size, uint64_t until = 0, std::function<void(const Written&)> on_write = {});
+  // Tells `on_reach` of each time that the instruction is reached from now on.
+  void OnReach(uint64_t pc, std::function<void(const user_regs_struct&)> on_reach);
   // False if it does not come there.
   bool GoTo(const Moment& moment);
   bool GoTo(const Gate& gate);
@@ -97,8 +99,16 @@ class PastRun {
   int watch_slot_ = -1;
   uint64_t until_ = 0;
   std::function<void(const Written&)> on_write_;
+  int reach_slot_ = -1;
+  std::function<void(const user_regs_struct&)> on_reach_;
   std::optional<Written> last_write_;
   bool at_until_ = false;
+};
+
+// One thing that a replay does otherwise: it goes on elsewhere, or with another value in rax.
+struct Edit {
+  uint64_t pc = 0;  // 0: the same
+  std::optional<uint64_t> result;
 };
 
 class Past {
@@ -108,9 +118,13 @@ class Past {
       : replays_(replays), position_(position), start_(start), fault_(fault), seconds_(seconds_per_replay) {}
 
   Status Visit(const std::function<void(PastRun&)>& visit);
+  // Goes on by itself from the moment, edited, and tells what became of it.
+  Result<Verdict> Undo(const Moment& moment, const Edit& edit);
   uint64_t visits() const { return visits_; }
 
  private:
+  Result<Verdict> Run(const std::function<void(PastRun&)>& visit);
+
   Replays* replays_;
   size_t position_;
   Start start_;

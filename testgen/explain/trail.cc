@@ -109,6 +109,12 @@ void Trail::Add(LinkKind kind, const CallPtr& call, size_t step, const std::stri
   AddAt(kind, pc, text, depth);
 }
 
+void Trail::AddExperiment(const Experiment& experiment) {
+  if (links_.empty()) return;
+  links_.back().experiment = static_cast<int32_t>(experiments_.size());
+  experiments_.push_back(experiment);
+}
+
 bool Trail::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
   const auto own =
       std::ranges::find_if(stack, [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); });
@@ -185,7 +191,7 @@ void Trail::FromLibrary(const CallPtr& failing, size_t last) {
   if (is_fault)
     for (const uint8_t reg : kArgumentRegisters) {
       const uint64_t value = ValueOf(step.before, reg);
-      if (fault - value < kNear || value - fault < kNear) return Follow({failing, last, reg}, 0);
+      if (std::min(fault - value, value - fault) < kNear) return Follow({failing, last, reg}, 0);
     }
   const std::string function =
       source_.FunctionAt(step.callee != 0 ? step.callee : calls_.TraceOf(failing).steps.back().code->pc);
@@ -392,9 +398,11 @@ Trail::Next Trail::Returned(const TracedValue& value, size_t step, uint32_t dept
   const std::string returned = value.reg == kFirstVector ? ""
                                                          : " " + ValueText(ValueOf(after, value.reg), value.size,
                                                                            source_.ReturnsAddress(at.callee));
-  if (!source_.At(at.code->pc).function.empty())
+  if (!source_.At(at.code->pc).function.empty()) {
     Add(LinkKind::kReturned, value.call, step, (function.empty() ? "a call" : function) + " returned" + returned,
         depth);
+    if (value.reg == kRax) AddExperiment({value.call, step, 0, after.rax});
+  }
   if (!is_own) return Compared(function, value, step, depth);
   const CallPtr called = calls_.CalledAt(value.call, step);
   if (!called) return std::nullopt;
@@ -451,7 +459,7 @@ Trail::Next Trail::WrittenBefore(const TracedValue& value, uint32_t depth) {
   }
   if (!is_own) {
     if (Frees(function)) {
-      AddFrees(writer.stack, "freed here; " + function + " wrote over it", depth);
+      AddFrees(writer, "freed here; " + function + " wrote over it", depth);
       return std::nullopt;
     }
     if (Allocates(function)) {
@@ -518,13 +526,18 @@ bool Trail::IsReused(const TracedValue& value, uint32_t depth) {
 }
 
 // Where it was freed, and who asked for that.
-void Trail::AddFrees(const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
+void Trail::AddFrees(const Calls::Writer& writer, const std::string& text, uint32_t depth) {
   LinkKind kind = LinkKind::kFreed;
-  for (const StackCall& call : stack) {
-    if (source_.At(call.pc).function.empty()) continue;
-    AddAt(kind, call.pc, kind == LinkKind::kFreed ? text : "called here", depth);
+  for (size_t i = 0; i < writer.stack.size(); ++i) {
+    if (source_.At(writer.stack[i].pc).function.empty()) continue;
+    AddAt(kind, writer.stack[i].pc, kind == LinkKind::kFreed ? text : "called here", depth);
     if (kind == LinkKind::kCalled) return;
     kind = LinkKind::kCalled;
+    const CallPtr call = calls_.CallOf(writer, i);
+    if (!call || calls_.TraceOf(call).steps.empty()) continue;
+    const size_t last = calls_.TraceOf(call).steps.size() - 1;
+    const CodeInstruction& code = *calls_.TraceOf(call).steps[last].code;
+    if (code.kind == CodeKind::kCall) AddExperiment({call, last, code.next()});
   }
 }
 
@@ -536,7 +549,7 @@ void Trail::AddFree(const TracedValue& value, uint32_t depth) {
     const auto writer = calls_.LastWriter(block->start.value + word, 8, calls_.MomentOf(value.call, value.step));
     if (!writer || !*writer || (*writer)->stack.empty()) continue;
     if (!Frees(source_.FunctionAt((*writer)->stack.front().pc))) continue;
-    AddFrees((*writer)->stack, "freed here, a block of " + std::to_string(block->size) + " bytes", depth);
+    AddFrees(**writer, "freed here, a block of " + std::to_string(block->size) + " bytes", depth);
     return;
   }
 }
@@ -614,7 +627,14 @@ bool Trail::DecidedIn(const CallPtr& call, size_t step, uint32_t depth) {
     if (code.kind != CodeKind::kBranch) continue;
     if (graph && !graph->Decides(code.pc, trace.steps[i + 1].code->pc, pc)) continue;
     kept_.insert(call);
+    const size_t first = links_.size();
     ByFlags(call, i, depth);
+    const auto target = static_cast<uint64_t>(code.operands.front().immediate);
+    const uint64_t taken = trace.steps[i + 1].code->pc;
+    if (links_.size() > first && links_[first].kind == LinkKind::kDecided) {
+      links_[first].experiment = static_cast<int32_t>(experiments_.size());
+      experiments_.push_back({call, i, taken == target ? code.next() : target});
+    }
     return true;
   }
   return false;

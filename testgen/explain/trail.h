@@ -49,6 +49,15 @@ class Trail {
   void Begin(const CallPtr& failing);
   std::vector<Link>& links() { return links_; }
 
+  // What can be undone, to see whether the failure goes.
+  struct Experiment {
+    CallPtr call;
+    size_t step = 0;
+    uint64_t to = 0;  // it goes on there in place of running the step; 0: it runs a call with another result
+    std::optional<uint64_t> result = {};  // what it returned
+  };
+  const std::vector<Experiment>& experiments() const { return experiments_; }
+
  private:
   using Next = std::optional<TracedValue>;
 
@@ -65,7 +74,7 @@ class Trail {
   // What lies in the stack was written by a call that has returned since: where it lies is dead, or not initialised.
   bool IsLeftOver(const TracedValue& value, const Calls::Writer& writer) const;
   Next LeftOver(const TracedValue& value, const Calls::Writer& writer, uint32_t depth);
-  void AddFrees(const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
+  void AddFrees(const Calls::Writer& writer, const std::string& text, uint32_t depth);
   // The block in which the value lies was freed since its pointer was made. Then the links of the pointer are added.
   bool IsReused(const TracedValue& value, uint32_t depth);
   // The call that freed the block in which the value lies.
@@ -100,6 +109,8 @@ class Trail {
 
   // Notes a link at the step of the call, or where the program's own code called that.
   void Add(LinkKind kind, const CallPtr& call, size_t step, const std::string& text, uint32_t depth);
+  // The link that was added last can be undone so.
+  void AddExperiment(const Experiment& experiment);
   void AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth);
   bool AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
   bool IsMapped(uint64_t address) const { return memory_.report().FindMapping(TargetAddress{address}) != nullptr; }
@@ -114,6 +125,7 @@ class Trail {
   size_t most_links_;
   std::chrono::steady_clock::time_point deadline_;
   std::vector<Link> links_;
+  std::vector<Experiment> experiments_;
   std::set<std::tuple<const Call*, size_t, uint8_t, uint64_t>> seen_;
   std::optional<std::pair<CallPtr, size_t>> allocation_;  // the step that the value followed last came from
   int reuse_checks_ = 0;
