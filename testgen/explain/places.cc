@@ -30,6 +30,14 @@ std::string Trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
 }
 
+uint8_t RegisterAt(abi::Location location) {
+  constexpr uint8_t kIntegers[] = {kRdi, kRsi, kRdx, kRcx, 8, 9};
+  const auto number = static_cast<size_t>(location);
+  if (number < std::size(kIntegers)) return kIntegers[number];
+  const size_t vector = number - static_cast<size_t>(abi::Location::kXmm0);
+  return vector < 8 ? static_cast<uint8_t>(kFirstVector + vector) : kNone;
+}
+
 }  // namespace
 
 SourceSpot SourceOf::At(uint64_t pc) {
@@ -74,18 +82,17 @@ const CodeGraph* SourceOf::GraphAround(uint64_t pc) {
 
 SourceOf::Passed SourceOf::ParameterIn(uint64_t entry, uint8_t reg) {
   const CodeInfo& code = symbols_.code().At(TargetAddress{entry});
-  if (!code.debug || code.live.empty() || reg >= kFirstVector) return {};
+  if (!code.debug || code.live.empty()) return {};
   // An optimiser may have dropped one, and moved the others up.
   if (TakesArgumentsAsUsual(code) == false) return {};
   const LiveFunction& function = code.live.back();
   const std::optional<PlacedCall> places = PlacesOf(*code.debug, function);
   if (!places) return {};
-  constexpr uint8_t kIntegers[] = {kRdi, kRsi, kRdx, kRcx, 8, 9};
   for (size_t i = 0; i < places->parameters.size(); ++i) {
     const std::vector<PlacedPiece>& pieces = places->parameters[i].pieces;
-    if (pieces.size() != 1 || static_cast<size_t>(pieces[0].location) >= std::size(kIntegers)) continue;
+    if (pieces.size() != 1 || RegisterAt(pieces[0].location) != reg) continue;
     const Parameter& parameter = function.parameters[i].described;
-    if (kIntegers[static_cast<size_t>(pieces[0].location)] == reg) return {parameter.name, parameter.type.is_address()};
+    return {parameter.name, parameter.type.is_address()};
   }
   return {};
 }

@@ -376,11 +376,12 @@ Trail::Next Trail::Argument(const TracedValue& value, uint32_t depth) {
   const uint64_t passed = ValueOf(calls_.TraceOf(caller).steps[step].before, value.reg);
   const SourceOf::Passed parameter = source_.ParameterIn(value.call->entry, value.reg);
   // Inside library code the value only passes through.
-  if (!source_.At(calls_.TraceOf(caller).steps[step].code->pc).function.empty())
-    Add(LinkKind::kArgument, caller, step,
-        callee + " was called with " + (parameter.name.empty() ? RegisterText(value.reg) : parameter.name) + " = " +
-            ValueText(passed, value.size, parameter.is_address),
-        depth);
+  if (!source_.At(calls_.TraceOf(caller).steps[step].code->pc).function.empty()) {
+    std::string text =
+        callee + " was called with " + (parameter.name.empty() ? RegisterText(value.reg) : parameter.name);
+    if (value.reg < kFirstVector) text += " = " + ValueText(passed, value.size, parameter.is_address);
+    Add(LinkKind::kArgument, caller, step, text, depth);
+  }
   return TracedValue{caller, step, value.reg, value.offset, 0, value.size};
 }
 
@@ -395,7 +396,7 @@ Trail::Next Trail::Returned(const TracedValue& value, size_t step, uint32_t dept
     if (depth == 0) allocation_ = {value.call, step};
     return std::nullopt;
   }
-  const std::string returned = value.reg == kFirstVector ? ""
+  const std::string returned = value.reg >= kFirstVector ? ""
                                                          : " " + ValueText(ValueOf(after, value.reg), value.size,
                                                                            source_.ReturnsAddress(at.callee));
   if (!source_.At(at.code->pc).function.empty()) {

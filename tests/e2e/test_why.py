@@ -37,7 +37,7 @@ class Trails(harness.Workspace):
         shutil.copy(SOURCES / f"{name}.cc", self.path)
         program = self.compile(f"{name}.cc", output=f"{name}{level}", flags=("-std=c++20", f"-O{level}", "-g", "-w"))
         (self.path / "input").write_bytes(struct.pack("<II", 1, 0x30000000))
-        dies_of = signal.SIGABRT if name == "assertion" else signal.SIGSEGV
+        dies_of = signal.SIGABRT if name in ("assertion", "floating") else signal.SIGSEGV
         self.crash(program, "input", died_of=dies_of)
         rerun = ("--rerun",) if name in FROM_THE_BEGINNING else ()
         return self.run_command("recrash", "why", "--program", program, *rerun, *options).stdout
