@@ -413,10 +413,11 @@ Trail::Next Trail::Returned(const TracedValue& value, size_t step, uint32_t dept
   return TracedValue{called, inner.steps.size(), value.reg, value.offset, 0, value.size};
 }
 
-// memcmp and its like: what they were given decides.
+// memcmp and its like: what they were given decides. dynamic_cast: the class of the object, by its vtable.
 Trail::Next Trail::Compared(const std::string& function, const TracedValue& value, size_t step, uint32_t depth) {
-  if (!Compares(function)) return std::nullopt;
   const user_regs_struct& before = calls_.TraceOf(value.call).steps[step].before;
+  if (function == "dynamic_cast") return TracedValue{value.call, step, kNone, 0, before.rdi, 8, kRdi};
+  if (!Compares(function)) return std::nullopt;
   std::array<uint64_t, 2> at = {before.rdi, before.rsi};
   const auto texts = calls_.TextsAt(value.call, step, at);
   if (!texts) return std::nullopt;
