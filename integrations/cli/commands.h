@@ -106,6 +106,16 @@ int GenerateCommand(const TestsArguments& arguments);
 int VerifyCommand(const TestsArguments& arguments);
 int ReproduceCommand(const TestsArguments& arguments);
 
+struct MinimiseArguments {
+  ReportArguments target;  // a report, or a folder of tests
+  int64_t frame = -1;      // -1: the innermost that reproduces
+  double seconds = 10;
+  uint64_t seed = 1;
+  Request request;
+  std::string json;
+};
+int MinimiseCommand(const MinimiseArguments& arguments);
+
 struct ProfileArguments {
   std::vector<std::string> files;  // show: one
   std::string output;              // -o

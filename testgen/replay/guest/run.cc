@@ -157,7 +157,8 @@ void RunInChild() {
   fflush(nullptr);
   const long child = StartChild();
   if (child < 0) return;
-  const Limits limits = {world.plan->seconds_per_frame, world.plan->memory_limit, world.run.call.held == nullptr};
+  const double seconds = world.run.call.seconds > 0 ? world.run.call.seconds : world.plan->seconds_per_frame;
+  const Limits limits = {seconds, world.plan->memory_limit, world.run.call.held == nullptr};
   const GivenUp given_up = WaitForEnd(static_cast<pid_t>(child), limits);
   if (given_up != GivenUp::kNot) kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
@@ -335,13 +336,17 @@ PlaceSeen CheckPlace(const Observed& observed, const Start& start) {
 
 }  // namespace
 
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held) {
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* slot) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
   Prepare(frame, start);
-  world.run.call.held = held;
+  if (slot) {
+    world.run.call.held = slot->hold ? slot : nullptr;
+    world.run.call.seconds = slot->limit;
+    TakeExperiment(*slot, &world.run.call);
+  }
   if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
     snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
     return Verdict::kCannotReplay;

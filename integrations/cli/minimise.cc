@@ -1,0 +1,118 @@
+// recrash minimise: which words of memory make a call fail.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "agent/base/printable_text.h"
+#include "agent/base/text.h"
+#include "integrations/cli/commands.h"
+#include "integrations/cli/json.h"
+#include "integrations/cli/store.h"
+#include "integrations/cli/terminal.h"
+#include "testgen/minimise/minimise.h"
+
+namespace recrash::cli {
+namespace fs = std::filesystem;
+namespace {
+
+Result<Suite> SuiteOf(const MinimiseArguments& arguments) {
+  Request request = arguments.request;
+  request.program = arguments.target.program;
+  request.search_paths = arguments.target.search_paths;
+  std::error_code error;
+  if (!arguments.target.report.empty() && fs::is_directory(arguments.target.report, error)) {
+    request.folder = arguments.target.report;
+  } else {
+    const Result<fs::path> report = FindReport(arguments.target.report, arguments.target.program);
+    if (!report) return report.error();
+    request.report = *report;
+  }
+  TerminalObserver observer;
+  return FindReproduced(request, &observer);
+}
+
+VerifyOptions OptionsOf(const Suite& suite) {
+  VerifyOptions options;
+  options.program = suite.program;
+  options.code = suite.code();
+  options.sandbox = suite.sandbox;
+  return options;
+}
+
+std::string Number(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, ",");
+  return text;
+}
+
+std::string Counted(uint64_t number, const char* thing) {
+  return fmt::format("{} {}{}", Number(number), thing, number == 1 ? "" : "s");
+}
+
+std::string Headline(const Minimised& minimised) {
+  std::string fills = fmt::format("{} of {} other fills agree", minimised.agreeing_fills, minimised.fills);
+  return fmt::format("what matters: {} in {} of {} parts of memory (minimised in {:.1f} s; {})",
+                     Counted(minimised.items.size(), "word"), Number(minimised.parts), Number(minimised.given_parts),
+                     minimised.seconds, fills);
+}
+
+void Print(const Minimised& minimised) {
+  fmt::print("frame {}: {}\n{}\n", minimised.frame, PrintableText(minimised.function), Headline(minimised));
+  for (const WhatMatters& item : minimised.items) {
+    const bool is_culprit = item.role == Role::kCulprit;
+    fmt::print("    {} = {}   {}\n", PrintableText(item.path), PrintableText(item.value),
+               is_culprit ? Coloured(Colour::kBad, "culprit: returns with " + item.returns_with)
+                          : Coloured(Colour::kDim, "context"));
+  }
+  if (!minimised.limits.empty()) Note(minimised.limits);
+  for (const std::string& note : minimised.notes) Note(note);
+}
+
+nlohmann::ordered_json JsonOf(const Minimised& minimised) {
+  nlohmann::ordered_json json = {{"frame", minimised.frame},
+                                 {"function", minimised.function},
+                                 {"words", minimised.items.size()},
+                                 {"bytes", minimised.bytes},
+                                 {"parts", minimised.parts},
+                                 {"touched_parts", minimised.touched_parts},
+                                 {"given_parts", minimised.given_parts},
+                                 {"fills", minimised.fills},
+                                 {"agreeing_fills", minimised.agreeing_fills},
+                                 {"trials", minimised.trials},
+                                 {"seconds", minimised.seconds},
+                                 {"limits", minimised.limits},
+                                 {"notes", minimised.notes},
+                                 {"items", nlohmann::ordered_json::array()}};
+  for (const WhatMatters& item : minimised.items)
+    json["items"].push_back({{"path", item.path},
+                             {"value", item.value},
+                             {"role", item.role == Role::kCulprit ? "culprit" : "context"},
+                             {"returns_with", item.returns_with},
+                             {"kind", PartText(item.kind)},
+                             {"address", fmt::format("{:#x}", item.address.value)},
+                             {"mask", item.mask},
+                             {"bytes", Hex(item.bytes)},
+                             {"part_start", fmt::format("{:#x}", item.part_start)},
+                             {"part_size", item.part_size}});
+  return json;
+}
+
+}  // namespace
+
+int MinimiseCommand(const MinimiseArguments& arguments) {
+  const Result<Suite> suite = SuiteOf(arguments);
+  if (!suite) return Fail(suite.error());
+  MinimiseOptions options;
+  options.verify = OptionsOf(*suite);
+  options.seconds = arguments.seconds;
+  options.seed = arguments.seed;
+  const std::vector<ReplayFrame>& frames = suite->report.replay.frames;
+  const uint32_t frame = arguments.frame < 0 ? frames.front().index : static_cast<uint32_t>(arguments.frame);
+  const Result<Minimised> minimised = Minimise(suite->report, frame, options);
+  if (!minimised) return Fail(minimised.error());
+  if (arguments.json != "-") Print(*minimised);
+  const Status written = WriteJson(JsonOf(*minimised), arguments.json);
+  return written ? kSuccess : Fail(written.error());
+}
+
+}  // namespace recrash::cli

@@ -1,0 +1,81 @@
+#include "testgen/minimise/reduce.h"
+
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+namespace recrash {
+namespace {
+
+// Positions in a set.
+struct Piece {
+  size_t begin;
+  size_t end;
+};
+
+// From the end, so that taking one away leaves the positions of those that come.
+std::vector<Piece> PiecesOf(size_t count, size_t size) {
+  std::vector<Piece> pieces;
+  for (size_t end = count; end > 0; end -= std::min(size, end)) pieces.push_back({end - std::min(size, end), end});
+  return pieces;
+}
+
+Subset Without(const Subset& set, const Piece& piece) {
+  Subset rest(set.begin(), set.begin() + static_cast<std::ptrdiff_t>(piece.begin));
+  rest.insert(rest.end(), set.begin() + static_cast<std::ptrdiff_t>(piece.end), set.end());
+  return rest;
+}
+
+class Sweep {
+ public:
+  Sweep(size_t width, const Suffice& suffice) : width_(std::max<size_t>(width, 1)), suffice_(suffice) {}
+
+  // Takes away each piece of that size without which the set suffices. Returns whether there was one.
+  bool Run(size_t size, Subset* set) {
+    const std::vector<Piece> pieces = PiecesOf(set->size(), size);
+    const size_t before = set->size();
+    for (size_t next = 0; next < pieces.size();) next += Step(std::span(pieces).subspan(next), set);
+    return set->size() < before;
+  }
+
+ private:
+  // Asks for the next pieces at once, as if each answer would be the last one again. Answers count up to the first that
+  // is another one: those behind it are of sets that the sweep does not come to. Returns how many pieces are done.
+  size_t Step(std::span<const Piece> pieces, Subset* set) {
+    std::vector<Subset> sets;
+    Subset base = *set;
+    for (const Piece& piece : pieces.first(std::min(width_, pieces.size()))) {
+      sets.push_back(Without(base, piece));
+      if (last_) base = sets.back();
+    }
+    const std::vector<bool> answers = suffice_(sets);
+    for (size_t i = 0; i < sets.size(); ++i) {
+      const bool suffices = i < answers.size() && answers[i];
+      if (suffices) *set = std::move(sets[i]);
+      if (suffices == last_) continue;
+      last_ = suffices;
+      return i + 1;
+    }
+    return sets.size();
+  }
+
+  size_t width_;
+  const Suffice& suffice_;
+  bool last_ = true;
+};
+
+}  // namespace
+
+Subset Reduce(size_t count, const ReduceOptions& options, const Suffice& suffice) {
+  Subset set(count);
+  std::iota(set.begin(), set.end(), 0);
+  Sweep sweep(options.width, suffice);
+  size_t size = options.first_piece ? options.first_piece : (count + 1) / 2;
+  if (size < count && options.first_piece == 0) sweep.Run(count, &set);  // perhaps nothing matters
+  for (; size > 1 && !set.empty(); size = (size + 1) / 2) sweep.Run(std::min(size, set.size()), &set);
+  while (!set.empty() && sweep.Run(1, &set)) {
+  }
+  return set;
+}
+
+}  // namespace recrash

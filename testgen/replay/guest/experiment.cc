@@ -1,0 +1,66 @@
+#include "testgen/replay/guest/experiment.h"
+
+#include <stdlib.h>
+
+#include "testgen/replay/guest/modules.h"
+#include "testgen/replay/guest/raw.h"
+#include "testgen/replay/guest/restore.h"
+#include "testgen/replay/guest/world.h"
+
+namespace recrash::replay {
+namespace {
+
+// Where the bytes of the call's registers lie; null: there is no such register.
+uint8_t* RegisterByte(uint64_t address, CallState* state) {
+  const uint64_t location = address / plan::kRegisterStride, offset = address % plan::kRegisterStride;
+  if (location < 7 && offset < 8) return reinterpret_cast<uint8_t*>(&state->integer[location]) + offset;
+  if (location >= 16 && location < 24) return &state->vector[location - 16][offset];
+  return nullptr;
+}
+
+void FillRegisters(const plan::Piece& piece, const plan::Fill& fill, CallState* state) {
+  for (uint64_t at = piece.address; at < piece.address + piece.size; ++at) {
+    if (uint8_t* byte = RegisterByte(at, state)) *byte = plan::FillByte(fill, at);
+  }
+}
+
+// A byte of the fill is that of the recorded address: it does not depend on where a module lies now.
+void FillMemory(const plan::Piece& piece, const plan::Fill& fill) {
+  auto* live = Pointer<volatile uint8_t>(ToLive(piece.address));
+  for (uint64_t i = 0; i < piece.size; ++i) live[i] = plan::FillByte(fill, piece.address + i);
+}
+
+}  // namespace
+
+void TakeExperiment(const plan::Slot& slot, PreparedCall* call) {
+  Experiment& own = world.run.experiment;
+  own.count = 0;
+  call->experiment = nullptr;
+  const plan::Queue* queue = world.run.queue;
+  if (!queue || slot.pieces == 0) return;
+  if (own.room < queue->room) {
+    own.pieces = static_cast<plan::Piece*>(realloc(own.pieces, queue->room * sizeof *own.pieces));
+    own.room = own.pieces ? queue->room : 0;
+  }
+  const size_t number = static_cast<size_t>(&slot - queue->slots);
+  if (slot.pieces > own.room) return;
+  const auto* posted = reinterpret_cast<const plan::Piece*>(reinterpret_cast<const char*>(queue) + queue->pieces);
+  Copy(Number(own.pieces), Number(posted + number * queue->room), slot.pieces * sizeof *own.pieces);
+  own.count = slot.pieces;
+  own.fill = slot.fill;
+  call->experiment = &own;
+}
+
+void PutExperiment(PreparedCall* call) {
+  if (!call->experiment) return;
+  for (size_t i = 0; i < call->experiment->count; ++i) {
+    const plan::Piece& piece = call->experiment->pieces[i];
+    if (piece.address < plan::kEndOfRegisters) {
+      FillRegisters(piece, call->experiment->fill, &call->state);
+    } else {
+      FillMemory(piece, call->experiment->fill);
+    }
+  }
+}
+
+}  // namespace recrash::replay
