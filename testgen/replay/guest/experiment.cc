@@ -25,9 +25,28 @@ void FillRegisters(const plan::Piece& piece, const plan::Fill& fill, CallState* 
 }
 
 // A byte of the fill is that of the recorded address: it does not depend on where a module lies now.
+void FillMemory(uint64_t live, uint64_t recorded, uint64_t size, const plan::Fill& fill) {
+  if (fill.kind == plan::Fill::kByte) {
+    __asm__ volatile("rep stosb" : "+D"(live), "+c"(size) : "a"(fill.byte) : "memory");
+    return;
+  }
+  auto* bytes = Pointer<volatile uint8_t>(live);
+  for (uint64_t i = 0; i < size; ++i) bytes[i] = plan::FillByte(fill, recorded + i);
+}
+
+// What the agent in the program keeps read-only stays as it is.
 void FillMemory(const plan::Piece& piece, const plan::Fill& fill) {
-  auto* live = Pointer<volatile uint8_t>(ToLive(piece.address));
-  for (uint64_t i = 0; i < piece.size; ++i) live[i] = plan::FillByte(fill, piece.address + i);
+  const Range& sealed = world.restore.sealed;
+  uint64_t live = ToLive(piece.address), size = piece.size;
+  if (live < sealed.end && live + size > sealed.start) {
+    const uint64_t before = live < sealed.start ? sealed.start - live : 0;
+    FillMemory(live, piece.address, before, fill);
+    if (live + size <= sealed.end) return;
+    const uint64_t skipped = sealed.end - live;
+    FillMemory(sealed.end, piece.address + skipped, size - skipped, fill);
+    return;
+  }
+  FillMemory(live, piece.address, size, fill);
 }
 
 }  // namespace
