@@ -1,5 +1,7 @@
 #include "testgen/minimise/minimise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -8,6 +10,7 @@
 #include <set>
 
 #include "testgen/literals/start_memory.h"
+#include "testgen/minimise/names.h"
 #include "testgen/minimise/reduce.h"
 #include "testgen/minimise/trials.h"
 #include "testgen/verify/needed.h"
@@ -48,13 +51,13 @@ Result<std::vector<TargetAddress>> TouchedBy(const TestReport& report, uint32_t 
 // The search: parts, then words of those that are left, then bytes of these.
 class Search {
  public:
-  Search(const GivenMemory& given, Trials* trials) : trials_(trials) {
+  Search(const GivenMemory& given, uint64_t seed, Trials* trials) : trials_(trials) {
     std::vector<Patch> parts;
     for (const Part& part : given.parts) parts.push_back(part.bytes);
     all_ = Combine(parts);
-    kept_ = Narrow(parts, 0);
-    kept_ = Narrow(CutInto(kept_, kWord), 0);
-    kept_ = Narrow(CutInto(kept_, 1), kWord / 2);
+    kept_ = Narrow(parts, 0, SearchFills(seed));
+    kept_ = Narrow(CutInto(kept_, kWord), 0, SearchFills(seed));
+    kept_ = Narrow(CutInto(kept_, 1), kWord / 2, SearchFillsOfBytes(seed));
   }
 
   // What has to be as it was, in the order of the parts.
@@ -63,7 +66,8 @@ class Search {
   Patch rest() const { return recrash::Without(all_, Combine(kept_)); }
 
  private:
-  std::vector<Patch> Narrow(const std::vector<Patch>& pieces, size_t first_piece) {
+  std::vector<Patch> Narrow(const std::vector<Patch>& pieces, size_t first_piece,
+                            const std::vector<plan::Fill>& fills) {
     const auto rest_of = [&](const Subset& set) {
       std::vector<Patch> kept;
       for (const uint32_t i : set) kept.push_back(pieces[i]);
@@ -72,7 +76,7 @@ class Search {
     const Subset left = Reduce(pieces.size(), {kWidth, first_piece}, [&](const std::vector<Subset>& sets) {
       std::vector<Patch> patches;
       for (const Subset& set : sets) patches.push_back(rest_of(set));
-      return trials_->AreSame(patches);
+      return trials_->AreSame(patches, fills);
     });
     std::vector<Patch> kept;
     for (const uint32_t i : left) kept.push_back(pieces[i]);
@@ -140,9 +144,7 @@ std::vector<uint8_t> BytesOrZeros(const ReplayFrame& frame, const StartMemory& m
 
 std::string FillText(const plan::Fill& fill) {
   if (fill.kind == plan::Fill::kRandom) return "random bytes";
-  static constexpr char kDigits[] = "0123456789abcdef";
-  if (fill.byte == 0) return "zeros";
-  return std::string("bytes of 0x") + kDigits[fill.byte >> 4 & 15] + kDigits[fill.byte & 15];
+  return fill.byte == 0 ? "zeros" : fmt::format("bytes of {:#04x}", fill.byte);
 }
 
 // With all else as it was: is there something in its place with which the call returns?
@@ -161,6 +163,29 @@ void FindRole(uint64_t seed, Trials* trials, WhatMatters* item) {
   item->returns_with = FillText(fills[static_cast<size_t>(passes - outcomes.begin())]);
 }
 
+std::string HexOf(std::span<const uint8_t> bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), std::min(bytes.size(), sizeof word));
+  return fmt::format("{:#x}", word);
+}
+
+// Where types say nothing.
+std::string PlaceOf(const Part& part, uint64_t address) {
+  const uint64_t offset = address - part.start;
+  switch (part.kind) {
+    case PartKind::kRegister:
+      return part.name;
+    case PartKind::kGlobal:
+      return part.size <= kWord ? part.name : fmt::format("{} at offset {}", part.name, offset);
+    case PartKind::kBlock:
+    case PartKind::kFreedBlock:
+    case PartKind::kMappedBlock:
+      return fmt::format("{} of {} bytes at {:#x}, offset {}", PartText(part.kind), part.size, part.start, offset);
+    default:
+      return fmt::format("{} at {:#x}", PartText(part.kind), address);
+  }
+}
+
 void AddItems(const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory,
               const std::vector<Patch>& kept, Minimised* minimised) {
   std::set<const Part*> parts;
@@ -174,13 +199,25 @@ void AddItems(const GivenMemory& given, const ReplayFrame& frame, const StartMem
       item.kind = part->kind;
       item.part_start = part->start;
       item.part_size = part->size;
-      item.path = part->name;
+      item.path = PlaceOf(*part, first);
       parts.insert(part);
     }
     minimised->bytes += static_cast<uint64_t>(std::popcount(mask));
     minimised->items.push_back(std::move(item));
   }
   minimised->parts = parts.size();
+}
+
+void NameItems(const TestReport& report, const ReplayFrame& frame, const StartMemory& memory, Minimised* minimised) {
+  std::map<uint64_t, uint8_t> words;
+  for (const WhatMatters& item : minimised->items) words[item.address.value] = item.mask;
+  WordNames names(report, frame, memory);
+  names.Find(words);
+  for (WhatMatters& item : minimised->items) {
+    const NamedWord& named = names.at(item.address.value);
+    if (!named.path.empty()) item.path = named.path;
+    item.value = named.path.empty() ? HexOf(item.bytes) : named.value;
+  }
 }
 
 }  // namespace
@@ -195,7 +232,7 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
       TouchedBy(report, *position, options.verify, PagesToWatch(report, memory));
   if (!touched) return touched.error();
   const GivenMemory given = FindGivenMemory(report, frame, memory, *touched);
-  Result<Trials> trials = Trials::Begin(report, options.verify, *position, options.seed);
+  Result<Trials> trials = Trials::Begin(report, options.verify, *position);
   if (!trials) return trials.error();
 
   Minimised minimised;
@@ -204,7 +241,7 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   minimised.given_parts = given.count;
   minimised.touched_parts = given.parts.size();
   trials->StopAfter(options.seconds);
-  const Search search(given, &*trials);
+  const Search search(given, options.seed, &*trials);
   if (trials->is_stopped()) minimised.limits = "the search was stopped: its time was up";
   if (trials->error()) return *trials->error();
   trials->StopAfter(options.seconds);  // what follows is short
@@ -213,6 +250,7 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   minimised.fills = static_cast<uint32_t>(held_out.size());
   minimised.agreeing_fills = static_cast<uint32_t>(std::ranges::count(agree, Outcome::kSame));
   AddItems(given, frame, memory, search.kept(), &minimised);
+  NameItems(report, frame, memory, &minimised);
   for (WhatMatters& item : minimised.items) FindRole(options.seed, &*trials, &item);
   minimised.trials = trials->count();
   minimised.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

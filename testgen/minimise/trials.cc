@@ -13,6 +13,8 @@ constexpr double kLeastLimit = 0.03;  // seconds
 // A busy machine lets a process wait. Who did nothing until then is asked once more.
 constexpr double kSecondLimit = 1;
 constexpr size_t kLooksAsItIs = 3;
+// Between seeds of one search, so that searches with seeds of their own share none.
+constexpr uint64_t kApart = 1ull << 32;
 
 bool IsFailure(Verdict verdict) { return verdict == Verdict::kReproduced; }
 
@@ -22,21 +24,26 @@ std::vector<plan::Fill> SearchFills(uint64_t seed) {
   return {{.byte = 0xa5}, {.byte = 0}, {.kind = plan::Fill::kRandom, .seed = seed}};
 }
 
-std::vector<plan::Fill> HeldOutFills(uint64_t seed) {
-  return {{.byte = 0xff},
-          {.byte = 0x01},
-          {.byte = 0x5a},
-          {.kind = plan::Fill::kRandom, .seed = ~seed},
-          {.kind = plan::Fill::kRandom, .seed = ~seed - 1}};
+std::vector<plan::Fill> SearchFillsOfBytes(uint64_t seed) {
+  std::vector<plan::Fill> fills = SearchFills(seed);
+  for (const uint32_t byte : {0xff, 0x01, 0x7f}) fills.push_back({.byte = byte});
+  for (const uint64_t more : {1, 2}) fills.push_back({.kind = plan::Fill::kRandom, .seed = seed + more * kApart});
+  return fills;
 }
 
-Result<Trials> Trials::Begin(const TestReport& report, const VerifyOptions& options, uint32_t position,
-                             uint64_t seed) {
+std::vector<plan::Fill> HeldOutFills(uint64_t seed) {
+  return {{.byte = 0xfe},
+          {.byte = 0x5a},
+          {.byte = 0x80},
+          {.kind = plan::Fill::kRandom, .seed = seed + 3 * kApart},
+          {.kind = plan::Fill::kRandom, .seed = seed + 4 * kApart}};
+}
+
+Result<Trials> Trials::Begin(const TestReport& report, const VerifyOptions& options, uint32_t position) {
   const ReplayFrame& frame = report.replay.frames[position];
   Result<std::unique_ptr<Experiments>> experiments = Experiments::Begin(report, options, position, frame.start);
   if (!experiments) return experiments.error();
   Trials trials(*std::move(experiments));
-  trials.fills_ = SearchFills(seed);
   const bool has_address = report.failure.signal == SIGSEGV || report.failure.signal == SIGBUS;
   if (const Status looked = trials.LookAsItIs(has_address); !looked) return looked.error();
   return trials;
@@ -87,9 +94,9 @@ std::vector<Seen> Trials::Ask(const std::vector<Experiment>& experiments) {
   return *std::move(seen);
 }
 
-std::vector<bool> Trials::AreSame(const std::vector<Patch>& patches) {
+std::vector<bool> Trials::AreSame(const std::vector<Patch>& patches, std::span<const plan::Fill> fills) {
   std::vector<bool> same(patches.size(), true);
-  for (const plan::Fill& fill : fills_) {
+  for (const plan::Fill& fill : fills) {
     std::vector<Experiment> experiments;
     std::vector<size_t> asked;
     for (size_t i = 0; i < patches.size(); ++i) {

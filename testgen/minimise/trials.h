@@ -1,7 +1,7 @@
 // What an experiment says: whether a call fails the same although a part of its memory is something else.
 //
-//   Result<Trials> trials = Trials::Begin(report, options, 0, seed);
-//   const std::vector<bool> same = trials->AreSame({patch});        // with each of the fills
+//   Result<Trials> trials = Trials::Begin(report, options, 0);
+//   const std::vector<bool> same = trials->AreSame({patch}, SearchFills(seed));
 //   const std::vector<Outcome> outcomes = trials->Run(patch, HeldOutFills(seed));
 #ifndef RECRASH_TESTGEN_MINIMISE_TRIALS_H_
 #define RECRASH_TESTGEN_MINIMISE_TRIALS_H_
@@ -25,18 +25,19 @@ enum class Outcome : uint8_t {
   kOther,
 };
 
-// Those that a search has to bear, and those that check its result.
+// Those that a search has to bear, and those that check its result. A part of a word is easily right by chance, so a
+// search among bytes has to bear more of them.
 std::vector<plan::Fill> SearchFills(uint64_t seed);
+std::vector<plan::Fill> SearchFillsOfBytes(uint64_t seed);
 std::vector<plan::Fill> HeldOutFills(uint64_t seed);
 
 class Trials {
  public:
   // Replays the frame at `position` as it is, to have what others are compared with. kMissing: it does not reproduce.
-  static Result<Trials> Begin(const TestReport& report, const VerifyOptions& options, uint32_t position,
-                              uint64_t seed);
+  static Result<Trials> Begin(const TestReport& report, const VerifyOptions& options, uint32_t position);
 
-  // For each of the patches whether the call fails the same with all fills of the search. No where the time is up.
-  std::vector<bool> AreSame(const std::vector<Patch>& patches);
+  // For each of the patches whether the call fails the same with all of the fills. No where the time is up.
+  std::vector<bool> AreSame(const std::vector<Patch>& patches, std::span<const plan::Fill> fills);
 
   // What becomes of the call with each of the fills. Empty: the subject has ended.
   std::vector<Outcome> Run(const Patch& patch, std::span<const plan::Fill> fills);
@@ -59,7 +60,6 @@ class Trials {
   Outcome OutcomeOf(const Seen& seen) const;
 
   std::unique_ptr<Experiments> experiments_;
-  std::vector<plan::Fill> fills_;
   Seen as_it_is_;
   bool compares_addresses_ = true;
   double limit_ = 0;
