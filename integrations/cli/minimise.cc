@@ -56,14 +56,20 @@ std::string Headline(const Minimised& minimised) {
                      minimised.seconds, fills);
 }
 
+constexpr size_t kMostLines = 40;
+
 void Print(const Minimised& minimised) {
   fmt::print("frame {}: {}\n{}\n", minimised.frame, PrintableText(minimised.function), Headline(minimised));
+  size_t lines = 0;
   for (const WhatMatters& item : minimised.items) {
     const bool is_culprit = item.role == Role::kCulprit;
+    if (++lines > kMostLines && !is_culprit) continue;
     fmt::print("    {} = {}   {}\n", PrintableText(item.path), PrintableText(item.value),
                is_culprit ? Coloured(Colour::kBad, "culprit: returns with " + item.returns_with)
                           : Coloured(Colour::kDim, "context"));
   }
+  if (lines > kMostLines)
+    fmt::print("    context that is not shown here: --json has all of the {} words\n", Number(minimised.items.size()));
   if (!minimised.limits.empty()) Note(minimised.limits);
   for (const std::string& note : minimised.notes) Note(note);
 }

@@ -1,13 +1,14 @@
 #include "testgen/minimise/minimise.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <iterator>
 #include <cstring>
 #include <map>
-#include <set>
 
 #include "testgen/literals/start_memory.h"
 #include "testgen/minimise/names.h"
@@ -48,16 +49,25 @@ Result<std::vector<TargetAddress>> TouchedBy(const TestReport& report, uint32_t 
   return touched;
 }
 
-// The search: parts, then words of those that are left, then bytes of these.
+// The search: parts, then words of those that are left, then bytes of these. Pointers stay whole: a part of one leads
+// to other memory, which may well do the same.
 class Search {
  public:
-  Search(const GivenMemory& given, uint64_t seed, Trials* trials) : trials_(trials) {
+  using IsPointer = std::function<bool(uint64_t word)>;
+
+  Search(const GivenMemory& given, uint64_t seed, const IsPointer& is_pointer, Trials* trials) : trials_(trials) {
     std::vector<Patch> parts;
     for (const Part& part : given.parts) parts.push_back(part.bytes);
     all_ = Combine(parts);
     kept_ = Narrow(parts, 0, SearchFills(seed));
     kept_ = Narrow(CutInto(kept_, kWord), 0, SearchFills(seed));
-    kept_ = Narrow(CutInto(kept_, 1), kWord / 2, SearchFillsOfBytes(seed));
+    std::vector<Patch> others;
+    for (Patch& word : kept_) {
+      const bool is_whole = word.size() == kWord && is_pointer(word.ranges().front().start);
+      (is_whole ? whole_ : others).push_back(std::move(word));
+    }
+    kept_ = Narrow(CutInto(others, 1), kWord / 2, SearchFillsOfBytes(seed));
+    kept_.insert(kept_.end(), whole_.begin(), whole_.end());
   }
 
   // What has to be as it was, in the order of the parts.
@@ -69,7 +79,7 @@ class Search {
   std::vector<Patch> Narrow(const std::vector<Patch>& pieces, size_t first_piece,
                             const std::vector<plan::Fill>& fills) {
     const auto rest_of = [&](const Subset& set) {
-      std::vector<Patch> kept;
+      std::vector<Patch> kept = whole_;
       for (const uint32_t i : set) kept.push_back(pieces[i]);
       return recrash::Without(all_, Combine(kept));
     };
@@ -97,27 +107,25 @@ class Search {
   Trials* trials_;
   Patch all_;
   std::vector<Patch> kept_;
+  std::vector<Patch> whole_;  // words that are kept, and no longer tried
 };
 
 // Bytes that were kept, word by word.
-std::vector<std::pair<uint64_t, uint8_t>> WordsOf(const std::vector<Patch>& kept) {
-  std::vector<std::pair<uint64_t, uint8_t>> words;
+std::map<uint64_t, uint8_t> WordsOf(const std::vector<Patch>& kept) {
+  std::map<uint64_t, uint8_t> words;
   for (const Patch& patch : kept) {
-    for (const ByteRange& range : patch.ranges()) {
-      for (uint64_t at = range.start; at < range.end; ++at) {
-        const uint64_t word = at / kWord * kWord;
-        if (words.empty() || words.back().first != word) words.emplace_back(word, 0);
-        words.back().second |= static_cast<uint8_t>(1u << (at - word));
-      }
-    }
+    for (const ByteRange& range : patch.ranges())
+      for (uint64_t at = range.start; at < range.end; ++at)
+        words[at / kWord * kWord] |= static_cast<uint8_t>(1u << at % kWord);
   }
   return words;
 }
 
-const Part* PartAt(const GivenMemory& given, uint64_t address) {
-  for (const Part& part : given.parts)
-    if (address >= part.start && address - part.start < part.size) return &part;
-  return nullptr;
+// Its place among the parts, which is the order of items; the number of parts: there is none.
+size_t PartAt(const GivenMemory& given, uint64_t address) {
+  const auto found = std::ranges::find_if(
+      given.parts, [&](const Part& part) { return address >= part.start && address - part.start < part.size; });
+  return static_cast<size_t>(found - given.parts.begin());
 }
 
 std::vector<uint8_t> BytesAt(const ReplayFrame& frame, const StartMemory& memory, uint64_t address) {
@@ -136,6 +144,12 @@ std::vector<uint8_t> BytesAt(const ReplayFrame& frame, const StartMemory& memory
   return bytes;
 }
 
+uint64_t NumberOf(std::span<const uint8_t> bytes) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes.data(), std::min(bytes.size(), sizeof word));
+  return word;
+}
+
 // A page that the report does not have was never written.
 std::vector<uint8_t> BytesOrZeros(const ReplayFrame& frame, const StartMemory& memory, uint64_t address) {
   std::vector<uint8_t> bytes = BytesAt(frame, memory, address);
@@ -144,29 +158,27 @@ std::vector<uint8_t> BytesOrZeros(const ReplayFrame& frame, const StartMemory& m
 
 std::string FillText(const plan::Fill& fill) {
   if (fill.kind == plan::Fill::kRandom) return "random bytes";
+  if (fill.kind == plan::Fill::kNumber) return std::to_string(fill.seed);
+  if (fill.kind == plan::Fill::kZeros) return "a pointer to zeros";
   return fill.byte == 0 ? "zeros" : fmt::format("bytes of {:#04x}", fill.byte);
 }
 
 // With all else as it was: is there something in its place with which the call returns?
-void FindRole(uint64_t seed, Trials* trials, WhatMatters* item) {
-  std::vector<ByteRange> bytes;
-  const uint64_t start = item->address.value;
-  for (uint64_t i = 0; i < kWord; ++i)
-    if (item->mask >> i & 1) bytes.push_back({start + i, start + i + 1});
-  std::vector<plan::Fill> fills = SearchFills(seed);
-  const std::vector<plan::Fill> others = HeldOutFills(seed);
-  fills.insert(fills.end(), others.begin(), others.end());
-  const std::vector<Outcome> outcomes = trials->Run(Patch(std::move(bytes)), fills);
+// What a program may well have there comes first.
+void FindRole(const TestReport& report, uint64_t seed, Trials* trials, WhatMatters* item) {
+  // From the first byte that matters to the last.
+  const uint64_t start = item->address.value + static_cast<uint64_t>(std::countr_zero(item->mask));
+  const uint64_t end = item->address.value + static_cast<uint64_t>(std::bit_width(item->mask));
+  std::vector<plan::Fill> fills = {{.byte = 0}, {.kind = plan::Fill::kNumber, .seed = 1}};
+  // A pointer that leads nowhere may be to blame. One that leads somewhere is not to blame for what stands there.
+  if (item->mask == 0xff && !report.FindMapping({NumberOf(item->bytes)})) fills.push_back({.kind = plan::Fill::kZeros});
+  for (const plan::Fill& fill : SearchFills(seed)) fills.push_back(fill);
+  fills.push_back({.byte = 0xff});
+  const std::vector<Outcome> outcomes = trials->Run(Patch({{start, end}}), fills);
   const auto passes = std::ranges::find(outcomes, Outcome::kPasses);
   if (passes == outcomes.end()) return;
   item->role = Role::kCulprit;
   item->returns_with = FillText(fills[static_cast<size_t>(passes - outcomes.begin())]);
-}
-
-std::string HexOf(std::span<const uint8_t> bytes) {
-  uint64_t word = 0;
-  std::memcpy(&word, bytes.data(), std::min(bytes.size(), sizeof word));
-  return fmt::format("{:#x}", word);
 }
 
 // Where types say nothing.
@@ -188,24 +200,24 @@ std::string PlaceOf(const Part& part, uint64_t address) {
 
 void AddItems(const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory,
               const std::vector<Patch>& kept, Minimised* minimised) {
-  std::set<const Part*> parts;
+  std::map<size_t, std::vector<WhatMatters>> items;  // by part
   for (const auto& [address, mask] : WordsOf(kept)) {
-    WhatMatters item;
+    const uint64_t first = address + static_cast<uint64_t>(std::countr_zero(mask));
+    const size_t number = PartAt(given, first);
+    WhatMatters& item = items[number].emplace_back();
     item.address = {address};
     item.mask = mask;
     item.bytes = BytesOrZeros(frame, memory, address);
-    const uint64_t first = address + static_cast<uint64_t>(std::countr_zero(mask));
-    if (const Part* part = PartAt(given, first)) {
-      item.kind = part->kind;
-      item.part_start = part->start;
-      item.part_size = part->size;
-      item.path = PlaceOf(*part, first);
-      parts.insert(part);
-    }
     minimised->bytes += static_cast<uint64_t>(std::popcount(mask));
-    minimised->items.push_back(std::move(item));
+    if (number == given.parts.size()) continue;
+    const Part& part = given.parts[number];
+    item.kind = part.kind;
+    item.part_start = part.start;
+    item.part_size = part.size;
+    item.path = PlaceOf(part, first);
   }
-  minimised->parts = parts.size();
+  for (auto& [number, of_part] : items) std::ranges::move(of_part, std::back_inserter(minimised->items));
+  minimised->parts = items.size();
 }
 
 void NameItems(const TestReport& report, const ReplayFrame& frame, const StartMemory& memory, Minimised* minimised) {
@@ -216,7 +228,7 @@ void NameItems(const TestReport& report, const ReplayFrame& frame, const StartMe
   for (WhatMatters& item : minimised->items) {
     const NamedWord& named = names.at(item.address.value);
     if (!named.path.empty()) item.path = named.path;
-    item.value = named.path.empty() ? HexOf(item.bytes) : named.value;
+    item.value = named.path.empty() ? fmt::format("{:#x}", NumberOf(item.bytes)) : named.value;
   }
 }
 
@@ -240,8 +252,17 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   minimised.function = frame.function;
   minimised.given_parts = given.count;
   minimised.touched_parts = given.parts.size();
+  if (trials->is_overflow())
+    minimised.notes.push_back(
+        "the stack overflowed: its depth is the cause, and the frames outside made that; what follows leads there");
+  if (!trials->compares_addresses() && report.failure.signal == SIGSEGV)
+    minimised.notes.push_back("the failing address differs from replay to replay, and is not compared");
   trials->StopAfter(options.seconds);
-  const Search search(given, options.seed, &*trials);
+  const auto is_pointer = [&](uint64_t address) {
+    const uint64_t word = NumberOf(BytesOrZeros(frame, memory, address));
+    return report.FindMapping({word}) != nullptr;
+  };
+  const Search search(given, options.seed, is_pointer, &*trials);
   if (trials->is_stopped()) minimised.limits = "the search was stopped: its time was up";
   if (trials->error()) return *trials->error();
   trials->StopAfter(options.seconds);  // what follows is short
@@ -251,7 +272,7 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   minimised.agreeing_fills = static_cast<uint32_t>(std::ranges::count(agree, Outcome::kSame));
   AddItems(given, frame, memory, search.kept(), &minimised);
   NameItems(report, frame, memory, &minimised);
-  for (WhatMatters& item : minimised.items) FindRole(options.seed, &*trials, &item);
+  for (WhatMatters& item : minimised.items) FindRole(report, options.seed, &*trials, &item);
   minimised.trials = trials->count();
   minimised.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return minimised;

@@ -271,8 +271,10 @@ std::optional<uint64_t> WordNames::OffsetOf(uint32_t type, const std::string& me
 
 // A text of libstdc++: its characters are the value of all its words.
 bool WordNames::LookAtText(uint32_t type, uint64_t address, std::span<const uint8_t> bytes, const Spot& spot) {
-  if (!At(type).name.starts_with("std::__cxx11::basic_string<char") && !At(type).name.starts_with("std::basic_string<char"))
-    return false;
+  const std::string& name = At(type).name;
+  const bool is_text = name == "std::string" || name.starts_with("std::__cxx11::basic_string<char") ||
+                       name.starts_with("std::basic_string<char");
+  if (!is_text) return false;
   const auto start = OffsetOf(type, "_M_p", 0), length = OffsetOf(type, "_M_string_length", 0);
   if (!start || !length) return false;
   const uint64_t data = WordAt(bytes, *start), size = WordAt(bytes, *length);
@@ -352,7 +354,7 @@ void WordNames::LookAtPointer(const TypeLayout& type, uint64_t value, const Spot
     next.next = container.next + 1;
     Add({value, container.node, 1,
          {is_list ? fmt::format("{}[{}]", container.path, container.next)
-                  : fmt::format("{}[node {}]", container.path, seen_.size())},
+                  : fmt::format("{}[node {}]", container.path, nodes_[container.path]++)},
          next});
     return;
   }

@@ -100,6 +100,7 @@ class WordNames {
   std::map<uint64_t, NamedWord> named_;
   std::set<std::pair<uint64_t, uint32_t>> seen_;
   std::deque<Object> left_;
+  std::map<std::string, uint64_t> nodes_;  // how many of a container were named
   uint64_t steps_ = 0;
 };
 

@@ -21,7 +21,7 @@ bool IsFailure(Verdict verdict) { return verdict == Verdict::kReproduced; }
 }  // namespace
 
 std::vector<plan::Fill> SearchFills(uint64_t seed) {
-  return {{.byte = 0xa5}, {.byte = 0}, {.kind = plan::Fill::kRandom, .seed = seed}};
+  return {{.byte = 0xa5}, {.byte = 0}, {.byte = 0x5a}, {.kind = plan::Fill::kRandom, .seed = seed}};
 }
 
 std::vector<plan::Fill> SearchFillsOfBytes(uint64_t seed) {
@@ -33,7 +33,7 @@ std::vector<plan::Fill> SearchFillsOfBytes(uint64_t seed) {
 
 std::vector<plan::Fill> HeldOutFills(uint64_t seed) {
   return {{.byte = 0xfe},
-          {.byte = 0x5a},
+          {.byte = 0x33},
           {.byte = 0x80},
           {.kind = plan::Fill::kRandom, .seed = seed + 3 * kApart},
           {.kind = plan::Fill::kRandom, .seed = seed + 4 * kApart}};
@@ -66,6 +66,7 @@ Status Trials::LookAsItIs(bool has_address) {
 }
 
 void Trials::StopAfter(double seconds) {
+  is_stopped_ = false;
   end_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 

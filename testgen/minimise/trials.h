@@ -42,13 +42,14 @@ class Trials {
   // What becomes of the call with each of the fills. Empty: the subject has ended.
   std::vector<Outcome> Run(const Patch& patch, std::span<const plan::Fill> fills);
 
-  // From then on every answer is no.
+  // After that time every answer is no, until it is called again.
   void StopAfter(double seconds);
   bool is_stopped() const { return is_stopped_; }
   const std::optional<Error>& error() const { return error_; }
 
   const Seen& as_it_is() const { return as_it_is_; }
   bool compares_addresses() const { return compares_addresses_; }
+  bool is_overflow() const { return experiments_->is_overflow(); }
   uint64_t count() const { return experiments_->count(); }
 
  private:

@@ -1,6 +1,7 @@
 #include "testgen/verify/experiments.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -26,6 +27,9 @@ Result<std::unique_ptr<Experiments>> Experiments::Begin(const TestReport& report
     return Error{Errc::kRefused, replays->subject_.program.path +
                                      ": needed the build that crashed, found another one, or with other libraries"};
   std::unique_ptr<Experiments> experiments(new Experiments(*std::move(replays), frame, start));
+  plan::Header header{};
+  const ssize_t read = pread(experiments->replays_.plan_.get(), &header, sizeof header, 0);
+  experiments->is_overflow_ = read == sizeof header && (header.flags & plan::kStackOverflow);
   experiments->replays_.queue_->Clear();
   // The thread that starts a process is its parent: the subject is killed when that ends.
   experiments->runner_ = std::thread([own = experiments.get()] {

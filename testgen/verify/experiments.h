@@ -55,6 +55,9 @@ class Experiments {
   // Runs all, several at a time, and returns what each came to, in their order. An error: the subject has ended.
   Result<std::vector<Seen>> Run(std::span<const Experiment> experiments);
 
+  // The stack had overflowed: how deep it is decides.
+  bool is_overflow() const { return is_overflow_; }
+
   uint64_t count() const { return count_; }  // of those that were run so far
 
  private:
@@ -71,6 +74,7 @@ class Experiments {
   std::vector<std::optional<size_t>> places_;  // which experiment is in a slot
   size_t begun_ = 0;
   uint64_t count_ = 0;
+  bool is_overflow_ = false;
   std::thread runner_;
   std::atomic<bool> ended_ = false;
   Result<std::string> how_ = std::string();  // once it has ended

@@ -1,6 +1,7 @@
 #include "testgen/replay/guest/experiment.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
@@ -19,19 +20,19 @@ uint8_t* RegisterByte(uint64_t address, CallState* state) {
 }
 
 void FillRegisters(const plan::Piece& piece, const plan::Fill& fill, CallState* state) {
-  for (uint64_t at = piece.address; at < piece.address + piece.size; ++at) {
-    if (uint8_t* byte = RegisterByte(at, state)) *byte = plan::FillByte(fill, at);
+  for (uint64_t i = 0; i < piece.size; ++i) {
+    if (uint8_t* byte = RegisterByte(piece.address + i, state)) *byte = plan::FillByte(fill, piece.address, i);
   }
 }
 
 // A byte of the fill is that of the recorded address: it does not depend on where a module lies now.
-void FillMemory(uint64_t live, uint64_t recorded, uint64_t size, const plan::Fill& fill) {
+void FillMemory(uint64_t live, const plan::Piece& piece, uint64_t offset, uint64_t size, const plan::Fill& fill) {
   if (fill.kind == plan::Fill::kByte) {
     __asm__ volatile("rep stosb" : "+D"(live), "+c"(size) : "a"(fill.byte) : "memory");
     return;
   }
   auto* bytes = Pointer<volatile uint8_t>(live);
-  for (uint64_t i = 0; i < size; ++i) bytes[i] = plan::FillByte(fill, recorded + i);
+  for (uint64_t i = 0; i < size; ++i) bytes[i] = plan::FillByte(fill, piece.address, offset + i);
 }
 
 // What the agent in the program keeps read-only stays as it is.
@@ -40,13 +41,25 @@ void FillMemory(const plan::Piece& piece, const plan::Fill& fill) {
   uint64_t live = ToLive(piece.address), size = piece.size;
   if (live < sealed.end && live + size > sealed.start) {
     const uint64_t before = live < sealed.start ? sealed.start - live : 0;
-    FillMemory(live, piece.address, before, fill);
+    FillMemory(live, piece, 0, before, fill);
     if (live + size <= sealed.end) return;
     const uint64_t skipped = sealed.end - live;
-    FillMemory(sealed.end, piece.address + skipped, size - skipped, fill);
+    FillMemory(sealed.end, piece, skipped, size - skipped, fill);
     return;
   }
-  FillMemory(live, piece.address, size, fill);
+  FillMemory(live, piece, 0, size, fill);
+}
+
+constexpr uint64_t kZeroBytes = 1 << 20;
+
+// Memory that holds zeros, and that a replay may write to. A pointer may also lead to the middle of an object.
+uint64_t MapZeros(Experiment* own) {
+  if (!own->zeros) {
+    void* zeros = mmap(nullptr, kZeroBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (zeros == MAP_FAILED) return 0;
+    own->zeros = Number(zeros) + kZeroBytes / 2;
+  }
+  return own->zeros;
 }
 
 }  // namespace
@@ -67,6 +80,7 @@ void TakeExperiment(const plan::Slot& slot, PreparedCall* call) {
   Copy(Number(own.pieces), Number(posted + number * queue->room), slot.pieces * sizeof *own.pieces);
   own.count = slot.pieces;
   own.fill = slot.fill;
+  if (own.fill.kind == plan::Fill::kZeros) own.fill.seed = MapZeros(&own);
   call->experiment = &own;
 }
 

@@ -19,6 +19,7 @@ struct Experiment {
   size_t room;
   size_t count;  // of the replay that comes
   plan::Fill fill;
+  uint64_t zeros;  // the middle of memory that holds zeros; 0: there is none yet
 };
 
 // Copies what the slot asks for, since a replay's process does not share the queue.
