@@ -70,10 +70,8 @@ class Search {
     kept_.insert(kept_.end(), whole_.begin(), whole_.end());
   }
 
-  // What has to be as it was, in the order of the parts.
+  // What has to be as it was.
   const std::vector<Patch>& kept() const { return kept_; }
-  // What may be anything.
-  Patch rest() const { return recrash::Without(all_, Combine(kept_)); }
 
  private:
   std::vector<Patch> Narrow(const std::vector<Patch>& pieces, size_t first_piece,
@@ -170,8 +168,9 @@ void FindRole(const TestReport& report, uint64_t seed, Trials* trials, WhatMatte
   const uint64_t start = item->address.value + static_cast<uint64_t>(std::countr_zero(item->mask));
   const uint64_t end = item->address.value + static_cast<uint64_t>(std::bit_width(item->mask));
   std::vector<plan::Fill> fills = {{.byte = 0}, {.kind = plan::Fill::kNumber, .seed = 1}};
+  if (item->is_number) fills.push_back({.kind = plan::Fill::kNumber, .seed = 1000});
   // A pointer that leads nowhere may be to blame. One that leads somewhere is not to blame for what stands there.
-  if (item->mask == 0xff && !report.FindMapping({NumberOf(item->bytes)})) fills.push_back({.kind = plan::Fill::kZeros});
+  if (item->mask == 0xff && !item->is_number && !report.FindMapping({NumberOf(item->bytes)})) fills.push_back({.kind = plan::Fill::kZeros});
   for (const plan::Fill& fill : SearchFills(seed)) fills.push_back(fill);
   fills.push_back({.byte = 0xff});
   const std::vector<Outcome> outcomes = trials->Run(Patch({{start, end}}), fills);
@@ -220,16 +219,36 @@ void AddItems(const GivenMemory& given, const ReplayFrame& frame, const StartMem
   minimised->parts = items.size();
 }
 
-void NameItems(const TestReport& report, const ReplayFrame& frame, const StartMemory& memory, Minimised* minimised) {
+void NameItems(const TestReport& report, const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory, Minimised* minimised) {
   std::map<uint64_t, uint8_t> words;
   for (const WhatMatters& item : minimised->items) words[item.address.value] = item.mask;
   WordNames names(report, frame, memory);
-  names.Find(words);
+  names.Find(words, [&](uint64_t address) {
+    const size_t number = PartAt(given, address);
+    return number < given.parts.size() ? given.parts[number].start : 0;
+  });
   for (WhatMatters& item : minimised->items) {
     const NamedWord& named = names.at(item.address.value);
     if (!named.path.empty()) item.path = named.path;
+    item.is_number = named.is_number;
     item.value = named.path.empty() ? fmt::format("{:#x}", NumberOf(item.bytes)) : named.value;
   }
+}
+
+Patch AllOf(const GivenMemory& given) {
+  std::vector<Patch> parts;
+  for (const Part& part : given.parts) parts.push_back(part.bytes);
+  return Combine(parts);
+}
+
+// What is not touched as it is may be touched when other memory is something else. So the result is checked with all
+// memory filled, unless that is more than a replay can fill in a short time.
+constexpr uint64_t kMostChecked = 64u << 20;
+
+Patch MemoryToCheck(const GivenMemory& whole, const Patch& touched) {
+  Patch all = AllOf(whole);
+  const bool is_short = all.size() <= kMostChecked && all.ranges().size() < Experiments::kMostPieces / 2;
+  return is_short ? all : touched;
 }
 
 }  // namespace
@@ -240,10 +259,11 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   if (!position) return Error{Errc::kMissing, "frame " + std::to_string(index) + " cannot be replayed"};
   const ReplayFrame& frame = report.replay.frames[*position];
   const StartMemory memory(report, frame);
-  Result<std::vector<TargetAddress>> touched =
-      TouchedBy(report, *position, options.verify, PagesToWatch(report, memory));
+  const std::vector<TargetAddress> pages = PagesToWatch(report, memory);
+  Result<std::vector<TargetAddress>> touched = TouchedBy(report, *position, options.verify, pages);
   if (!touched) return touched.error();
   const GivenMemory given = FindGivenMemory(report, frame, memory, *touched);
+  const Patch all = MemoryToCheck(FindGivenMemory(report, frame, memory, pages), AllOf(given));
   Result<Trials> trials = Trials::Begin(report, options.verify, *position);
   if (!trials) return trials.error();
 
@@ -267,11 +287,11 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   if (trials->error()) return *trials->error();
   trials->StopAfter(options.seconds);  // what follows is short
   const std::vector<plan::Fill> held_out = HeldOutFills(options.seed);
-  const std::vector<Outcome> agree = trials->Run(search.rest(), held_out);
+  const std::vector<Outcome> agree = trials->Run(Without(all, Combine(search.kept())), held_out);
   minimised.fills = static_cast<uint32_t>(held_out.size());
   minimised.agreeing_fills = static_cast<uint32_t>(std::ranges::count(agree, Outcome::kSame));
   AddItems(given, frame, memory, search.kept(), &minimised);
-  NameItems(report, frame, memory, &minimised);
+  NameItems(report, given, frame, memory, &minimised);
   for (WhatMatters& item : minimised.items) FindRole(report, options.seed, &*trials, &item);
   minimised.trials = trials->count();
   minimised.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -41,6 +41,7 @@ struct WhatMatters {
   std::string returns_with;          // of a culprit: what stood there when the call returned: "zeros"
   std::string path;                  // "order.lines_[2].code", "rdi", "block of 48 bytes at 0x7f10, offset 16"
   std::string value;                 // as text
+  bool is_number = false;            // of an arithmetic type: no address
 };
 
 struct Minimised {

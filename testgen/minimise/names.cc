@@ -107,12 +107,15 @@ const NamedWord& WordNames::at(uint64_t word) const {
   return found != named_.end() ? found->second : kNone;
 }
 
-void WordNames::Find(const std::map<uint64_t, uint8_t>& words) {
+void WordNames::Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& part_of) {
   wanted_ = words;
   const Module* module = report_.FindModule(frame_.function_address());
   image_ = module ? report_.replay.FindImage(*module) : nullptr;
-  if (image_) AddArguments();
-  Run();
+  if (image_) {
+    AddArguments();
+    Run();
+    LookBehind(part_of);
+  }
   for (const ModuleImage& image : report_.replay.images) {
     image_ = &image;
     AddGlobals();
@@ -160,7 +163,7 @@ bool WordNames::IsWanted(uint64_t start, uint64_t size) const {
   return next != wanted_.end() && next->first < start + size;
 }
 
-void WordNames::Name(uint64_t start, uint64_t size, const std::string& path, const std::string& value) {
+void WordNames::Name(uint64_t start, uint64_t size, const std::string& path, const std::string& value, bool is_number) {
   for (auto word = wanted_.lower_bound(start / kWord * kWord); word != wanted_.end() && word->first < start + size;) {
     uint8_t mine = 0;
     for (uint64_t i = 0; i < kWord; ++i)
@@ -170,6 +173,7 @@ void WordNames::Name(uint64_t start, uint64_t size, const std::string& path, con
       NamedWord& named = named_[word->first];
       named.path += (named.path.empty() ? "" : ", ") + path;
       named.value += (named.value.empty() ? "" : ", ") + value;
+      named.is_number = is_number;
     }
     word->second &= static_cast<uint8_t>(~mine);
     word = word->second ? std::next(word) : wanted_.erase(word);
@@ -179,6 +183,7 @@ void WordNames::Name(uint64_t start, uint64_t size, const std::string& path, con
 void WordNames::Add(Object object) {
   if (object.address == 0 || seen_.size() >= kMostObjects || object.spot.path.size() > kLongestPath) return;
   if (At(object.type).size == 0 || !seen_.insert({object.address, object.type}).second) return;
+  if (object.spot.is_behind) behind_.try_emplace(object.address, object);
   left_.push_back(std::move(object));
 }
 
@@ -186,6 +191,22 @@ void WordNames::Add(Object object) {
 void WordNames::Run() {
   for (; !left_.empty() && !wanted_.empty() && steps_ < kMostSteps; left_.pop_front()) Look(Object(left_.front()));
   left_.clear();
+}
+
+// Objects behind one that a pointer leads to.
+void WordNames::LookBehind(const std::function<uint64_t(uint64_t)>& part_of) {
+  const std::map<uint64_t, uint8_t> wanted = wanted_;
+  for (const auto& [word, mask] : wanted) {
+    const auto after = behind_.upper_bound(word);
+    if (after == behind_.begin() || !wanted_.contains(word)) continue;
+    Object object = std::prev(after)->second;
+    const uint64_t size = At(object.type).size, number = (word - object.address) / size;
+    const uint64_t part = part_of(word);
+    if (number == 0 || number > kMostElements || part == 0 || part_of(object.address) != part) continue;
+    object.address += number * size;
+    object.spot = object.spot.Element(number);
+    Look(object);
+  }
 }
 
 void WordNames::Look(const Object& object) {
@@ -254,7 +275,8 @@ void WordNames::LookAt(uint32_t type, uint64_t address, std::span<const uint8_t>
       LookAtPointer(layout, Number(bytes), spot, container);
       [[fallthrough]];
     default:
-      if (IsWanted(address, bytes.size())) Name(address, bytes.size(), spot.Whole(), ScalarText(layout, bytes));
+      if (IsWanted(address, bytes.size())) Name(address, bytes.size(), spot.Whole(), ScalarText(layout, bytes),
+                                                 layout.form != TypeForm::kPointer);
   }
 }
 
@@ -282,11 +304,10 @@ bool WordNames::LookAtText(uint32_t type, uint64_t address, std::span<const uint
   const bool is_known = memory_.Read(data, text) && IsText(text);
   const std::string value =
       is_known ? Quoted({reinterpret_cast<const char*>(text.data()), text.size()}) : fmt::format("{:#x}", data);
-  const std::string path = spot.is_behind ? "*" + spot.path : spot.path;
-  Name(address + *start, kWord, path + ".data()", fmt::format("{:#x}", data));
-  Name(address + *length, kWord, path + ".size()", std::to_string(size));
-  if (is_known) Name(data, size + 1, path, value);
-  Name(address, bytes.size(), path, value);
+  Name(address + *start, kWord, spot.Member("data()").path, fmt::format("{:#x}", data));
+  Name(address + *length, kWord, spot.Member("size()").path, std::to_string(size), true);
+  if (is_known) Name(data, size + 1, spot.Whole(), value, true);
+  Name(address, bytes.size(), spot.Whole(), value, true);
   return true;
 }
 
@@ -364,7 +385,7 @@ void WordNames::LookAtPointer(const TypeLayout& type, uint64_t value, const Spot
     for (uint8_t c = 0; text.size() < 4096 && memory_.Read(value + text.size(), {&c, 1}) && c; ) text.push_back(c);
     const bool is_text = !text.empty() && IsText(text);
     if (is_text && target.name == "char")
-      Name(value, text.size() + 1, spot.path, Quoted({reinterpret_cast<const char*>(text.data()), text.size()}));
+      Name(value, text.size() + 1, spot.Whole(), Quoted({reinterpret_cast<const char*>(text.data()), text.size()}), true);
   }
   Add({value, type.target, 1, {spot.is_behind ? "(*" + spot.path + ")" : spot.path, !is_reference}, container});
 }

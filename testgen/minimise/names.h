@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,6 +29,7 @@ namespace recrash {
 struct NamedWord {
   std::string path;
   std::string value;
+  bool is_number = false;  // of an arithmetic type: no address
 };
 
 // A value of a plain type, for people: "42", "true", "kLeaf", "nullptr", "0x7f1010".
@@ -40,7 +42,9 @@ class WordNames {
       : report_(report), frame_(frame), memory_(memory) {}
 
   // `words`: addresses, or registers (plan::RegisterAddress), each with those of its bytes that are of interest.
-  void Find(const std::map<uint64_t, uint8_t>& words);
+  // `part_of`: where the block, or other part of memory, begins that an address lies in. A pointer to an object may be
+  // one to the first of several, if they lie in one part.
+  void Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& part_of);
 
   // Empty where no name is known.
   const NamedWord& at(uint64_t word) const;
@@ -78,6 +82,7 @@ class WordNames {
   void AddGlobals();
   void Add(Object object);
   void Run();
+  void LookBehind(const std::function<uint64_t(uint64_t)>& part_of);
   bool IsWanted(uint64_t start, uint64_t size) const;
   void Look(const Object& object);
   void LookAt(uint32_t type, uint64_t address, std::span<const uint8_t> bytes, const Spot& spot,
@@ -90,7 +95,7 @@ class WordNames {
   void EnterContainer(uint32_t type, uint64_t address, const Spot& spot, Container* container) const;
   std::optional<uint64_t> OffsetOf(uint32_t type, const std::string& member, int depth) const;
   std::pair<uint32_t, uint64_t> Dynamic(uint32_t type, uint64_t address) const;
-  void Name(uint64_t start, uint64_t size, const std::string& path, const std::string& value);
+  void Name(uint64_t start, uint64_t size, const std::string& path, const std::string& value, bool is_number = false);
 
   const TestReport& report_;
   const ReplayFrame& frame_;
@@ -100,6 +105,7 @@ class WordNames {
   std::map<uint64_t, NamedWord> named_;
   std::set<std::pair<uint64_t, uint32_t>> seen_;
   std::deque<Object> left_;
+  std::map<uint64_t, Object> behind_;      // what pointers lead to
   std::map<std::string, uint64_t> nodes_;  // how many of a container were named
   uint64_t steps_ = 0;
 };

@@ -51,8 +51,7 @@ void Experiments::Post(std::span<const Experiment> experiments) {
     if (places_[slot]) continue;
     const Experiment& next = experiments[begun_];
     places_[slot] = begun_++;
-    queue.Post(slot, frame_, start_,
-               {std::span(next.pieces).first(std::min(next.pieces.size(), queue.room())), next.fill, next.limit});
+    queue.Post(slot, frame_, start_, {next.pieces, next.fill, next.limit});
   }
   queue.Announce();
 }
@@ -79,6 +78,9 @@ Error Experiments::WhyEnded() {
 }
 
 Result<std::vector<Seen>> Experiments::Run(std::span<const Experiment> experiments) {
+  for (const Experiment& one : experiments)
+    if (one.pieces.size() > kMostPieces)
+      return Error{Errc::kRefused, "memory is in more than " + std::to_string(kMostPieces) + " pieces"};
   std::vector<Seen> seen(experiments.size());
   const auto is_done = [&] {
     return begun_ == experiments.size() && std::ranges::none_of(places_, &std::optional<size_t>::has_value);

@@ -43,7 +43,7 @@ struct Seen {
 
 class Experiments {
  public:
-  static constexpr size_t kMostPieces = 16384;
+  static constexpr size_t kMostPieces = 1 << 17;
 
   // Starts the subject. `frame`: a position in the report's frames. REQUIRES: `report` lives as long as this.
   static Result<std::unique_ptr<Experiments>> Begin(const TestReport& report, const VerifyOptions& options,
@@ -52,7 +52,8 @@ class Experiments {
   Experiments& operator=(const Experiments&) = delete;
   ~Experiments();
 
-  // Runs all, several at a time, and returns what each came to, in their order. An error: the subject has ended.
+  // Runs all, several at a time, and returns what each came to, in their order. An error: the subject has ended, or one
+  // of them has too many pieces.
   Result<std::vector<Seen>> Run(std::span<const Experiment> experiments);
 
   // The stack had overflowed: how deep it is decides.
