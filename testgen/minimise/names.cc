@@ -135,7 +135,7 @@ void WordNames::AddArgument(const ReplayParameter& parameter) {
     const std::string name = parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name;
     if (parameter.indirect) {
       Name(place, kWord, "&" + name, fmt::format("{:#x}", Number(bytes)));
-      Add({Number(bytes), parameter.type, 1, {name}, {}});
+      Add({Number(bytes), parameter.type, {name}, {}});
     } else if (type.form == TypeForm::kClass || type.form == TypeForm::kUnion || type.form == TypeForm::kArray) {
       // As if the object began before the register.
       std::vector<uint8_t> whole(std::min(type.size, kMostBytes));
@@ -155,7 +155,7 @@ void WordNames::AddArguments() {
 
 void WordNames::AddGlobals() {
   for (const Variable& variable : image_->variables)
-    Add({image_->base.value + variable.offset, variable.type, 1, {variable.name}, {}});
+    Add({image_->base.value + variable.offset, variable.type, {variable.name}, {}});
 }
 
 bool WordNames::IsWanted(uint64_t start, uint64_t size) const {
@@ -210,19 +210,22 @@ void WordNames::LookBehind(const std::function<uint64_t(uint64_t)>& part_of) {
 }
 
 void WordNames::Look(const Object& object) {
-  auto [type, address] = Dynamic(object.type, object.address);
-  const uint64_t size = At(type).size, count = std::min(object.count, kMostElements);
+  // A virtual base, which the layout of the whole does not have, lies there as what it was declared to be.
+  LookAs(object.type, object.address, object);
+  if (const auto [type, address] = Dynamic(object.type, object.address); type != object.type)
+    LookAs(type, address, object);
+}
+
+void WordNames::LookAs(uint32_t type, uint64_t address, const Object& object) {
+  const uint64_t size = At(type).size;
   if (size == 0 || size > kMostBytes) return;
   std::vector<uint8_t> bytes(size);
-  for (uint64_t i = 0; i < count && steps_ < kMostSteps; ++i) {
-    // Zeros, where a page was never written.
-    if (!memory_.Read(address + i * size, bytes)) {
-      if (!IsWanted(address + i * size, size)) return;
-      std::ranges::fill(bytes, 0);
-    }
-    LookAt(type, address + i * size, bytes, object.count == 1 ? object.spot : object.spot.Element(i), object.container,
-           0);
+  // Zeros, where a page was never written.
+  if (!memory_.Read(address, bytes)) {
+    if (!IsWanted(address, size)) return;
+    std::ranges::fill(bytes, 0);
   }
+  LookAt(type, address, bytes, object.spot, object.container, 0);
 }
 
 // The class that the vtable says, and where its object begins.
@@ -241,14 +244,13 @@ std::pair<uint32_t, uint64_t> WordNames::Dynamic(uint32_t type, uint64_t address
   const std::string name = Demangle(symbol.name.substr(0, symbol.name.find('@')));
   constexpr std::string_view kVtable = "vtable for ";
   if (offset - symbol.offset >= symbol.size || !name.starts_with(kVtable)) return {type, address};
+  // Ahead of the table's functions stands where the whole object begins.
+  uint64_t to_top = 0;
+  if (!memory_.Read(vtable - 2 * kWord, {reinterpret_cast<uint8_t*>(&to_top), sizeof to_top})) return {type, address};
+  if (-to_top > kMostBytes) return {type, address};
   std::vector<uint32_t> left = {type};
   for (size_t i = 0; i < left.size() && left.size() < 1000; ++i) {
-    if (At(left[i]).name == name.substr(kVtable.size())) {
-      const auto base = std::ranges::find_if(At(left[i]).members, [&](const TypeMember& member) {
-        return member.role == MemberRole::kBase && member.type == type;
-      });
-      return {left[i], address - (base != At(left[i]).members.end() ? base->offset : 0)};
-    }
+    if (At(left[i]).name == name.substr(kVtable.size())) return {left[i], address + to_top};
     left.insert(left.end(), At(left[i]).derived.begin(), At(left[i]).derived.end());
   }
   return {type, address};
@@ -322,7 +324,7 @@ bool WordNames::LookAtVector(uint32_t type, std::span<const uint8_t> bytes, cons
   if (first && size && used % size == 0 && used / size <= kMostElements) {
     const Spot elements{spot.is_behind ? "(*" + spot.path + ")" : spot.path};
     for (uint64_t i = 0; i < used / size && steps_ < kMostSteps; ++i)
-      Add({first + i * size, layout.arguments[0], 1, elements.Element(i), {}});
+      Add({first + i * size, layout.arguments[0], elements.Element(i), {}});
   }
   return false;  // its own words are named as members
 }
@@ -373,7 +375,7 @@ void WordNames::LookAtPointer(const TypeLayout& type, uint64_t value, const Spot
     const bool is_list = At(container.node).name.starts_with("std::_List_node<");
     if (is_list && !spot.path.ends_with("next")) return;
     next.next = container.next + 1;
-    Add({value, container.node, 1,
+    Add({value, container.node,
          {is_list ? fmt::format("{}[{}]", container.path, container.next)
                   : fmt::format("{}[node {}]", container.path, nodes_[container.path]++)},
          next});
@@ -387,7 +389,7 @@ void WordNames::LookAtPointer(const TypeLayout& type, uint64_t value, const Spot
     if (is_text && target.name == "char")
       Name(value, text.size() + 1, spot.Whole(), Quoted({reinterpret_cast<const char*>(text.data()), text.size()}), true);
   }
-  Add({value, type.target, 1, {spot.is_behind ? "(*" + spot.path + ")" : spot.path, !is_reference}, container});
+  Add({value, type.target, {spot.is_behind ? "(*" + spot.path + ")" : spot.path, !is_reference}, container});
 }
 
 }  // namespace recrash

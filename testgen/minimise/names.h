@@ -71,7 +71,6 @@ class WordNames {
   struct Object {
     uint64_t address;
     uint32_t type;
-    uint64_t count;
     Spot spot;
     Container container;
   };
@@ -85,6 +84,7 @@ class WordNames {
   void LookBehind(const std::function<uint64_t(uint64_t)>& part_of);
   bool IsWanted(uint64_t start, uint64_t size) const;
   void Look(const Object& object);
+  void LookAs(uint32_t type, uint64_t address, const Object& object);
   void LookAt(uint32_t type, uint64_t address, std::span<const uint8_t> bytes, const Spot& spot,
               const Container& container, int depth);
   void LookAtClass(uint32_t type, uint64_t address, std::span<const uint8_t> bytes, const Spot& spot,
