@@ -108,7 +108,7 @@ int ReproduceCommand(const TestsArguments& arguments);
 
 struct MinimiseArguments {
   ReportArguments target;  // a report, or a folder of tests
-  int64_t frame = -1;      // -1: the innermost that reproduces
+  int64_t frame = -1;      // -1: FrameToMinimise
   double seconds = 10;
   uint64_t seed = 1;
   Request request;

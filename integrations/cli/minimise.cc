@@ -82,6 +82,7 @@ nlohmann::ordered_json JsonOf(const Minimised& minimised) {
                                  {"parts", minimised.parts},
                                  {"touched_parts", minimised.touched_parts},
                                  {"given_parts", minimised.given_parts},
+                                 {"fixed_bytes", minimised.fixed_bytes},
                                  {"fills", minimised.fills},
                                  {"agreeing_fills", minimised.agreeing_fills},
                                  {"trials", minimised.trials},
@@ -112,8 +113,7 @@ int MinimiseCommand(const MinimiseArguments& arguments) {
   options.verify = OptionsOf(*suite);
   options.seconds = arguments.seconds;
   options.seed = arguments.seed;
-  const std::vector<ReplayFrame>& frames = suite->report.replay.frames;
-  const uint32_t frame = arguments.frame < 0 ? frames.front().index : static_cast<uint32_t>(arguments.frame);
+  const uint32_t frame = arguments.frame < 0 ? FrameToMinimise(suite->report) : static_cast<uint32_t>(arguments.frame);
   const Result<Minimised> minimised = Minimise(suite->report, frame, options);
   if (!minimised) return Fail(minimised.error());
   if (arguments.json != "-") Print(*minimised);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "agent/report/maps.h"
 #include "shadowstack/abi.h"
 #include "testgen/carry/recorded_heap.h"
+#include "testgen/replay/plan/glibc_state.h"
 #include "testgen/replay/plan/plan.h"
 
 namespace recrash {
@@ -27,6 +29,8 @@ constexpr uint64_t kLinks = 16, kLargeLinks = 32, kLargeBlock = 1000;
 constexpr uint64_t kStackPart = 256;
 // Around the thread control block lie thread-local variables and what the C library keeps for the thread.
 constexpr uint64_t kBelowThread = 4096, kAboveThread = 4096;
+// glibc's heap of a thread's arena, and the arena's state in it.
+constexpr uint64_t kLargestThreadsHeap = 64 << 20, kThreadsHeapSize = 16, kArenaSize = 0x898;
 // A block that has a mapping of its own says so in its size.
 constexpr uint64_t kIsMapped = 2, kFlags = 7, kHeader = 16;
 
@@ -46,15 +50,20 @@ class Finder {
         frame_(frame),
         memory_(memory),
         touched_(PatchOf(touched)),
-        heap_(read_, report.process.brk_start.value, memory.heap_end()) {}
+        heap_(read_, report.process.brk_start.value, memory.heap_end()) {
+    ReadThreadsHeaps();
+  }
 
   GivenMemory Find() {
     AddRegisters();
     AddStack();
     AddGlobals();
-    AddHeap();
+    AddHeap(heap_, memory_.heap_end());
+    for (const auto& [heap, end] : threads_heaps_) AddHeap(*heap, end);
     AddMappedBlocks();
-    Patch known;
+    const Thread* thread = report_.failing_thread();
+    const uint64_t control = thread ? thread->registers.fs_base : 0;
+    whole_.push_back({control - std::min(control, kBelowThread), control + kAboveThread});
     for (const Part& part : given_.parts) whole_.push_back({part.start, part.start + part.size});
     given_.fixed = Without(touched_, Patch(std::move(whole_))).size();
     return std::move(given_);
@@ -71,7 +80,9 @@ class Finder {
   void AddStack();
   void AddStackParts(PartKind kind, uint64_t start, uint64_t end);
   void AddGlobals();
-  void AddHeap();
+  void ReadThreadsHeaps();
+  bool IsInHeap(uint64_t address) const;
+  void AddHeap(const RecordedHeap& heap, uint64_t heap_end);
   void AddMappedBlocks();
   bool IsOfThread(uint64_t address) const;
 
@@ -81,6 +92,7 @@ class Finder {
   const ReadMemory read_ = [this](uint64_t address, std::span<uint8_t> out) { return memory_.Read(address, out); };
   Patch touched_;
   RecordedHeap heap_;
+  std::vector<std::pair<std::unique_ptr<RecordedHeap>, uint64_t>> threads_heaps_;  // with their ends
   std::vector<ByteRange> whole_;
   GivenMemory given_;
 };
@@ -118,7 +130,7 @@ bool Finder::IsOfThread(uint64_t address) const {
 // The slot of the return address is the replay's.
 void Finder::AddStack() {
   const Mapping* stack = report_.FindMapping(frame_.entry_sp);
-  if (!stack || heap_.Covers(frame_.entry_sp.value)) return;
+  if (!stack || IsInHeap(frame_.entry_sp.value)) return;
   uint64_t first = UINT64_MAX, last = 0;
   for (const ByteRange& range : touched_.ranges()) {
     if (range.end <= stack->start.value || range.start >= stack->end.value) continue;
@@ -136,7 +148,8 @@ void Finder::AddGlobals() {
   for (const ModuleImage& image : report_.replay.images) {
     for (const Symbol& symbol : image.symbols) {
       const std::string name = NameInKey(symbol.name);
-      if (symbol.is_function || symbol.size == 0 || IsToolSymbol(name)) continue;
+      // The compiler's references to the C++ runtime are no variables.
+      if (symbol.is_function || symbol.size == 0 || IsToolSymbol(name) || name.starts_with("DW.ref.")) continue;
       const uint64_t start = image.base.value + symbol.offset, end = start + symbol.size;
       if (end < start) continue;
       const auto writable = [&](uint64_t at) { return IsWritable(report_.mappings, {at}); };
@@ -147,24 +160,42 @@ void Finder::AddGlobals() {
   }
 }
 
-void Finder::AddHeap() {
-  uint64_t end = (report_.process.brk_start.value + 15) / 16 * 16;
-  for (const RecordedBlock& block : heap_.blocks()) {
-    const bool is_last = &block == &heap_.blocks().back();
-    const bool is_unused = is_last && block.address + block.size - kWord == memory_.heap_end();
+// Each has the state of its arena at its beginning, then blocks. Of an arena with several heaps it is the first.
+void Finder::ReadThreadsHeaps() {
+  const GlibcState glibc = FindGlibcState(report_);
+  for (const TargetAddress arena : glibc.arena_mutexes) {
+    if (arena == glibc.main_arena) continue;
+    const uint64_t start = arena.value / kLargestThreadsHeap * kLargestThreadsHeap;
+    const uint64_t size = ReadWord(read_, start + kThreadsHeapSize).value_or(0);
+    if (size == 0 || size > kLargestThreadsHeap || arena.value - start > kPage) continue;
+    whole_.push_back({start, arena.value + kArenaSize});
+    threads_heaps_.emplace_back(std::make_unique<RecordedHeap>(read_, arena.value + kArenaSize, start + size),
+                                start + size);
+  }
+}
+
+bool Finder::IsInHeap(uint64_t address) const {
+  return heap_.Covers(address) ||
+         std::ranges::any_of(threads_heaps_, [&](const auto& heap) { return heap.first->Covers(address); });
+}
+
+void Finder::AddHeap(const RecordedHeap& heap, uint64_t heap_end) {
+  uint64_t end = heap.blocks().empty() ? heap_end : heap.blocks().front().address;
+  for (const RecordedBlock& block : heap.blocks()) {
+    const bool is_last = &block == &heap.blocks().back();
+    const bool is_unused = is_last && block.address + block.size - kWord == heap_end;
     end = block.address + block.size - kWord;
-    if (block.address == heap_.blocks().front().address && block.size == kCacheBlock) {
-      whole_.push_back({block.address, end});
+    if (block.address == heap.blocks().front().address && block.size == kCacheBlock) {
+      whole_.push_back({block.address - kHeader, end});
       continue;
     }
-    ByteRange bytes = {block.address, std::min(block.address + block.size, memory_.heap_end())};
+    ByteRange bytes = {block.address, std::min(block.address + block.size, heap_end)};
     const bool is_freed = !block.in_use && !is_unused;
     if (is_freed) bytes = {bytes.start + (block.size > kLargeBlock ? kLargeLinks : kLinks), bytes.end - kWord};
     const PartKind kind = is_unused ? PartKind::kUnusedHeap : is_freed ? PartKind::kFreedBlock : PartKind::kBlock;
     Add({kind, block.address, bytes.end - block.address}, Intersect(touched_, Patch({bytes})));
     whole_.push_back({block.address - kHeader, end});
   }
-  const uint64_t heap_end = memory_.heap_end();
   for (uint64_t at = end; at < heap_end && at >= end; at = PageOf(at) + kPage)
     Add({PartKind::kUnknownHeap, at, std::min(PageOf(at) + kPage, heap_end) - at}, touched_);
 }

@@ -43,7 +43,7 @@ struct Part {
 struct GivenMemory {
   std::vector<Part> parts;  // that the replay may touch; what is nearest to the call comes first
   uint64_t count = 0;       // of all parts, touched or not
-  uint64_t fixed = 0;       // bytes in touched pages that nothing is known of: no experiment replaces them
+  uint64_t fixed = 0;       // bytes in touched pages of which nothing is known: no experiment replaces them
 };
 
 // Pages, outside the modules, that a replay can touch and that an experiment may replace: what is to be watched.

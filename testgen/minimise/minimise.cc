@@ -22,6 +22,8 @@ namespace {
 
 constexpr uint64_t kWord = 8;
 constexpr size_t kWidth = 4;
+// The C library and the loader have some pages in each program.
+constexpr uint64_t kMuchFixed = 64 << 10;
 
 std::optional<uint32_t> PositionOf(const TestReport& report, uint32_t index) {
   const auto found = std::ranges::find(report.replay.frames, index, &ReplayFrame::index);
@@ -253,6 +255,14 @@ Patch MemoryToCheck(const GivenMemory& whole, const Patch& touched) {
 
 }  // namespace
 
+uint32_t FrameToMinimise(const TestReport& report) {
+  const std::vector<ReplayFrame>& frames = report.replay.frames;
+  const auto own = std::ranges::find_if(frames, [](const ReplayFrame& frame) {
+    return !frame.file.empty() && !frame.file.starts_with("/usr/") && !frame.function.starts_with("std::");
+  });
+  return own != frames.end() ? own->index : frames.front().index;
+}
+
 Result<Minimised> Minimise(const TestReport& report, uint32_t index, const MinimiseOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const std::optional<uint32_t> position = PositionOf(report, index);
@@ -277,6 +287,10 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
         "the stack overflowed: its depth is the cause, and the frames outside made that; what follows leads there");
   if (!trials->compares_addresses() && report.failure.signal == SIGSEGV)
     minimised.notes.push_back("the failing address differs from replay to replay, and is not compared");
+  minimised.fixed_bytes = given.fixed;
+  if (given.fixed > kMuchFixed)
+    minimised.notes.push_back(fmt::format(
+        "{} KiB of pages that the call touches are of no known kind, and stayed as they were", given.fixed >> 10));
   trials->StopAfter(options.seconds);
   const auto is_pointer = [&](uint64_t address) {
     const uint64_t word = NumberOf(BytesOrZeros(frame, memory, address));

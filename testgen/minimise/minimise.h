@@ -52,12 +52,17 @@ struct Minimised {
   uint64_t touched_parts = 0;      // of these, those that its replay could touch
   uint64_t parts = 0;              // in which the items lie
   uint64_t bytes = 0;              // that matter
+  uint64_t fixed_bytes = 0;        // that the replay may touch, of no known kind: they stayed as they were
   uint32_t fills = 0, agreeing_fills = 0;  // that the search had not seen, and those of them that confirm its result
   uint64_t trials = 0;
   double seconds = 0;
   std::string limits;              // empty: the result is minimal. Else why it may not be
   std::vector<std::string> notes;  // one sentence each
 };
+
+// The innermost frame of the program's own sources or, if there is none, the innermost: its ReplayFrame::index. REQUIRES:
+// there is a frame.
+uint32_t FrameToMinimise(const TestReport& report);
 
 // `frame`: ReplayFrame::index. Its Start has to be one from which it reproduces. REQUIRES: the program is the build that
 // crashed. kMissing: there is no such frame, or it does not reproduce.

@@ -132,7 +132,8 @@ void WordNames::AddArgument(const ReplayParameter& parameter) {
     const uint64_t place = is_stack ? frame_.entry_sp.value + kWord + word.stack_offset
                                     : plan::RegisterAddress(static_cast<uint32_t>(word.location));
     const auto bytes = std::span(word.bytes).first(std::min<size_t>(word.size, word.bytes.size()));
-    const std::string name = parameter.name.empty() ? fmt::format("argument {}", parameter.number) : parameter.name;
+    std::string name = parameter.name;
+    if (name.empty()) name = parameter.number == 0 ? "the result" : fmt::format("argument {}", parameter.number);
     if (parameter.indirect) {
       Name(place, kWord, "&" + name, fmt::format("{:#x}", Number(bytes)));
       Add({Number(bytes), parameter.type, {name}, {}});

@@ -7,11 +7,14 @@
 namespace recrash {
 namespace {
 
-// A call may loop for ever on what it finds. It gets so many times what the replay takes as it is, its start included.
+// A call may loop for ever on what it finds. It gets so many times the processor time that the replay takes as it is, its
+// start included.
 constexpr double kPatience = 25;
-constexpr double kLeastLimit = 0.03;  // seconds
-// A busy machine lets a process wait. Who did nothing until then is asked once more.
-constexpr double kSecondLimit = 1;
+constexpr double kLeastLimit = 0.02;  // seconds
+// A busy machine lets a process wait. Who did nothing until then is asked once more, until it is clear that this call
+// waits for something.
+constexpr double kSecondLimit = 0.3;
+constexpr uint32_t kSureWaits = 3;
 constexpr size_t kLooksAsItIs = 3;
 // Between seeds of one search, so that searches with seeds of their own share none.
 constexpr uint64_t kApart = 1ull << 32;
@@ -87,10 +90,11 @@ std::vector<Seen> Trials::Ask(const std::vector<Experiment>& experiments) {
     return {};
   }
   for (size_t i = 0; i < experiments.size(); ++i) {
-    if ((*seen)[i].verdict != Verdict::kWaited) continue;
+    if ((*seen)[i].verdict != Verdict::kWaited || sure_waits_ == kSureWaits) continue;
     Experiment again = experiments[i];
     again.limit = kSecondLimit;
     if (const Result<std::vector<Seen>> second = experiments_->Run({&again, 1})) (*seen)[i] = second->front();
+    if ((*seen)[i].verdict == Verdict::kWaited) ++sure_waits_;
   }
   return *std::move(seen);
 }

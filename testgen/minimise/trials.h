@@ -64,6 +64,7 @@ class Trials {
   Seen as_it_is_;
   bool compares_addresses_ = true;
   double limit_ = 0;
+  uint32_t sure_waits_ = 0;
   std::optional<Clock::time_point> end_;
   bool is_stopped_ = false;
   std::optional<Error> error_;

@@ -13,7 +13,7 @@ Seen SeenIn(const plan::Slot& slot) {
           .code = slot.code,
           .address = {slot.address},
           .pc = {slot.pc},
-          .seconds = slot.seconds,
+          .seconds = slot.computed,
           .note = std::string(slot.text, strnlen(slot.text, sizeof slot.text))};
 }
 

@@ -66,6 +66,7 @@ void Replay(plan::Slot* slot) {
   slot->verdict = RunFrame(frame, slot->start, slot->text, sizeof slot->text, slot);
   slot->seconds = Now() - begin;
   const Observed& observed = *world.run.observed;
+  slot->computed = world.run.computed;
   slot->address = observed.address;
   slot->code = observed.code;
   slot->pc = ToRecorded(observed.own_pc ? observed.own_pc : observed.pc);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,6 +154,10 @@ long StartChild() {
   return child;
 }
 
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
 void RunInChild() {
   fflush(nullptr);
   const long child = StartChild();
@@ -162,8 +167,10 @@ void RunInChild() {
   const GivenUp given_up = WaitForEnd(static_cast<pid_t>(child), limits);
   if (given_up != GivenUp::kNot) kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
-  while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
+  rusage usage = {};
+  while (wait4(static_cast<pid_t>(child), &status, 0, &usage) < 0 && errno == EINTR) {
   }
+  world.run.computed = SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
   kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
   if (world.run.observed->ending != Ending::kNone) return;
   if (given_up == GivenUp::kComputing) {

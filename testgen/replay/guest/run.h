@@ -32,6 +32,7 @@ struct Run {
   size_t slot_count;
   PreparedCall call;      // of the replay that is run
   Experiment experiment;  // of this worker
+  double computed;        // processor time of the last replay in a process of its own, in seconds
   bool checks_place;      // it looks for bad accesses at the recorded place
   Namespaces namespaces;  // of all replays
   long parent;            // of a replay's process, by the number that it has there; 0: none there

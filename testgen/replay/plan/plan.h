@@ -357,6 +357,7 @@ struct Slot {
   int32_t process;  // with `hold`: the replay's process, by its number outside
   uint32_t go;      // its futex: the call may begin; set by the tool
   double seconds;
+  double computed;   // processor time, in seconds
   uint64_t address;  // kReproduced, kDifferentFailure: si_addr
   uint64_t pc;       // the same: recorded; the innermost of the program's own, as far as there is one
   int32_t code;      // the same: si_code
