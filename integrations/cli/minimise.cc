@@ -58,6 +58,11 @@ std::string Headline(const Minimised& minimised) {
 
 constexpr size_t kMostLines = 40;
 
+const char* RoleText(Role role) {
+  constexpr const char* kTexts[] = {"not tried", "context", "culprit"};
+  return kTexts[static_cast<size_t>(role)];
+}
+
 void Print(const Minimised& minimised) {
   fmt::print("frame {}: {}\n{}\n", minimised.frame, PrintableText(minimised.function), Headline(minimised));
   size_t lines = 0;
@@ -66,7 +71,7 @@ void Print(const Minimised& minimised) {
     if (++lines > kMostLines && !is_culprit) continue;
     fmt::print("    {} = {}   {}\n", PrintableText(item.path), PrintableText(item.value),
                is_culprit ? Coloured(Colour::kBad, "culprit: returns with " + item.returns_with)
-                          : Coloured(Colour::kDim, "context"));
+                          : Coloured(Colour::kDim, RoleText(item.role)));
   }
   if (lines > kMostLines)
     fmt::print("    context that is not shown here: --json has all of the {} words\n", Number(minimised.items.size()));
@@ -93,7 +98,7 @@ nlohmann::ordered_json JsonOf(const Minimised& minimised) {
   for (const WhatMatters& item : minimised.items)
     json["items"].push_back({{"path", item.path},
                              {"value", item.value},
-                             {"role", item.role == Role::kCulprit ? "culprit" : "context"},
+                             {"role", RoleText(item.role)},
                              {"returns_with", item.returns_with},
                              {"kind", PartText(item.kind)},
                              {"address", fmt::format("{:#x}", item.address.value)},

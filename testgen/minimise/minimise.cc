@@ -22,6 +22,10 @@ namespace {
 
 constexpr uint64_t kWord = 8;
 constexpr size_t kWidth = 4;
+// Words, of which the bytes are tried one by one.
+constexpr size_t kMostNarrowed = 100;
+// Of the time. The rest is for what each word does.
+constexpr double kShareOfSearch = 0.7;
 // The C library and the loader have some pages in each program.
 constexpr uint64_t kMuchFixed = 64 << 10;
 
@@ -68,7 +72,8 @@ class Search {
       const bool is_whole = word.size() == kWord && is_pointer(word.ranges().front().start);
       (is_whole ? whole_ : others).push_back(std::move(word));
     }
-    kept_ = Narrow(CutInto(others, 1), kWord / 2, SearchFillsOfBytes(seed));
+    const bool is_short = others.size() <= kMostNarrowed;
+    kept_ = is_short ? Narrow(CutInto(others, 1), kWord / 2, SearchFillsOfBytes(seed)) : std::move(others);
     kept_.insert(kept_.end(), whole_.begin(), whole_.end());
   }
 
@@ -176,6 +181,8 @@ void FindRole(const TestReport& report, uint64_t seed, Trials* trials, WhatMatte
   for (const plan::Fill& fill : SearchFills(seed)) fills.push_back(fill);
   fills.push_back({.byte = 0xff});
   const std::vector<Outcome> outcomes = trials->Run(Patch({{start, end}}), fills);
+  if (outcomes.empty()) return;
+  item->role = Role::kContext;
   const auto passes = std::ranges::find(outcomes, Outcome::kPasses);
   if (passes == outcomes.end()) return;
   item->role = Role::kCulprit;
@@ -291,15 +298,15 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   if (given.fixed > kMuchFixed)
     minimised.notes.push_back(fmt::format(
         "{} KiB of pages that the call touches are of no known kind, and stayed as they were", given.fixed >> 10));
-  trials->StopAfter(options.seconds);
+  trials->StopAfter(options.seconds * kShareOfSearch);
   const auto is_pointer = [&](uint64_t address) {
     const uint64_t word = NumberOf(BytesOrZeros(frame, memory, address));
     return report.FindMapping({word}) != nullptr;
   };
   const Search search(given, options.seed, is_pointer, &*trials);
-  if (trials->is_stopped()) minimised.limits = "the search was stopped: its time was up";
+  if (trials->is_stopped()) minimised.limits = "the search was stopped when its time was up: less may be enough";
   if (trials->error()) return *trials->error();
-  trials->StopAfter(options.seconds);  // what follows is short
+  trials->StopAfter(options.seconds * (1 - kShareOfSearch));
   const std::vector<plan::Fill> held_out = HeldOutFills(options.seed);
   const std::vector<Outcome> agree = trials->Run(Without(all, Combine(search.kept())), held_out);
   minimised.fills = static_cast<uint32_t>(held_out.size());
@@ -307,6 +314,7 @@ Result<Minimised> Minimise(const TestReport& report, uint32_t index, const Minim
   AddItems(given, frame, memory, search.kept(), &minimised);
   NameItems(report, given, frame, memory, &minimised);
   for (WhatMatters& item : minimised.items) FindRole(report, options.seed, &*trials, &item);
+  if (trials->error()) return *trials->error();
   minimised.trials = trials->count();
   minimised.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return minimised;

@@ -22,10 +22,11 @@ namespace recrash {
 struct MinimiseOptions {
   VerifyOptions verify;
   uint64_t seed = 1;     // of the random fill
-  double seconds = 10;   // after which the search ends, and says so
+  double seconds = 10;   // after which it ends, and says so
 };
 
 enum class Role : uint8_t {
+  kNotTried,  // the time was up
   kContext,  // with something else there, and all else as it was, the call fails in another way, or still the same
   kCulprit,  // with something else there, and all else as it was, the call returns
 };
@@ -37,7 +38,7 @@ struct WhatMatters {
   TargetAddress address;             // of the word; not of a register
   std::vector<uint8_t> bytes;        // of the word, as the call found it; empty: not known
   uint8_t mask = 0xff;               // which of its bytes matter
-  Role role = Role::kContext;
+  Role role = Role::kNotTried;
   std::string returns_with;          // of a culprit: what stood there when the call returned: "zeros"
   std::string path;                  // "order.lines_[2].code", "rdi", "block of 48 bytes at 0x7f10, offset 16"
   std::string value;                 // as text

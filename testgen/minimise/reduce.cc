@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <span>
 
 namespace recrash {
@@ -30,12 +31,14 @@ class Sweep {
  public:
   Sweep(size_t width, const Suffice& suffice) : width_(std::max<size_t>(width, 1)), suffice_(suffice) {}
 
-  // Takes away each piece of that size without which the set suffices. Returns whether there was one.
-  bool Run(size_t size, Subset* set) {
-    const std::vector<Piece> pieces = PiecesOf(set->size(), size);
-    const size_t before = set->size();
+  // Takes away each piece of that size, at `from` or behind, without which the set suffices. Returns where the last of
+  // them was; what comes before it was asked for with the set as it is now.
+  std::optional<size_t> Run(size_t size, Subset* set, size_t from = 0) {
+    std::vector<Piece> pieces = PiecesOf(set->size(), size);
+    std::erase_if(pieces, [&](const Piece& piece) { return piece.begin < from; });
+    taken_.reset();
     for (size_t next = 0; next < pieces.size();) next += Step(std::span(pieces).subspan(next), set);
-    return set->size() < before;
+    return taken_;
   }
 
  private:
@@ -52,6 +55,7 @@ class Sweep {
     for (size_t i = 0; i < sets.size(); ++i) {
       const bool suffices = i < answers.size() && answers[i];
       if (suffices) *set = std::move(sets[i]);
+      if (suffices) taken_ = pieces[i].begin;
       if (suffices == last_) continue;
       last_ = suffices;
       return i + 1;
@@ -62,6 +66,7 @@ class Sweep {
   size_t width_;
   const Suffice& suffice_;
   bool last_ = true;
+  std::optional<size_t> taken_;
 };
 
 }  // namespace
@@ -73,7 +78,10 @@ Subset Reduce(size_t count, const ReduceOptions& options, const Suffice& suffice
   size_t size = options.first_piece ? options.first_piece : (count + 1) / 2;
   if (size < count && options.first_piece == 0) sweep.Run(count, &set);  // perhaps nothing matters
   for (; size > 1 && !set.empty(); size = (size + 1) / 2) sweep.Run(std::min(size, set.size()), &set);
-  while (!set.empty() && sweep.Run(1, &set)) {
+  for (size_t from = 0; !set.empty();) {
+    const std::optional<size_t> taken = sweep.Run(1, &set, from);
+    if (!taken) break;
+    from = from == 0 ? *taken : 0;
   }
   return set;
 }
