@@ -228,13 +228,18 @@ void AddItems(const GivenMemory& given, const ReplayFrame& frame, const StartMem
   minimised->parts = items.size();
 }
 
+bool IsBlock(PartKind kind) {
+  return kind == PartKind::kBlock || kind == PartKind::kFreedBlock || kind == PartKind::kMappedBlock;
+}
+
 void NameItems(const TestReport& report, const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory, Minimised* minimised) {
   std::map<uint64_t, uint8_t> words;
   for (const WhatMatters& item : minimised->items) words[item.address.value] = item.mask;
   WordNames names(report, frame, memory);
   names.Find(words, [&](uint64_t address) {
     const size_t number = PartAt(given, address);
-    return number < given.parts.size() ? given.parts[number].start : 0;
+    const bool is_block = number < given.parts.size() && IsBlock(given.parts[number].kind);
+    return is_block ? given.parts[number].start : 0;
   });
   for (WhatMatters& item : minimised->items) {
     const NamedWord& named = names.at(item.address.value);

@@ -107,14 +107,14 @@ const NamedWord& WordNames::at(uint64_t word) const {
   return found != named_.end() ? found->second : kNone;
 }
 
-void WordNames::Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& part_of) {
+void WordNames::Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& block_of) {
   wanted_ = words;
   const Module* module = report_.FindModule(frame_.function_address());
   image_ = module ? report_.replay.FindImage(*module) : nullptr;
   if (image_) {
     AddArguments();
     Run();
-    LookBehind(part_of);
+    LookBehind(block_of);
   }
   for (const ModuleImage& image : report_.replay.images) {
     image_ = &image;
@@ -195,15 +195,15 @@ void WordNames::Run() {
 }
 
 // Objects behind one that a pointer leads to.
-void WordNames::LookBehind(const std::function<uint64_t(uint64_t)>& part_of) {
+void WordNames::LookBehind(const std::function<uint64_t(uint64_t)>& block_of) {
   const std::map<uint64_t, uint8_t> wanted = wanted_;
   for (const auto& [word, mask] : wanted) {
     const auto after = behind_.upper_bound(word);
-    if (after == behind_.begin() || !wanted_.contains(word)) continue;
+    if (after == behind_.begin() || !wanted_.contains(word) || named_.contains(word)) continue;
     Object object = std::prev(after)->second;
     const uint64_t size = At(object.type).size, number = (word - object.address) / size;
-    const uint64_t part = part_of(word);
-    if (number == 0 || number > kMostElements || part == 0 || part_of(object.address) != part) continue;
+    const uint64_t block = block_of(word);
+    if (number == 0 || number > kMostElements || block == 0 || block_of(object.address) != block) continue;
     object.address += number * size;
     object.spot = object.spot.Element(number);
     Look(object);
@@ -356,6 +356,11 @@ void WordNames::LookAtClass(uint32_t type, uint64_t address, std::span<const uin
     const auto part = bytes.subspan(member.offset);
     if (member.role == MemberRole::kVtable) {
       Name(address + member.offset, kWord, "the vtable of " + spot.Whole(), fmt::format("{:#x}", WordAt(part, 0)));
+      continue;
+    }
+    // The end of a vector's elements leads to none.
+    if (is_library && (member.name == "_M_finish" || member.name.starts_with("_M_end"))) {
+      Name(address + member.offset, kWord, spot.Member(member.name.substr(3)).path, fmt::format("{:#x}", WordAt(part, 0)));
       continue;
     }
     const TypeForm form = At(member.type).form;

@@ -42,9 +42,9 @@ class WordNames {
       : report_(report), frame_(frame), memory_(memory) {}
 
   // `words`: addresses, or registers (plan::RegisterAddress), each with those of its bytes that are of interest.
-  // `part_of`: where the block, or other part of memory, begins that an address lies in. A pointer to an object may be
-  // one to the first of several, if they lie in one part.
-  void Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& part_of);
+  // `block_of`: where the block of the heap begins that an address lies in; 0: in none. A pointer to an object may be one
+  // to the first of several, if they lie in one block.
+  void Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& block_of);
 
   // Empty where no name is known.
   const NamedWord& at(uint64_t word) const;
@@ -81,7 +81,7 @@ class WordNames {
   void AddGlobals();
   void Add(Object object);
   void Run();
-  void LookBehind(const std::function<uint64_t(uint64_t)>& part_of);
+  void LookBehind(const std::function<uint64_t(uint64_t)>& block_of);
   bool IsWanted(uint64_t start, uint64_t size) const;
   void Look(const Object& object);
   void LookAs(uint32_t type, uint64_t address, const Object& object);

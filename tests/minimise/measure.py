@@ -3,7 +3,7 @@
 
   RECRASH_PREFIX=build/prefix tests/minimise/measure.py [--seeds N] [--json FILE] [PROGRAM…]
 
-Each program is built at -O2 and crashed once; the innermost frame that reproduces is minimised. The time is that of the search, by the
+Each program is built at -O2 and crashed once; of its tests, that of the innermost frame of its own sources is minimised. The time is that of the search, by the
 clock, of the first seed. "The same" are words, bytes and roles. A program that gives no result has its reason in the table.
 """
 
@@ -59,9 +59,13 @@ def essence(found):
     return json.dumps([[item["address"], item["mask"], item["role"]] for item in found["items"]])
 
 
-def minimise(folder, report, seed):
-    done = run(folder, "recrash", "minimise", report, "--program", "./program", "--seed", seed, "--json", "-", check=False)
-    return json.loads(done.stdout) if done.returncode == 0 else done.stderr.strip().splitlines()[0]
+def first_line(done):
+    return (done.stderr.strip() or done.stdout.strip()).splitlines()[-1]
+
+
+def minimise(folder, seed):
+    done = run(folder, "recrash", "minimise", "tests", "--seed", seed, "--json", "-", check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else first_line(done)
 
 
 def measure(program, seeds):
@@ -71,10 +75,13 @@ def measure(program, seeds):
         report = crash(program, folder)
         if report is None:
             return {"program": program.name, "why": "it left no report"}
-        first = minimise(folder, report, 1)
+        made = run(folder, "recrash", "reproduce", report, "--program", "./program", "-o", "tests", "--no-build", check=False)
+        if made.returncode != 0:
+            return {"program": program.name, "why": first_line(made)}
+        first = minimise(folder, 1)
         if isinstance(first, str):
             return {"program": program.name, "why": first}
-        others = [minimise(folder, report, seed) for seed in range(2, seeds + 1)]
+        others = [minimise(folder, seed) for seed in range(2, seeds + 1)]
         ways = collections.Counter(essence(found) if isinstance(found, dict) else found for found in (first, *others))
         return {"program": program.name, "function": first["function"], "words": first["words"], "bytes": first["bytes"],
                 "parts": first["parts"], "given_parts": first["given_parts"], "seconds": first["seconds"],
