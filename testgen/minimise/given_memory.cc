@@ -72,7 +72,7 @@ class Finder {
  private:
   void Add(Part part, const Patch& bytes) {
     ++given_.count;
-    part.bytes = Intersect(Patch({{part.start, part.start + part.size}}), bytes);
+    part.bytes = Inside(bytes, {part.start, part.start + part.size});
     if (!part.bytes.empty()) given_.parts.push_back(std::move(part));
   }
 
@@ -193,7 +193,7 @@ void Finder::AddHeap(const RecordedHeap& heap, uint64_t heap_end) {
     const bool is_freed = !block.in_use && !is_unused;
     if (is_freed) bytes = {bytes.start + (block.size > kLargeBlock ? kLargeLinks : kLinks), bytes.end - kWord};
     const PartKind kind = is_unused ? PartKind::kUnusedHeap : is_freed ? PartKind::kFreedBlock : PartKind::kBlock;
-    Add({kind, block.address, bytes.end - block.address}, Intersect(touched_, Patch({bytes})));
+    Add({kind, block.address, bytes.end - block.address}, Inside(touched_, bytes));
     whole_.push_back({block.address - kHeader, end});
   }
   for (uint64_t at = end; at < heap_end && at >= end; at = PageOf(at) + kPage)

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "testgen/literals/start_memory.h"
 #include "testgen/minimise/names.h"
@@ -55,6 +56,34 @@ Result<std::vector<TargetAddress>> TouchedBy(const TestReport& report, uint32_t 
   return touched;
 }
 
+// Makes patches of pieces, of which there may be many, in their order in memory.
+class Filler {
+ public:
+  Filler(const Patch& all, const std::vector<Patch>& pieces)
+      : always_(Without(all, Combine(pieces)).ranges()), count_(pieces.size()) {
+    for (size_t i = 0; i < pieces.size(); ++i)
+      for (const ByteRange& range : pieces[i].ranges()) ranges_.emplace_back(range, i);
+    std::ranges::sort(ranges_);
+  }
+
+  // All but the pieces of the set.
+  Patch AllBut(const Subset& set) const {
+    std::vector<bool> is_kept(count_);
+    for (const uint32_t i : set) is_kept[i] = true;
+    std::vector<ByteRange> filled;
+    for (const auto& [range, piece] : ranges_)
+      if (!is_kept[piece]) filled.push_back(range);
+    std::vector<ByteRange> merged;
+    std::ranges::merge(always_, filled, std::back_inserter(merged));
+    return Patch(std::move(merged));
+  }
+
+ private:
+  std::vector<ByteRange> always_;
+  size_t count_;
+  std::vector<std::pair<ByteRange, size_t>> ranges_;
+};
+
 // The search: parts, then words of those that are left, then bytes of these. Pointers stay whole: a part of one leads
 // to other memory, which may well do the same.
 class Search {
@@ -83,15 +112,13 @@ class Search {
  private:
   std::vector<Patch> Narrow(const std::vector<Patch>& pieces, size_t first_piece,
                             const std::vector<plan::Fill>& fills) {
-    const auto rest_of = [&](const Subset& set) {
-      std::vector<Patch> kept = whole_;
-      for (const uint32_t i : set) kept.push_back(pieces[i]);
-      return recrash::Without(all_, Combine(kept));
-    };
+    const Filler filler(Without(all_, Combine(whole_)), pieces);
     const Subset left = Reduce(pieces.size(), {kWidth, first_piece}, [&](const std::vector<Subset>& sets) {
       std::vector<Patch> patches;
-      for (const Subset& set : sets) patches.push_back(rest_of(set));
-      return trials_->AreSame(patches, fills);
+      for (const Subset& set : sets) patches.push_back(filler.AllBut(set));
+      std::vector<bool> same = trials_->AreSame(patches, fills);
+      if (trials_->is_stopped()) same.clear();
+      return same;
     });
     std::vector<Patch> kept;
     for (const uint32_t i : left) kept.push_back(pieces[i]);
@@ -127,11 +154,23 @@ std::map<uint64_t, uint8_t> WordsOf(const std::vector<Patch>& kept) {
 }
 
 // Its place among the parts, which is the order of items; the number of parts: there is none.
-size_t PartAt(const GivenMemory& given, uint64_t address) {
-  const auto found = std::ranges::find_if(
-      given.parts, [&](const Part& part) { return address >= part.start && address - part.start < part.size; });
-  return static_cast<size_t>(found - given.parts.begin());
-}
+class PartFinder {
+ public:
+  explicit PartFinder(const GivenMemory& given) : parts_(given.parts) {
+    for (size_t i = 0; i < parts_.size(); ++i) by_start_.emplace(parts_[i].start, i);
+  }
+
+  size_t PartAt(uint64_t address) const {
+    const auto after = by_start_.upper_bound(address);
+    if (after == by_start_.begin()) return parts_.size();
+    const size_t number = std::prev(after)->second;
+    return address - parts_[number].start < parts_[number].size ? number : parts_.size();
+  }
+
+ private:
+  const std::vector<Part>& parts_;
+  std::map<uint64_t, size_t> by_start_;
+};
 
 std::vector<uint8_t> BytesAt(const ReplayFrame& frame, const StartMemory& memory, uint64_t address) {
   std::vector<uint8_t> bytes(kWord);
@@ -208,10 +247,11 @@ std::string PlaceOf(const Part& part, uint64_t address) {
 
 void AddItems(const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory,
               const std::vector<Patch>& kept, Minimised* minimised) {
+  const PartFinder finder(given);
   std::map<size_t, std::vector<WhatMatters>> items;  // by part
   for (const auto& [address, mask] : WordsOf(kept)) {
     const uint64_t first = address + static_cast<uint64_t>(std::countr_zero(mask));
-    const size_t number = PartAt(given, first);
+    const size_t number = finder.PartAt(first);
     WhatMatters& item = items[number].emplace_back();
     item.address = {address};
     item.mask = mask;
@@ -236,8 +276,9 @@ void NameItems(const TestReport& report, const GivenMemory& given, const ReplayF
   std::map<uint64_t, uint8_t> words;
   for (const WhatMatters& item : minimised->items) words[item.address.value] = item.mask;
   WordNames names(report, frame, memory);
+  const PartFinder finder(given);
   names.Find(words, [&](uint64_t address) {
-    const size_t number = PartAt(given, address);
+    const size_t number = finder.PartAt(address);
     const bool is_block = number < given.parts.size() && IsBlock(given.parts[number].kind);
     return is_block ? given.parts[number].start : 0;
   });

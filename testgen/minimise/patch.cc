@@ -5,7 +5,7 @@
 namespace recrash {
 
 Patch::Patch(std::vector<ByteRange> ranges) {
-  std::ranges::sort(ranges);
+  if (!std::ranges::is_sorted(ranges)) std::ranges::sort(ranges);
   for (const ByteRange& range : ranges) {
     if (range.start >= range.end) continue;
     if (!ranges_.empty() && range.start <= ranges_.back().end)
@@ -48,6 +48,14 @@ Patch Without(const Patch& all, const Patch& kept) {
 }
 
 Patch Intersect(const Patch& one, const Patch& other) { return Without(one, Without(one, other)); }
+
+Patch Inside(const Patch& patch, const ByteRange& range) {
+  std::vector<ByteRange> inside;
+  auto next = std::ranges::upper_bound(patch.ranges(), range.start, {}, &ByteRange::end);
+  for (; next != patch.ranges().end() && next->start < range.end; ++next)
+    inside.push_back({std::max(next->start, range.start), std::min(next->end, range.end)});
+  return Patch(std::move(inside));
+}
 
 void Apply(const Patch& patch, const plan::Fill& fill, uint64_t address, std::span<uint8_t> bytes) {
   for (const ByteRange& range : patch.ranges()) {

@@ -43,6 +43,8 @@ Patch Combine(std::span<const Patch> all);
 Patch Without(const Patch& all, const Patch& kept);
 // What both replace.
 Patch Intersect(const Patch& one, const Patch& other);
+// What the patch replaces in the range.
+Patch Inside(const Patch& patch, const ByteRange& range);
 
 // Fills those of the bytes at `address` that the patch replaces.
 void Apply(const Patch& patch, const plan::Fill& fill, uint64_t address, std::span<uint8_t> bytes);

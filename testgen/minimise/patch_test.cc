@@ -28,6 +28,9 @@ TEST(Patch, LeavesOut) {
   EXPECT_THAT(Without(all, kept).ranges(), ElementsAre(ByteRange{0, 10}, ByteRange{20, 90}, ByteRange{210, 299}));
   EXPECT_EQ(Without(all, all), Patch());
   EXPECT_EQ(Combine(Without(all, kept), Intersect(all, kept)), all);
+  EXPECT_THAT(Inside(all, {50, 250}).ranges(), ElementsAre(ByteRange{50, 100}, ByteRange{200, 250}));
+  EXPECT_EQ(Inside(all, {100, 200}), Patch());
+  EXPECT_EQ(Inside(all, {0, 300}), all);
 }
 
 TEST(Patch, AppliesToItsBytesAlone) {

@@ -37,7 +37,7 @@ class Sweep {
     std::vector<Piece> pieces = PiecesOf(set->size(), size);
     std::erase_if(pieces, [&](const Piece& piece) { return piece.begin < from; });
     taken_.reset();
-    for (size_t next = 0; next < pieces.size();) next += Step(std::span(pieces).subspan(next), set);
+    for (size_t next = 0; next < pieces.size() && !ended_;) next += Step(std::span(pieces).subspan(next), set);
     return taken_;
   }
 
@@ -52,8 +52,9 @@ class Sweep {
       if (last_) base = sets.back();
     }
     const std::vector<bool> answers = suffice_(sets);
-    for (size_t i = 0; i < sets.size(); ++i) {
-      const bool suffices = i < answers.size() && answers[i];
+    ended_ = answers.size() < sets.size();
+    for (size_t i = 0; i < answers.size(); ++i) {
+      const bool suffices = answers[i];
       if (suffices) *set = std::move(sets[i]);
       if (suffices) taken_ = pieces[i].begin;
       if (suffices == last_) continue;
@@ -67,6 +68,7 @@ class Sweep {
   const Suffice& suffice_;
   bool last_ = true;
   std::optional<size_t> taken_;
+  bool ended_ = false;
 };
 
 }  // namespace

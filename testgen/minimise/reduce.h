@@ -17,7 +17,8 @@ namespace recrash {
 
 using Subset = std::vector<uint32_t>;  // ascending
 
-// For each of the sets whether it suffices. It may answer no where it does not know: the result is then larger.
+// For each of the sets whether it suffices. It may answer no where it does not know: the result is then larger. Fewer
+// answers than sets: there will be no more, and the search ends.
 using Suffice = std::function<std::vector<bool>(const std::vector<Subset>&)>;
 
 struct ReduceOptions {
