@@ -526,7 +526,9 @@ void AddMinimise(CLI::App* app, Invocation* to) {
   AddReport(command, &minimise->target);
   command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
   AddTrust(command, &minimise->request);
-  command->add_option("--frame", minimise->frame, "number of the frame (default: the innermost of the program's own sources)")
+  command
+      ->add_option("--frame", minimise->frame,
+                   "number of the frame (default: the innermost of the program's own sources)")
       ->type_name("N")
       ->check(CLI::Range(0, INT32_MAX));
   command->add_option("--timeout", minimise->seconds, "seconds after which the search ends (10)")

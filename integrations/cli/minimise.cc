@@ -1,4 +1,6 @@
 // recrash minimise: which words of memory make a call fail.
+#include "testgen/minimise/minimise.h"
+
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -9,7 +11,6 @@
 #include "integrations/cli/json.h"
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
-#include "testgen/minimise/minimise.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;

@@ -25,9 +25,9 @@ enum class PartKind : uint8_t {
   kBelowStack,  // left over from calls that have returned
   kBlock,
   kFreedBlock,
-  kUnusedHeap,  // of which no block has been cut
-  kUnknownHeap, // behind a place where the chain of blocks is broken
-  kMappedBlock, // has a mapping of its own
+  kUnusedHeap,   // of which no block has been cut
+  kUnknownHeap,  // behind a place where the chain of blocks is broken
+  kMappedBlock,  // has a mapping of its own
 };
 
 const char* PartText(PartKind kind);  // "block", "the callers' stack"

@@ -62,7 +62,8 @@ TEST_F(Given, BlocksAreThoseOnTouchedPages) {
   heap_.Allocate(0x3000);
   const uint64_t far = heap_.Allocate(24);
   const std::vector<Part> parts = Parts({far / 4096 * 4096}, PartKind::kBlock);
-  EXPECT_TRUE(std::ranges::any_of(parts, [&](const Part& part) { return part.start == far && part.bytes.size() == 24; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(parts, [&](const Part& part) { return part.start == far && part.bytes.size() == 24; }));
   EXPECT_TRUE(std::ranges::none_of(parts, [&](const Part& part) { return part.start == near; }));
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
-#include <iterator>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -216,7 +216,8 @@ void FindRole(const TestReport& report, uint64_t seed, Trials* trials, WhatMatte
   std::vector<plan::Fill> fills = {{.byte = 0}, {.kind = plan::Fill::kNumber, .seed = 1}};
   if (item->is_number) fills.push_back({.kind = plan::Fill::kNumber, .seed = 1000});
   // A pointer that leads nowhere may be to blame. One that leads somewhere is not to blame for what stands there.
-  if (item->mask == 0xff && !item->is_number && !report.FindMapping({NumberOf(item->bytes)})) fills.push_back({.kind = plan::Fill::kZeros});
+  if (item->mask == 0xff && !item->is_number && !report.FindMapping({NumberOf(item->bytes)}))
+    fills.push_back({.kind = plan::Fill::kZeros});
   for (const plan::Fill& fill : SearchFills(seed)) fills.push_back(fill);
   fills.push_back({.byte = 0xff});
   const std::vector<Outcome> outcomes = trials->Run(Patch({{start, end}}), fills);
@@ -272,7 +273,8 @@ bool IsBlock(PartKind kind) {
   return kind == PartKind::kBlock || kind == PartKind::kFreedBlock || kind == PartKind::kMappedBlock;
 }
 
-void NameItems(const TestReport& report, const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory, Minimised* minimised) {
+void NameItems(const TestReport& report, const GivenMemory& given, const ReplayFrame& frame, const StartMemory& memory,
+               Minimised* minimised) {
   std::map<uint64_t, uint8_t> words;
   for (const WhatMatters& item : minimised->items) words[item.address.value] = item.mask;
   WordNames names(report, frame, memory);

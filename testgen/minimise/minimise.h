@@ -21,39 +21,39 @@ namespace recrash {
 
 struct MinimiseOptions {
   VerifyOptions verify;
-  uint64_t seed = 1;     // of the random fill
-  double seconds = 10;   // after which it ends, and says so
+  uint64_t seed = 1;    // of the random fill
+  double seconds = 10;  // after which it ends, and says so
 };
 
 enum class Role : uint8_t {
   kNotTried,  // the time was up
-  kContext,  // with something else there, and all else as it was, the call fails in another way, or still the same
-  kCulprit,  // with something else there, and all else as it was, the call returns
+  kContext,   // with something else there, and all else as it was, the call fails in another way, or still the same
+  kCulprit,   // with something else there, and all else as it was, the call returns
 };
 
 // A word, or those of its bytes that matter.
 struct WhatMatters {
   PartKind kind = PartKind::kBlock;  // where it lies
   uint64_t part_start = 0, part_size = 0;
-  TargetAddress address;             // of the word; not of a register
-  std::vector<uint8_t> bytes;        // of the word, as the call found it; empty: not known
-  uint8_t mask = 0xff;               // which of its bytes matter
+  TargetAddress address;       // of the word; not of a register
+  std::vector<uint8_t> bytes;  // of the word, as the call found it; empty: not known
+  uint8_t mask = 0xff;         // which of its bytes matter
   Role role = Role::kNotTried;
-  std::string returns_with;          // of a culprit: what stood there when the call returned: "zeros"
-  std::string path;                  // "order.lines_[2].code", "rdi", "block of 48 bytes at 0x7f10, offset 16"
-  std::string value;                 // as text
-  bool is_number = false;            // of an arithmetic type: no address
+  std::string returns_with;  // of a culprit: what stood there when the call returned: "zeros"
+  std::string path;          // "order.lines_[2].code", "rdi", "block of 48 bytes at 0x7f10, offset 16"
+  std::string value;         // as text
+  bool is_number = false;    // of an arithmetic type: no address
 };
 
 struct Minimised {
   uint32_t frame = 0;  // ReplayFrame::index
   std::string function;
-  std::vector<WhatMatters> items;  // what is nearest to the call comes first
-  uint64_t given_parts = 0;        // blocks, globals, registers and parts of the stack that the frame was given
-  uint64_t touched_parts = 0;      // of these, those that its replay could touch
-  uint64_t parts = 0;              // in which the items lie
-  uint64_t bytes = 0;              // that matter
-  uint64_t fixed_bytes = 0;        // that the replay may touch, of no known kind: they stayed as they were
+  std::vector<WhatMatters> items;          // what is nearest to the call comes first
+  uint64_t given_parts = 0;                // blocks, globals, registers and parts of the stack that the frame was given
+  uint64_t touched_parts = 0;              // of these, those that its replay could touch
+  uint64_t parts = 0;                      // in which the items lie
+  uint64_t bytes = 0;                      // that matter
+  uint64_t fixed_bytes = 0;                // that the replay may touch, of no known kind: they stayed as they were
   uint32_t fills = 0, agreeing_fills = 0;  // that the search had not seen, and those of them that confirm its result
   uint64_t trials = 0;
   double seconds = 0;
@@ -61,12 +61,12 @@ struct Minimised {
   std::vector<std::string> notes;  // one sentence each
 };
 
-// The innermost frame of the program's own sources or, if there is none, the innermost: its ReplayFrame::index. REQUIRES:
-// there is a frame.
+// The innermost frame of the program's own sources or, if there is none, the innermost: its ReplayFrame::index.
+// REQUIRES: there is a frame.
 uint32_t FrameToMinimise(const TestReport& report);
 
-// `frame`: ReplayFrame::index. Its Start has to be one from which it reproduces. REQUIRES: the program is the build that
-// crashed. kMissing: there is no such frame, or it does not reproduce.
+// `frame`: ReplayFrame::index. Its Start has to be one from which it reproduces. REQUIRES: the program is the build
+// that crashed. kMissing: there is no such frame, or it does not reproduce.
 Result<Minimised> Minimise(const TestReport& report, uint32_t frame, const MinimiseOptions& options);
 
 }  // namespace recrash

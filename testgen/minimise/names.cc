@@ -36,7 +36,9 @@ int64_t Signed(uint64_t number, uint64_t size) {
 }
 
 // What its members are called is the library's own business.
-bool IsOfLibrary(const TypeLayout& type) { return type.name.starts_with("std::") || type.name.starts_with("__gnu_cxx::"); }
+bool IsOfLibrary(const TypeLayout& type) {
+  return type.name.starts_with("std::") || type.name.starts_with("__gnu_cxx::");
+}
 
 bool IsNode(const std::string& name) {
   return name.starts_with("std::_Rb_tree_node<") || name.starts_with("std::_List_node<") ||
@@ -278,8 +280,8 @@ void WordNames::LookAt(uint32_t type, uint64_t address, std::span<const uint8_t>
       LookAtPointer(layout, Number(bytes), spot, container);
       [[fallthrough]];
     default:
-      if (IsWanted(address, bytes.size())) Name(address, bytes.size(), spot.Whole(), ScalarText(layout, bytes),
-                                                 layout.form != TypeForm::kPointer);
+      if (IsWanted(address, bytes.size()))
+        Name(address, bytes.size(), spot.Whole(), ScalarText(layout, bytes), layout.form != TypeForm::kPointer);
   }
 }
 
@@ -348,8 +350,7 @@ void WordNames::LookAtClass(uint32_t type, uint64_t address, std::span<const uin
   const bool is_library = IsOfLibrary(layout);
   // Raw room for a value of the library's nodes.
   const bool is_room = layout.name.starts_with("__gnu_cxx::__aligned_");
-  if (is_room && !layout.arguments.empty())
-    return LookAt(layout.arguments[0], address, bytes, spot, {}, depth + 1);
+  if (is_room && !layout.arguments.empty()) return LookAt(layout.arguments[0], address, bytes, spot, {}, depth + 1);
   for (const TypeMember& member : layout.members) {
     if (member.role == MemberRole::kEnumerator || member.role == MemberRole::kVirtualBase) continue;
     if (member.offset >= bytes.size()) continue;
@@ -360,7 +361,8 @@ void WordNames::LookAtClass(uint32_t type, uint64_t address, std::span<const uin
     }
     // The end of a vector's elements leads to none.
     if (is_library && (member.name == "_M_finish" || member.name.starts_with("_M_end"))) {
-      Name(address + member.offset, kWord, spot.Member(member.name.substr(3)).path, fmt::format("{:#x}", WordAt(part, 0)));
+      Name(address + member.offset, kWord, spot.Member(member.name.substr(3)).path,
+           fmt::format("{:#x}", WordAt(part, 0)));
       continue;
     }
     const TypeForm form = At(member.type).form;
@@ -381,7 +383,8 @@ void WordNames::LookAtPointer(const TypeLayout& type, uint64_t value, const Spot
     const bool is_list = At(container.node).name.starts_with("std::_List_node<");
     if (is_list && !spot.path.ends_with("next")) return;
     next.next = container.next + 1;
-    Add({value, container.node,
+    Add({value,
+         container.node,
          {is_list ? fmt::format("{}[{}]", container.path, container.next)
                   : fmt::format("{}[node {}]", container.path, nodes_[container.path]++)},
          next});
@@ -390,10 +393,11 @@ void WordNames::LookAtPointer(const TypeLayout& type, uint64_t value, const Spot
   const bool is_reference = type.name.ends_with('&');
   if (target.form == TypeForm::kInteger && target.size == 1) {
     std::vector<uint8_t> text;
-    for (uint8_t c = 0; text.size() < 4096 && memory_.Read(value + text.size(), {&c, 1}) && c; ) text.push_back(c);
+    for (uint8_t c = 0; text.size() < 4096 && memory_.Read(value + text.size(), {&c, 1}) && c;) text.push_back(c);
     const bool is_text = !text.empty() && IsText(text);
     if (is_text && target.name == "char")
-      Name(value, text.size() + 1, spot.Whole(), Quoted({reinterpret_cast<const char*>(text.data()), text.size()}), true);
+      Name(value, text.size() + 1, spot.Whole(), Quoted({reinterpret_cast<const char*>(text.data()), text.size()}),
+           true);
   }
   Add({value, type.target, {spot.is_behind ? "(*" + spot.path + ")" : spot.path, !is_reference}, container});
 }

@@ -42,8 +42,8 @@ class WordNames {
       : report_(report), frame_(frame), memory_(memory) {}
 
   // `words`: addresses, or registers (plan::RegisterAddress), each with those of its bytes that are of interest.
-  // `block_of`: where the block of the heap begins that an address lies in; 0: in none. A pointer to an object may be one
-  // to the first of several, if they lie in one block.
+  // `block_of`: where the block of the heap begins that an address lies in; 0: in none. A pointer to an object may be
+  // one to the first of several, if they lie in one block.
   void Find(const std::map<uint64_t, uint8_t>& words, const std::function<uint64_t(uint64_t)>& block_of);
 
   // Empty where no name is known.

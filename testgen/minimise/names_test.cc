@@ -69,7 +69,8 @@ TEST_F(Names, OfArguments) {
 }
 
 TEST_F(Names, OfMembersBehindPointers) {
-  const uint32_t inner = types_.Class("Inner", 16, {{"a", 0, types_.Long()}, {"cells", 8, types_.ArrayOf(types_.Int(), 2)}});
+  const uint32_t inner =
+      types_.Class("Inner", 16, {{"a", 0, types_.Long()}, {"cells", 8, types_.ArrayOf(types_.Int(), 2)}});
   const uint32_t outer = types_.Class("Outer", 16, {{"flag", 0, types_.Int()}, {"inner", 8, types_.PointerTo(inner)}});
   Write<int32_t>(kMemory, -1);
   Write<uint64_t>(kMemory + 8, kMemory + 0x100);
@@ -146,8 +147,10 @@ TEST(ScalarTexts, SayWhatPeopleWouldWrite) {
   EXPECT_EQ(ScalarText(types[colour], one), "kGreen");
   EXPECT_EQ(ScalarText(types[types.Number("bool", 1, false)], std::vector<uint8_t>{1}), "true");
   EXPECT_EQ(ScalarText(types[types.Number("char", 1)], std::vector<uint8_t>{'x'}), "'x'");
-  EXPECT_EQ(ScalarText(types[types.Number("unsigned", 4, false)], std::vector<uint8_t>{255, 255, 255, 255}), "4294967295");
-  EXPECT_EQ(ScalarText(types[types.Number("float", 4, true, TypeForm::kFloat)], std::vector<uint8_t>{0, 0, 0x20, 0x40}), "2.5");
+  EXPECT_EQ(ScalarText(types[types.Number("unsigned", 4, false)], std::vector<uint8_t>{255, 255, 255, 255}),
+            "4294967295");
+  EXPECT_EQ(ScalarText(types[types.Number("float", 4, true, TypeForm::kFloat)], std::vector<uint8_t>{0, 0, 0x20, 0x40}),
+            "2.5");
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ Patch Inside(const Patch& patch, const ByteRange& range) {
 void Apply(const Patch& patch, const plan::Fill& fill, uint64_t address, std::span<uint8_t> bytes) {
   for (const ByteRange& range : patch.ranges()) {
     for (size_t i = 0; i < bytes.size(); ++i)
-      if (address + i >= range.start && address + i < range.end) bytes[i] = plan::FillByte(fill, range.start, address + i - range.start);
+      if (address + i >= range.start && address + i < range.end)
+        bytes[i] = plan::FillByte(fill, range.start, address + i - range.start);
   }
 }
 

@@ -28,7 +28,7 @@ class Patch {
   explicit Patch(std::vector<ByteRange> ranges);
 
   const std::vector<ByteRange>& ranges() const { return ranges_; }  // ascending, with gaps between them
-  uint64_t size() const;                                           // in bytes
+  uint64_t size() const;                                            // in bytes
   bool empty() const { return ranges_.empty(); }
   bool operator==(const Patch&) const = default;
 

@@ -3,8 +3,8 @@
 //   const Subset kept = Reduce(9270, {.width = 4}, [](const std::vector<Subset>& sets) { return Try(sets); });
 //
 // The result is 1-minimal: without any one of its things it does not suffice. It is the same whatever the width:
-// sets are asked for several at a time, and answers count in the order of one after the other. Things that come late are
-// tried first, so of two results of the same size that of the smaller numbers is preferred.
+// sets are asked for several at a time, and answers count in the order of one after the other. Things that come late
+// are tried first, so of two results of the same size that of the smaller numbers is preferred.
 #ifndef RECRASH_TESTGEN_MINIMISE_REDUCE_H_
 #define RECRASH_TESTGEN_MINIMISE_REDUCE_H_
 

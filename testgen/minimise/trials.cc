@@ -7,8 +7,8 @@
 namespace recrash {
 namespace {
 
-// A call may loop for ever on what it finds. It gets so many times the processor time that the replay takes as it is, its
-// start included.
+// A call may loop for ever on what it finds. It gets so many times the processor time that the replay takes as it is,
+// its start included.
 constexpr double kPatience = 25;
 constexpr double kLeastLimit = 0.02;  // seconds
 // A busy machine lets a process wait. Who did nothing until then is asked once more, until it is clear that this call
@@ -59,8 +59,7 @@ Status Trials::LookAsItIs(bool has_address) {
   compares_addresses_ = has_address;
   double shortest = as_it_is_.seconds;
   for (const Seen& one : *seen) {
-    if (!IsFailure(one.verdict))
-      return Error{Errc::kMissing, "it does not reproduce in each replay: " + one.note};
+    if (!IsFailure(one.verdict)) return Error{Errc::kMissing, "it does not reproduce in each replay: " + one.note};
     shortest = std::min(shortest, one.seconds);
     if (one.address != as_it_is_.address) compares_addresses_ = false;
   }
@@ -111,8 +110,7 @@ std::vector<bool> Trials::AreSame(const std::vector<Patch>& patches, std::span<c
     }
     if (asked.empty()) break;
     const std::vector<Seen> seen = Ask(experiments);
-    for (size_t i = 0; i < asked.size(); ++i)
-      same[asked[i]] = i < seen.size() && OutcomeOf(seen[i]) == Outcome::kSame;
+    for (size_t i = 0; i < asked.size(); ++i) same[asked[i]] = i < seen.size() && OutcomeOf(seen[i]) == Outcome::kSame;
   }
   return same;
 }

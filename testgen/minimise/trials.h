@@ -20,8 +20,8 @@
 namespace recrash {
 
 enum class Outcome : uint8_t {
-  kSame,   // the same signal, at the same place, of the same address
-  kPasses, // the call returns
+  kSame,    // the same signal, at the same place, of the same address
+  kPasses,  // the call returns
   kOther,
 };
 

@@ -37,7 +37,7 @@ struct Seen {
   int32_t code = 0;
   TargetAddress address;
   TargetAddress pc;
-  double seconds = 0;   // of processor time
+  double seconds = 0;  // of processor time
   std::string note;
 };
 

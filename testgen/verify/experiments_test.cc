@@ -49,7 +49,9 @@ class ExperimentsTest : public testing::Test {
     EXPECT_TRUE(seen) << seen.error().message;
     return seen ? seen->front() : Seen{};
   }
-  Experiment Fill(uint64_t address, uint64_t size, const plan::Fill& fill) const { return {{{address, size}}, fill, 1}; }
+  Experiment Fill(uint64_t address, uint64_t size, const plan::Fill& fill) const {
+    return {{{address, size}}, fill, 1};
+  }
 
   uint64_t step() const { return walk_; }
   uint64_t cell() const { return walk_ + 8; }

@@ -85,9 +85,9 @@ struct PreparedCall {
   plan::Array variables;                // of plan::Patch
   StreamPlace streams[kMostStreams];    // to rewind
   int stream_count;
-  bool inlined;      // the function is a copy of the frame's
-  plan::Slot* held;  // null: the call begins at once
-  double seconds;    // that it may compute; 0: as the plan says
+  bool inlined;                  // the function is a copy of the frame's
+  plan::Slot* held;              // null: the call begins at once
+  double seconds;                // that it may compute; 0: as the plan says
   const Experiment* experiment;  // null: memory is as recorded
 };
 

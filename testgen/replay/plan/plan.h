@@ -346,7 +346,7 @@ struct Slot {
   uint32_t order;  // workers take the slot that has the lowest of those posted
   uint32_t frame;  // index in Header::frames
   Start start;
-  uint32_t hold;  // wait for a tracer before the call
+  uint32_t hold;    // wait for a tracer before the call
   uint32_t pieces;  // of an experiment: how many there are for this slot at Queue::pieces
   Fill fill;        // of these
   double limit;     // processor time in seconds; 0: Header::seconds_per_frame
@@ -374,9 +374,9 @@ struct Queue {
   uint32_t closed;   // no more slots will be posted
   uint32_t count;    // of slots
   uint32_t
-      touched;  // where in the file a byte begins for each page of Header::watched, in order: set if it was touched
-  uint32_t room;      // Pieces for each slot
-  uint64_t pieces;    // where in the file they begin; 0: there are no experiments
+      touched;      // where in the file a byte begins for each page of Header::watched, in order: set if it was touched
+  uint32_t room;    // Pieces for each slot
+  uint64_t pieces;  // where in the file they begin; 0: there are no experiments
   char problem[1000];
   Slot slots[];
 };
