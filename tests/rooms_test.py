@@ -59,6 +59,8 @@ ROOMS = {
                                  "testgen/symbols/stack testgen/symbols/layout testgen/replay/plan testgen/replay/sandbox "
                                  "testgen/carry testgen/literals",
     "testgen/verify": BASE + "include/recrash agent/elf agent/report testgen/replay/plan testgen/replay/host",
+    "testgen/minimise": BASE + "include/recrash agent/elf agent/report testgen/carry testgen/literals testgen/replay/plan "
+                               "testgen/replay/host testgen/verify",
     # Whole replays: tests alone, which need verification to make one.
     "testgen/replay/guest/test": "testgen/verify",
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
@@ -74,7 +76,7 @@ ROOMS = {
                             "testgen/emit testgen/literals",
     "integrations/upload": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",
-    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/emit testgen/explain testgen/suite testgen/bug_report",
+    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/minimise testgen/emit testgen/explain testgen/suite testgen/bug_report",
     "integrations/compiler": BASE + "agent/elf",
 }
 

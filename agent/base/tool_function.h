@@ -33,8 +33,9 @@ inline bool IsToolFunction(std::string_view name) {
 
 // The same of a variable, by its name as people read it: "recrash::client::g_record".
 inline bool IsToolVariable(std::string_view name) {
-  for (const std::string_view prefix : {"__recrash_", "recrash_xsave_", "google_breakpad::", "recrash::client::",
-                                        "recrash::watch::", "recrash::record::", "recrash::signal_safe::"})
+  for (const std::string_view prefix :
+       {"__recrash_", "recrash_client_", "recrash_xsave_",
+        "google_breakpad::", "recrash::client::", "recrash::watch::", "recrash::record::", "recrash::signal_safe::"})
     if (name.starts_with(prefix)) return true;
   return false;
 }

@@ -117,6 +117,16 @@ struct WhyArguments {
 };
 int WhyCommand(const WhyArguments& arguments);
 
+struct MinimiseArguments {
+  ReportArguments target;  // a report, or a folder of tests
+  int64_t frame = -1;      // -1: FrameToMinimise
+  double seconds = 10;
+  uint64_t seed = 1;
+  Request request;
+  std::string json;
+};
+int MinimiseCommand(const MinimiseArguments& arguments);
+
 struct ProfileArguments {
   std::vector<std::string> files;  // show: one
   std::string output;              // -o

@@ -172,6 +172,22 @@ With the whole past:     recrash why --rerun
 A folder of tests:       recrash why server-1-tests
 For scripts:             recrash why --json -)";
 
+constexpr const char* kMinimiseHelp =
+    R"(Which part of its memory makes a call fail: recrash replays the call with other bytes in the place of blocks, globals,
+registers and the callers' stack, then of words, then of bytes, and keeps what it cannot do without. So all else may be
+anything, and the call still fails by the same signal, at the same place, of the same address.
+
+Each word that is left is a culprit or context. Of a culprit a replay has shown that the call returns with something else
+there and all else as it was. Context is needed to come to the failing place; or no other value was found that helps:
+in place of a null pointer, say, stood bytes that are no address.
+
+The result holds for bytes of 0xa5, zeros and random bytes. At the end it is tried with five others, and the result says
+how many agree. Freed blocks keep the links of malloc. Data of the system's libraries, malloc's own, and memory that the
+program maps itself stay as they are.
+
+Example: recrash minimise --program ./server
+         recrash minimise crash-tests --frame 2)";
+
 constexpr const char* kProfileHelp =
     R"(A profile names the functions that a program built with -recrash-mode=second-chance (or references+second-chance)
 watches from their entry on. A crash of such a program adds the functions of its stack to the profile:
@@ -311,6 +327,7 @@ struct Invocation {
   ProfileArguments profile;
   DebugArguments debug;
   WhyArguments why;
+  MinimiseArguments minimise;
 };
 
 void AddRun(CLI::App* app, Invocation* to) {
@@ -545,6 +562,26 @@ void AddWhy(CLI::App* app, Invocation* to) {
   });
 }
 
+void AddMinimise(CLI::App* app, Invocation* to) {
+  CLI::App* command =
+      AddCommand(app, "minimise", "find by experiment which words of memory make a call fail", kMinimiseHelp);
+  MinimiseArguments* minimise = &to->minimise;
+  AddReport(command, &minimise->target);
+  command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
+  AddTrust(command, &minimise->request);
+  command
+      ->add_option("--frame", minimise->frame,
+                   "number of the frame (default: the innermost of the program's own sources)")
+      ->type_name("N")
+      ->check(CLI::Range(0, INT32_MAX));
+  command->add_option("--timeout", minimise->seconds, "seconds after which the search ends (10)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.1, 3600.0));
+  command->add_option("--seed", minimise->seed, "of the random bytes (1)")->type_name("N");
+  AddJson(command, &minimise->json);
+  command->callback([=] { to->code = MinimiseCommand(*minimise); });
+}
+
 // The innermost command that the words name.
 const CLI::App* CommandOf(const CLI::App* command) {
   while (!command->get_subcommands().empty()) command = command->get_subcommands()[0];
@@ -597,7 +634,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", "recrash " RECRASH_VERSION);
   app.set_help_all_flag("--help-all", "help on all subcommands");
   for (const auto add : {AddRun, AddDump, AddList, AddPrune, AddShow, AddRedact, AddBundle, AddSend, AddGenerate,
-                         AddVerify, AddReproduce, AddProfile, AddDebug, AddWhy})
+                         AddVerify, AddReproduce, AddWhy, AddMinimise, AddProfile, AddDebug})
     add(&app, &invocation);
   // To leave them out in silence would do the command's work on another report.
   const CommandLine& line = invocation.line;

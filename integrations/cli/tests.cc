@@ -33,6 +33,29 @@ Result<Outcome> MakeTestsOf(const ReportArguments& report, Request request) {
   return MakeTestsHere(request);
 }
 
+Result<Suite> FramesOf(const ReportArguments& target, Request request) {
+  request.program = target.program;
+  request.search_paths = target.search_paths;
+  std::error_code error;
+  if (!target.report.empty() && std::filesystem::is_directory(target.report, error)) {
+    request.folder = target.report;
+  } else {
+    const Result<std::filesystem::path> report = FindReport(target.report, target.program);
+    if (!report) return report.error();
+    request.report = *report;
+  }
+  TerminalObserver observer;
+  return FindReproduced(request, &observer);
+}
+
+VerifyOptions ReplaysOf(const Suite& suite) {
+  VerifyOptions options;
+  options.program = suite.program;
+  options.code = suite.code();
+  options.sandbox = suite.sandbox;
+  return options;
+}
+
 int GenerateCommand(const TestsArguments& arguments) {
   const Result<Outcome> outcome = MakeTestsOf(arguments.report, arguments.request);
   if (!outcome) return Fail(outcome.error());

@@ -8,34 +8,22 @@
 #include "agent/base/text.h"
 #include "integrations/cli/commands.h"
 #include "integrations/cli/json.h"
-#include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "integrations/cli/tests.h"
 #include "testgen/explain/explain.h"
 
 namespace recrash::cli {
-namespace fs = std::filesystem;
 namespace {
 
 // The past of the outermost frame is the longest.
-const FrameVerdict* FrameToReplay(const Outcome& outcome, std::optional<uint32_t> wanted) {
-  const FrameVerdict* chosen = nullptr;
-  for (const FrameVerdict& verdict : outcome.verdicts)
-    if (verdict.verdict == Verdict::kReproduced && (!wanted || verdict.index == *wanted)) chosen = &verdict;
-  return chosen;
-}
-
-Result<Outcome> VerdictsOf(const WhyArguments& arguments) {
-  Request request = arguments.request;
-  request.goal = Goal::kVerdicts;
-  request.runs = 1;
-  std::error_code error;
-  if (!fs::is_directory(arguments.target.report, error)) return MakeTestsOf(arguments.target, request);
-  request.folder = arguments.target.report;
-  request.program = arguments.target.program;
-  request.search_paths = arguments.target.search_paths;
-  TerminalObserver observer;
-  return MakeTests(request, &observer);
+Result<ReplayFrame> FrameToReplay(const Suite& suite, std::optional<uint32_t> wanted) {
+  const ReplayFrame* chosen = nullptr;
+  for (const ReplayFrame& frame : suite.report.replay.frames)
+    if (!frame.needs_twin() && (!wanted || frame.index == *wanted)) chosen = &frame;
+  if (chosen) return *chosen;
+  return Error{Errc::kMissing, (wanted ? fmt::format("frame {} does not reproduce", *wanted)
+                                       : std::string("no frame reproduces without a twin")) +
+                                   "\nrecrash reproduce says what became of each"};
 }
 
 std::string PlaceText(const explain::Link& link) {
@@ -87,30 +75,24 @@ void Print(const explain::Explanation& explanation) {
 }  // namespace
 
 int WhyCommand(const WhyArguments& arguments) {
-  const Result<Outcome> outcome = VerdictsOf(arguments);
-  if (!outcome) return Fail(outcome.error());
-  const Suite& suite = outcome->suite;
-  const FrameVerdict* chosen = FrameToReplay(*outcome, arguments.frame);
-  if (!chosen) {
-    Note(
-        "no frame reproduces the failure, so nothing can be replayed to find its cause\n"
-        "recrash reproduce says of each frame why");
-    return kNothingReproduced;
-  }
-  const Result<Symbols> symbols = Symbols::Open(suite.report, suite.symbols);
+  Request request = arguments.request;
+  request.runs = 1;
+  const Result<Suite> suite = FramesOf(arguments.target, request);
+  if (!suite) return Fail(suite.error());
+  const Result<ReplayFrame> frame = FrameToReplay(*suite, arguments.frame);
+  if (!frame) return Fail(frame.error());
+  const Result<Symbols> symbols = Symbols::Open(suite->report, suite->symbols);
   if (!symbols) return Fail(symbols.error());
   explain::ExplainOptions options;
-  options.replay.program = suite.program;
-  options.replay.code = suite.code();
-  options.replay.sandbox = suite.sandbox;
+  options.replay = ReplaysOf(*suite);
   options.replay.jobs = 1;
-  options.frame = chosen->index;
-  options.start = chosen->start;
+  options.frame = frame->index;
+  options.start = frame->start;
   options.seconds = arguments.seconds;
   options.all = arguments.all;
-  Result<explain::Explanation> explanation = explain::Explain(suite.report, *symbols, options);
+  Result<explain::Explanation> explanation = explain::Explain(suite->report, *symbols, options);
   if (!explanation) return Fail(explanation.error());
-  explanation->failure = suite.failure;
+  explanation->failure = suite->failure;
   if (const Status written = WriteJson(ExplanationJson(*explanation), arguments.json); !written)
     return Fail(written.error());
   if (arguments.json != "-") Print(*explanation);

@@ -53,6 +53,7 @@ class Pipeline {
   Status Describe();
   Status Replay();
   Status Derive();
+  Status KeepFrames();
   Status Keep();
   Status Emit();
   Status Build();
@@ -62,6 +63,7 @@ class Pipeline {
  private:
   bool is_new() const { return !request_.report.empty(); }
   Status LoadTests();
+  Status PrepareFolder();
   VerifyOptions Options() const;
   Status LeaveCandidates(const Error& error);
   void Drop(uint32_t frame);
@@ -131,18 +133,22 @@ Status Pipeline::Describe() {
   suite_.sandbox = request_.sandbox;
   suite_.format = request_.format;
   suite_.trust_report = request_.trust_report;
-  suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
-  if (request_.goal == Goal::kTests)
-    if (const Status status = CheckBuildFolder(suite_.directory); !status) return status;
-  if (request_.goal != Goal::kVerdicts)
-    if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
+  if (request_.goal != Goal::kFrames)
+    if (const Status status = PrepareFolder(); !status) return status;
   if (request_.rerun) {
     const Status status = RunProgramAgain(*request_.rerun, &suite_, observer_);
     if (!status) return status;
   }
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   return Ok{};
+}
+
+Status Pipeline::PrepareFolder() {
+  suite_.directory = request_.folder.empty() ? fs::path(suite_.report_name + "-tests") : request_.folder;
+  if (request_.goal == Goal::kTests)
+    if (const Status status = CheckBuildFolder(suite_.directory); !status) return status;
+  return PrepareDirectory(suite_.directory, request_.force);
 }
 
 VerifyOptions Pipeline::Options() const {
@@ -178,8 +184,19 @@ Status Pipeline::Derive() {
 
 // What cannot be replayed can still be read.
 Status Pipeline::LeaveCandidates(const Error& error) {
+  if (request_.goal == Goal::kFrames) return error;
   if (const Status emitted = Emit(); !emitted) return emitted;
   return error;
+}
+
+// The tests of a folder have theirs.
+Status Pipeline::KeepFrames() {
+  if (is_new()) {
+    ReplayData& replay = suite_.report.replay;
+    recrash::Keep(FramesToKeep(replay.frames, outcome_.verdicts, request_.runs), &replay);
+  }
+  if (!suite_.report.replay.frames.empty()) return Ok{};
+  return Error{Errc::kMissing, "no frame reproduces the crash\nrecrash reproduce says what became of each"};
 }
 
 Status Pipeline::Keep() {
@@ -192,7 +209,6 @@ Status Pipeline::Keep() {
   for (const ReplayFrame& frame : frames) outcome_.kept.push_back(frame.index);
   if (std::string unstable = UnstableText(outcome_.verdicts); !unstable.empty())
     outcome_.notes.push_back(std::move(unstable));
-  if (request_.goal == Goal::kVerdicts) return Ok{};
   if (!same_build_)
     outcome_.notes.push_back(
         fmt::format("{} is not the build that crashed: the tests are left as they are", suite_.program));
@@ -209,7 +225,6 @@ Status Pipeline::Keep() {
 }
 
 Status Pipeline::Emit() {
-  if (request_.goal == Goal::kVerdicts) return Ok{};
   if (has_tests_) return tests_.Emit();
   return is_new() ? tests_.EmitCandidates() : Status(Ok{});
 }
@@ -277,9 +292,22 @@ std::string MakeTestsOfReplaced(Request request, const Suite& last, Observer* ob
 
 }  // namespace
 
+Result<Suite> FindReproduced(Request request, Observer* observer) {
+  request.goal = Goal::kFrames;
+  const bool is_new = !request.report.empty();
+  Pipeline pipeline(request, observer);
+  Status status = pipeline.Load();
+  if (status && is_new) status = pipeline.Describe();
+  if (status && is_new) status = pipeline.Replay();
+  if (status && is_new) status = pipeline.Derive();
+  if (status) status = pipeline.KeepFrames();
+  if (!status) return status.error();
+  return std::move(pipeline).outcome().suite;
+}
+
 Result<Outcome> MakeTests(const Request& request, Observer* observer) {
   Result<Outcome> outcome = Run(request, observer);
-  if (outcome && outcome->replaced_exception && request.goal != Goal::kVerdicts)
+  if (outcome && outcome->replaced_exception)
     outcome->notes.push_back(MakeTestsOfReplaced(request, outcome->suite, observer));
   return outcome;
 }

@@ -24,10 +24,10 @@
 namespace recrash {
 
 enum class Goal {
-  kVerdicts,    // which frames reproduce the crash; no folder is made
   kCandidates,  // a test for each frame that can be called, none replayed
   kSource,      // tests of the frames that reproduce the crash, not built
   kTests,       // the same, built, and seen to fail as the program did
+  kFrames,      // the frames that reproduce; nothing is written (FindReproduced)
 };
 
 // For which frames an entry state is derived where none was recorded.
@@ -70,6 +70,10 @@ struct Outcome {
 // When no frame reproduces, a new folder gets the candidates, and one that was made before stays as it is. So does one
 // that is verified against another build than the one that crashed.
 Result<Outcome> MakeTests(const Request& request, Observer* observer);
+
+// The frames that reproduce, with what a replay of each needs, in Suite::report.replay: of request.report, or of the
+// tests in request.folder as they were verified. Writes nothing. kMissing: there is none.
+Result<Suite> FindReproduced(Request request, Observer* observer);
 
 }  // namespace recrash
 

@@ -160,8 +160,18 @@ class Dispatch {
 
 }  // namespace
 
-SharedQueue::SharedQueue(size_t size, size_t pages)
-    : size_(size), pages_(pages), bytes_(signal_safe::PageUp(sizeof(plan::Queue) + size * sizeof(plan::Slot)) + pages) {
+namespace {
+
+size_t SlotBytes(size_t size) { return signal_safe::PageUp(sizeof(plan::Queue) + size * sizeof(plan::Slot)); }
+
+}  // namespace
+
+// Slots, pieces, then what a replay may write: for each watched page whether it was touched.
+SharedQueue::SharedQueue(size_t size, size_t pages, size_t pieces)
+    : size_(size),
+      pages_(pages),
+      room_(pieces),
+      bytes_(SlotBytes(size) + signal_safe::PageUp(size * pieces * sizeof(plan::Piece)) + pages) {
   file_ = MakeInheritedFile("recrash-queue", bytes_);
   void* mapped = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
   if (mapped != MAP_FAILED) shared_ = static_cast<plan::Queue*>(mapped);
@@ -172,21 +182,31 @@ SharedQueue::~SharedQueue() {
 }
 
 void SharedQueue::Clear() {
-  memset(static_cast<void*>(shared_), 0, bytes_ - pages_);
+  memset(static_cast<void*>(shared_), 0, SlotBytes(size_));
   shared_->count = static_cast<uint32_t>(size_);
   if (pages_) shared_->touched = static_cast<uint32_t>(bytes_ - pages_);
+  shared_->room = static_cast<uint32_t>(room_);
+  if (room_) shared_->pieces = SlotBytes(size_);
 }
 
 std::span<const uint8_t> SharedQueue::touched() const {
   return {reinterpret_cast<const uint8_t*>(shared_) + bytes_ - pages_, pages_};
 }
 
-void SharedQueue::Post(size_t i, uint32_t frame, const Start& start) {
+void SharedQueue::Post(size_t i, uint32_t frame, const Start& start) { Post(i, frame, start, {{}, {}, 0}); }
+
+void SharedQueue::Post(size_t i, uint32_t frame, const Start& start, const Change& change) {
   plan::Slot& posted = slot(i);
   posted = plan::Slot{};
   posted.order = ++last_order_;
   posted.frame = frame;
   posted.start = start;
+  posted.pieces = static_cast<uint32_t>(change.pieces.size());
+  posted.fill = change.fill;
+  posted.limit = change.limit;
+  if (!change.pieces.empty())
+    memcpy(reinterpret_cast<char*>(shared_) + shared_->pieces + i * room_ * sizeof(plan::Piece), change.pieces.data(),
+           change.pieces.size_bytes());
   __atomic_store_n(&posted.state, plan::kPosted, __ATOMIC_RELEASE);
 }
 
@@ -200,20 +220,27 @@ void SharedQueue::Announce() {
   syscall(SYS_futex, &shared_->posted, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+void SharedQueue::WaitForEvent(uint32_t events) const { WaitForChange(&shared_->events, events); }
+
+void SharedQueue::NoteEvent() {
+  __atomic_fetch_add(&shared_->events, 1, __ATOMIC_RELEASE);
+  syscall(SYS_futex, &shared_->events, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
 void SharedQueue::Close() {
   __atomic_store_n(&shared_->closed, 1, __ATOMIC_RELEASE);
   Announce();
 }
 
 Result<Replays> Replays::Prepare(const TestReport& report, const VerifyOptions& options,
-                                 const std::vector<plan::Range>& watched) {
+                                 const std::vector<plan::Range>& watched, size_t pieces) {
   Result<Subject> subject = PrepareSubject(report, options.program, options.code, options.support_directory);
   if (!subject) return subject.error();
   subject->allow_same_bases = options.allow_same_bases;
   const uint32_t workers = options.jobs ? options.jobs : Processors();
   uint64_t pages = 0;
   for (const plan::Range& range : watched) pages += (range.end - range.start) / plan::kPageSize;
-  auto queue = std::make_unique<SharedQueue>(workers * kSlotsPerWorker, pages);
+  auto queue = std::make_unique<SharedQueue>(workers * kSlotsPerWorker, pages, pieces);
   if (!queue->get()) return Error{Errc::kRefused, std::string("cannot share memory: ") + strerror(errno)};
 
   BuildTypes types = FitToBuild(report, *subject, options.code.search_paths);

@@ -29,7 +29,8 @@ namespace recrash {
 // Memory that the subject takes its work from and writes its results into.
 class SharedQueue {
  public:
-  SharedQueue(size_t size, size_t pages);  // in slots; of memory that is watched
+  // In slots; of memory that is watched; room for pieces of each slot's experiment.
+  SharedQueue(size_t size, size_t pages, size_t pieces = 0);
   SharedQueue(const SharedQueue&) = delete;
   SharedQueue& operator=(const SharedQueue&) = delete;
   ~SharedQueue();
@@ -43,15 +44,30 @@ class SharedQueue {
   void Clear();
   // Fills a slot; workers that sleep see it after Announce.
   void Post(size_t i, uint32_t frame, const Start& start);
+  // The same of an experiment. REQUIRES: there is room for so many pieces.
+  struct Change {
+    std::span<const plan::Piece> pieces;
+    plan::Fill fill;
+    double limit;
+  };
+  void Post(size_t i, uint32_t frame, const Start& start, const Change& change);
+  size_t room() const { return room_; }
   void Announce();
   // True when no worker had taken the slot: it is free again.
   bool TakeBack(size_t i);
   // No more will be posted.
   void Close();
 
+  // How often slots were handed back; the subject may wait until several are. A waiter goes on when the number is
+  // another one, or after a short while.
+  uint32_t events() const { return __atomic_load_n(&shared_->events, __ATOMIC_ACQUIRE); }
+  void WaitForEvent(uint32_t events) const;
+  void NoteEvent();
+
  private:
   size_t size_;
   size_t pages_;
+  size_t room_;
   size_t bytes_;
   Fd file_;
   plan::Queue* shared_ = nullptr;
@@ -61,9 +77,9 @@ class SharedQueue {
 class Replays {
  public:
   // `watched`: pages of which replays note whether they touch them. They lie in memory that the report has outside the
-  // modules.
+  // modules. `pieces`: the most of an experiment (experiments.h).
   static Result<Replays> Prepare(const TestReport& report, const VerifyOptions& options,
-                                 const std::vector<plan::Range>& watched = {});
+                                 const std::vector<plan::Range>& watched = {}, size_t pieces = 0);
 
   // Returns from what the i-th frame of a Run is replayed next, or nothing when it is done. `last` is the replay of the
   // frame before, null at first.
@@ -84,6 +100,8 @@ class Replays {
   Result<Try> RunHeld(uint32_t frame, const Start& start, const Trace& trace);
 
  private:
+  friend class Experiments;
+
   Replays(const TestReport& report, Subject subject, std::unique_ptr<SharedQueue> queue,
           std::unique_ptr<Inquiries> inquiries, Fd plan)
       : report_(&report),

@@ -44,6 +44,7 @@ void OnSignal(int signal, siginfo_t* info, void* raw_context) {
   // A second failure comes from looking at the first: what is known by then has been written.
   if (observed->ending != Ending::kNone) world.leave_call();
   observed->signal = signal;
+  observed->code = info->si_code;
   observed->address = Number(info->si_addr);
   observed->pc = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   observed->ending = Ending::kSignal;

@@ -22,6 +22,7 @@ enum class Ending : uint32_t { kNone = 0, kSignal, kReturned, kReported, kTimedO
 struct Observed {
   volatile Ending ending;
   int32_t signal;
+  int32_t code;  // si_code
   uint64_t address;
   uint64_t pc;      // live
   uint64_t own_pc;  // live; the innermost in the program or in the module of the failing place; 0: there is none

@@ -10,6 +10,7 @@
 
 #include "testgen/replay/guest/inputs.h"
 #include "testgen/replay/guest/keeper.h"
+#include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/raw.h"
 #include "testgen/replay/guest/run.h"
 #include "testgen/replay/guest/world.h"
@@ -62,9 +63,13 @@ void Replay(plan::Slot* slot) {
   const auto frames = TableOf<plan::Frame>(world.plan->frames);
   const plan::Frame& frame = frames[slot->frame < frames.count ? slot->frame : 0];
   const double begin = Now();
-  slot->verdict = RunFrame(frame, slot->start, slot->text, sizeof slot->text, slot->hold ? slot : nullptr);
+  slot->verdict = RunFrame(frame, slot->start, slot->text, sizeof slot->text, slot);
   slot->seconds = Now() - begin;
   const Observed& observed = *world.run.observed;
+  slot->computed = world.run.computed;
+  slot->address = observed.address;
+  slot->code = observed.code;
+  slot->pc = ToRecorded(observed.own_pc ? observed.own_pc : observed.pc);
   slot->missed = !observed.missed ? plan::kNothing : observed.absent[0] ? plan::kLacked : plan::kMaybe;
 }
 

@@ -453,7 +453,7 @@ void PrepareBlocks() {
     FindAllocator(&world.blocks, FindInRuntime, {IsRecordedMemory, ReadHeadWord, NoteBadBlock});
 }
 
-void RestoreAndCall(const PreparedCall& call) {
+void RestoreAndCall(PreparedCall& call) {
   AwaitLateModules(call.entry_state);
   RestoreMemory(call);
   TakeWatchedAway();
@@ -463,6 +463,7 @@ void RestoreAndCall(const PreparedCall& call) {
   if (!RewindStreams(call.streams, call.stream_count, call.state)) return;
   if (!LeftOut("seal")) ProtectSealed(PROT_READ);
   if (!PutGiven()) return;
+  PutExperiment(&call);
   if (Has(plan::kInProcess)) __recrash_before_call(Pointer<void>(call.state.function));
   if (call.held) {
     AwaitTracer(call.held);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "testgen/replay/guest/call.h"
+#include "testgen/replay/guest/experiment.h"
 #include "testgen/replay/guest/modules.h"
 #include "testgen/replay/guest/runtime.h"
 #include "testgen/replay/plan/plan.h"
@@ -84,8 +85,10 @@ struct PreparedCall {
   plan::Array variables;                // of plan::Patch
   StreamPlace streams[kMostStreams];    // to rewind
   int stream_count;
-  bool inlined;      // the function is a copy of the frame's
-  plan::Slot* held;  // null: the call begins at once
+  bool inlined;                  // the function is a copy of the frame's
+  plan::Slot* held;              // null: the call begins at once
+  double seconds;                // that it may compute; 0: as the plan says
+  const Experiment* experiment;  // null: memory is as recorded
 };
 
 // Finds AddressSanitizer's shadow, and keeps recorded blocks away from its allocator. Call it once, in the parent.
@@ -93,7 +96,7 @@ void PrepareBlocks();
 
 // Puts recorded memory in the place of this process's and calls the function. Returns when the function returns. From
 // then on only raw system calls work.
-void RestoreAndCall(const PreparedCall& call);
+void RestoreAndCall(PreparedCall& call);
 
 // For a replay in place, after which tests go on: saves the memory that RestoreAndCall changes, and puts it back.
 void SaveLive();

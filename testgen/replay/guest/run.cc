@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -153,16 +154,23 @@ long StartChild() {
   return child;
 }
 
+double SecondsOf(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
 void RunInChild() {
   fflush(nullptr);
   const long child = StartChild();
   if (child < 0) return;
-  const Limits limits = {world.plan->seconds_per_frame, world.plan->memory_limit, world.run.call.held == nullptr};
+  const double seconds = world.run.call.seconds > 0 ? world.run.call.seconds : world.plan->seconds_per_frame;
+  const Limits limits = {seconds, world.plan->memory_limit, world.run.call.held == nullptr};
   const GivenUp given_up = WaitForEnd(static_cast<pid_t>(child), limits);
   if (given_up != GivenUp::kNot) kill(static_cast<pid_t>(child), SIGKILL);
   int status = 0;
-  while (waitpid(static_cast<pid_t>(child), &status, 0) < 0 && errno == EINTR) {
+  rusage usage = {};
+  while (wait4(static_cast<pid_t>(child), &status, 0, &usage) < 0 && errno == EINTR) {
   }
+  world.run.computed = SecondsOf(usage.ru_utime) + SecondsOf(usage.ru_stime);
   kill(-static_cast<pid_t>(child), SIGKILL);  // whatever it has started
   if (world.run.observed->ending != Ending::kNone) return;
   if (given_up == GivenUp::kComputing) {
@@ -335,13 +343,17 @@ PlaceSeen CheckPlace(const Observed& observed, const Start& start) {
 
 }  // namespace
 
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held) {
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* slot) {
   if (*TextOf(frame.problem)) {
     snprintf(text, size, "%s", TextOf(frame.problem));
     return Verdict::kCannotReplay;
   }
   Prepare(frame, start);
-  world.run.call.held = held;
+  if (slot) {
+    world.run.call.held = slot->hold ? slot : nullptr;
+    world.run.call.seconds = slot->limit;
+    TakeExperiment(*slot, &world.run.call);
+  }
   if (const uint32_t parameter = AddStreams(frame, start.rewind)) {
     snprintf(text, size, "parameter %u is no stream that can be rewound", parameter);
     return Verdict::kCannotReplay;

@@ -31,6 +31,8 @@ struct Run {
   size_t queue_size;
   size_t slot_count;
   PreparedCall call;      // of the replay that is run
+  Experiment experiment;  // of this worker
+  double computed;        // processor time of the last replay in a process of its own, in seconds
   bool checks_place;      // it looks for bad accesses at the recorded place
   Namespaces namespaces;  // of all replays
   long parent;            // of a replay's process, by the number that it has there; 0: none there
@@ -50,9 +52,9 @@ void KeepWords(const plan::Frame& frame);
 // says why.
 bool PutGiven();
 
-// Replays the frame once. `text` gets one line on what happened. If `held` is given, the replay waits for a tracer
-// before its call, and says so there.
-Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* held = nullptr);
+// Replays the frame once. `text` gets one line on what happened. If `slot` is given, the replay does what the tool asks
+// for there: it waits for a tracer before its call, and says so, or is an experiment.
+Verdict RunFrame(const plan::Frame& frame, const Start& start, char* text, size_t size, plan::Slot* slot = nullptr);
 
 // Where in the source a replay died, by the tool that started this process.
 struct Answer {

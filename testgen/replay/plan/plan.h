@@ -15,11 +15,12 @@
 #include "recrash/replay.h"
 #include "shadowstack/abi.h"
 #include "testgen/literals/shape_kind.h"
+#include "testgen/replay/plan/fill.h"
 
 namespace recrash::plan {
 
 constexpr uint64_t kMagic = 0x314e414c50524352ull;  // "RCRPLAN1"
-constexpr uint32_t kVersion = 18;
+constexpr uint32_t kVersion = 19;
 constexpr uint64_t kPageSize = 4096;
 // An access so far below a stack's end is an overflow: a frame may skip the guard page by its own size.
 constexpr uint64_t kOverflowReach = 1ull << 20;
@@ -345,7 +346,10 @@ struct Slot {
   uint32_t order;  // workers take the slot that has the lowest of those posted
   uint32_t frame;  // index in Header::frames
   Start start;
-  uint32_t hold;  // wait for a tracer before the call
+  uint32_t hold;    // wait for a tracer before the call
+  uint32_t pieces;  // of an experiment: how many there are for this slot at Queue::pieces
+  Fill fill;        // of these
+  double limit;     // processor time in seconds; 0: Header::seconds_per_frame
   int32_t worker;
   Verdict verdict;
   uint32_t missed;  // Missed
@@ -353,6 +357,10 @@ struct Slot {
   int32_t process;  // with `hold`: the replay's process, by its number outside
   uint32_t go;      // its futex: the call may begin; set by the tool
   double seconds;
+  double computed;   // processor time, in seconds
+  uint64_t address;  // kReproduced, kDifferentFailure: si_addr
+  uint64_t pc;       // the same: recorded; the innermost of the program's own, as far as there is one
+  int32_t code;      // the same: si_code
   char text[1000];
 };
 
@@ -366,7 +374,9 @@ struct Queue {
   uint32_t closed;   // no more slots will be posted
   uint32_t count;    // of slots
   uint32_t
-      touched;  // where in the file a byte begins for each page of Header::watched, in order: set if it was touched
+      touched;      // where in the file a byte begins for each page of Header::watched, in order: set if it was touched
+  uint32_t room;    // Pieces for each slot
+  uint64_t pieces;  // where in the file they begin; 0: there are no experiments
   char problem[1000];
   Slot slots[];
 };
