@@ -31,6 +31,8 @@
 //                 of at most 1 MiB. The client's own buffers are among them.
 //   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
 //   kLoss         a sentence on what the report has not, no NUL
+//   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes behind
+//                 the memory, among which the log's pages are
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then
 //   kAdditions    the head of abi::Additions, up to its states
@@ -78,6 +80,7 @@ enum class BlockKind : uint32_t {
   kNamedFile = 18,
   kRegisters = 32,
   kLoss = 33,
+  kEntryLog = 34,
 };
 
 struct RawBlock {
@@ -129,6 +132,14 @@ struct RawMemory {
   uint64_t address;
 };
 
+struct RawEntryLog {
+  uint64_t start;
+  uint64_t size;
+  uint64_t process_cpu_ns;  // that the program has taken
+  int32_t descriptors[3];   // the recorder's own
+  uint32_t kept;            // 1: all of its pages that have content are in the file
+};
+
 struct RawRange {
   uint64_t start;
   uint64_t end;
@@ -137,7 +148,7 @@ struct RawRange {
 static_assert(sizeof(RawHeader) == 16 && sizeof(RawBlock) == 16 && sizeof(RawProcess) == 32);
 static_assert(sizeof(RawRegisters) == 16 + 23 * 8 + 512);
 static_assert(sizeof(RawThread) == 24 && sizeof(RawNamedFile) == 24 && sizeof(RawFile) == 32 &&
-              sizeof(RawMemory) == 8 && sizeof(RawRange) == 16);
+              sizeof(RawMemory) == 8 && sizeof(RawRange) == 16 && sizeof(RawEntryLog) == 40);
 
 }  // namespace recrash::raw
 

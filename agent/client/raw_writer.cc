@@ -21,6 +21,7 @@
 #include "agent/base/signal_safe/part_file.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/client.h"
+#include "shadowstack/log_format.h"
 #include "shadowstack/raw_format.h"
 
 namespace recrash::client {
@@ -28,6 +29,7 @@ namespace {
 
 using namespace signal_safe;
 using raw::BlockKind;
+using record::SnapshotLogAddress;
 
 constexpr uint64_t kBuffer = 64 << 10;
 // Beside what is written: of a marked value that goes on there, all but one byte may lie there.
@@ -41,6 +43,7 @@ struct RawFileOut {
   bool failed;
   int folder;        // it lies in
   bool last_resort;  // there is room for little
+  bool has_log;      // of entries, whole
   const Discretion& discretion;
 };
 
@@ -221,6 +224,14 @@ RECRASH_SIGNAL_SAFE void PutInnermostFrames(RawFileOut& out, Map map, uint64_t s
 // What is left of the time is for the end of the file.
 RECRASH_SIGNAL_SAFE bool TimeIsOver() { return Nanoseconds(CLOCK_MONOTONIC) + 100000000 > g_made.deadline; }
 
+// The log of entries, of which pages are written whatever the limit is: it is no part of the program's memory. Copies in
+// it are not where the values that they are of were, so that those which are marked would not be found.
+RECRASH_SIGNAL_SAFE void PutLogPages(RawFileOut& out, const Map& map, const PresentPages& pages) {
+  uint64_t budget = 0;
+  if (out.discretion.has_values()) return;
+  out.has_log = PutMap(out, map, pages, budget, false, true);
+}
+
 // Writes program and library data and the failing stack, then the rest up to the limit, lowest address (the heap)
 // first. What the program excludes from core dumps is left out.
 RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
@@ -242,11 +253,33 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
     if (out.last_resort && failing_stack) PutInnermostFrames(out, map, sp, pages);
     if (out.last_resort) continue;
+    if (const uint64_t log = SnapshotLogAddress(); log >= map.start && log < map.end) {
+      PutLogPages(out, map, pages);
+      continue;
+    }
     // A mapping larger than the limit is no library's, but data.
     const bool library = map.file && map.end - map.start <= (uint64_t{g_state.options.memory_mib} << 20);
     if (!PutMap(out, map, pages, budget, library, library || failing_stack)) is_whole = false;
   }
   if (!is_whole) PutLoss(out, "memory beyond the limit was not kept (RECRASH_OPTIONS=memory=MiB)");
+}
+
+RECRASH_SIGNAL_SAFE uint64_t ProcessTime() {
+  constexpr int kOfProcess = 2;  // as clock_getcpuclockid() puts it together; this one may be the process aside
+  return Nanoseconds(static_cast<clockid_t>(~static_cast<unsigned>(g_record.pid) << 3 | kOfProcess));
+}
+
+// Behind the memory.
+RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
+  const auto* log = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress());
+  if (log == nullptr || out.last_resort) return;
+  raw::RawEntryLog block = {reinterpret_cast<uint64_t>(log), log->size, ProcessTime(), {}, out.has_log ? 1u : 0u};
+  memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
+  PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
+  if (!out.has_log)
+    PutLoss(out, out.discretion.has_values()
+                     ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
+                     : "no entry states: the time was over before their log was kept");
 }
 
 RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
@@ -445,7 +478,10 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutFile(out, BlockKind::kMaps, "/proc/self/maps");
   PutDescriptors(out);
   PutModuleHeads(out);
-  if (g_record.without_memory == 0) PutMemory(out);
+  if (g_record.without_memory == 0) {
+    PutMemory(out);
+    PutEntryLog(out);
+  }
   if (knows_marked && !out.last_resort) PutNamedFiles(PutWhole, &out);
   PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
 }
@@ -453,7 +489,7 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
 // Returns null, or why the file is not whole; then it is not there either.
 RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, int file, const char* name, const char* partial) {
   const Discretion discretion;
-  RawFileOut out = {file, false, folder, false, discretion};
+  RawFileOut out = {file, false, folder, false, false, discretion};
   PutAll(out);
   if (out.failed && ftruncate(out.fd, 0) == 0 && lseek(out.fd, 0, SEEK_SET) == 0) {
     out.failed = false;
