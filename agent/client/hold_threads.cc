@@ -57,13 +57,28 @@ RECRASH_SIGNAL_SAFE void HoldThisThread(int, siginfo_t*, void* context) {
     Pause(1000000);
 }
 
+// Without /proc, by asking for each number that a thread can have, from the process's own on, until all are found that
+// the C library counts. A signal 0 is not sent.
+template <typename Visit>
+RECRASH_SIGNAL_SAFE void ForEachNumber(Visit visit) {
+  constexpr int32_t kNumbers = 1 << 22;  // PID_MAX_LIMIT
+  const uint32_t* const counted = g_state.thread_count;
+  int64_t left = counted != nullptr ? int64_t{*counted} - 1 : kNumbers;
+  for (int32_t i = 0; i < kNumbers && left > 0; ++i) {
+    const int32_t thread = (g_record.pid + i) % kNumbers;
+    if (thread == 0 || thread == g_record.tid || Call(SYS_tgkill, g_record.pid, thread, 0) != 0) continue;
+    visit(thread);
+    --left;
+  }
+}
+
 // Calls `visit` for each thread of the program but the failing one.
 template <typename Visit>
 RECRASH_SIGNAL_SAFE void ForEachOther(Visit visit) {
   char path[64];
   (Text(path) << "/proc/").Decimal(static_cast<uint64_t>(g_record.pid)) << "/task";
   const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
+  if (folder < 0) return ForEachNumber(visit);
   alignas(8) static char entries[4096];
   long size;
   while ((size = Call(SYS_getdents64, folder, entries, sizeof entries)) > 0) {

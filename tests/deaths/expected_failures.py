@@ -37,8 +37,6 @@ EXPECTED = (
     # Around it.
     Expected("a raw report that is written without a process of its own has the soft limit on files; root's processes have no limit", (),
              way=("FileTooLarge",), surroundings=("processes",), may_fail=("report",)),
-    Expected("without /proc the agent does not know its program and modules", ("content", "reproduces"), way=REPORTED,
-             surroundings=("no_proc",)),
     # At the desk.
     Expected("a file that is gone cannot be mapped again, so that the page behind its end is not there", ("reproduces",),
              way=("BeyondFile",), surroundings=WITH_MEMORY),
