@@ -31,6 +31,7 @@
 //                 of at most 1 MiB. The client's own buffers are among them.
 //   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
 //   kLoss         a sentence on what the report has not, no NUL
+//   kRemark       the same, though all of the memory is in the report
 //   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes behind
 //                 the memory, among which the log's pages are
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
@@ -81,6 +82,7 @@ enum class BlockKind : uint32_t {
   kRegisters = 32,
   kLoss = 33,
   kEntryLog = 34,
+  kRemark = 35,
 };
 
 struct RawBlock {

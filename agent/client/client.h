@@ -322,6 +322,9 @@ class Discretion {
   // Marked places, whatever their size and content, in a copy of the memory at `address`.
   RECRASH_SIGNAL_SAFE void MaskPlaces(uint64_t address, void* bytes, uint64_t size) const;
   bool has_values() const { return slots_ != nullptr; }
+  // What it looks them up in: the values in parts.
+  uint64_t table() const { return reinterpret_cast<uint64_t>(slots_); }
+  uint64_t table_size() const { return slot_count_ * sizeof *slots_; }
 
  private:
   uint64_t* slots_;
@@ -344,6 +347,8 @@ struct HeldThread {
 constexpr uint32_t kMostHeld = 4096;
 // REQUIRES: the program ends. To be called in the program; the rest in the process aside.
 RECRASH_SIGNAL_SAFE void PrepareToHold();
+RECRASH_SIGNAL_SAFE void FindOtherThreads();  // before the others
+RECRASH_SIGNAL_SAFE bool MayHaveMoreThreads();
 RECRASH_SIGNAL_SAFE void HoldOtherThreads();
 RECRASH_SIGNAL_SAFE void ReleaseThreads();
 RECRASH_SIGNAL_SAFE uint32_t HeldCount();

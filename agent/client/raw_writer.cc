@@ -94,6 +94,11 @@ RECRASH_SIGNAL_SAFE void PutLoss(RawFileOut& out, const char* sentence) {
   PutBlock(out, BlockKind::kLoss, nullptr, 0, sentence, strlen(sentence));
 }
 
+// The same, though all of the memory is there.
+RECRASH_SIGNAL_SAFE void PutRemark(RawFileOut& out, const char* sentence) {
+  PutBlock(out, BlockKind::kRemark, nullptr, 0, sentence, strlen(sentence));
+}
+
 RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -131,9 +136,13 @@ AddressSpace g_space;
 
 RECRASH_SIGNAL_SAFE bool HasProc() { return access("/proc/self/maps", R_OK) == 0; }
 
-RECRASH_SIGNAL_SAFE void FindWhatIsMapped() {
+RECRASH_SIGNAL_SAFE void FindWhatIsMapped(const Discretion& discretion) {
   const uint64_t now = Nanoseconds(CLOCK_MONOTONIC);
   g_space.Begin(g_state.loaded, g_state.main_stack, now + (g_made.deadline > now ? (g_made.deadline - now) / 2 : 0));
+  g_space.SetApart(reinterpret_cast<uint64_t>(g_state.additions), sizeof(abi::Additions), true);
+  g_space.SetApart(discretion.table(), discretion.table_size(), true);
+  if (const uint64_t log = SnapshotLogAddress(); log != 0)
+    g_space.SetApart(log, reinterpret_cast<const record::LogHeader*>(log)->size, false);
   const auto* const registers = g_record.context.uc_mcontext.gregs;
   for (int i = 0; i < NGREG; ++i) g_space.Use(static_cast<uint64_t>(registers[i]));
   uint64_t thread_pointer;
@@ -214,7 +223,7 @@ RECRASH_SIGNAL_SAFE void PutFoundMaps(RawFileOut& out) {
     line << "\n";
     PutBlock(out, BlockKind::kMaps, nullptr, 0, text, line.size());
   }
-  PutLoss(out,
+  PutRemark(out,
           "what is mapped was found out without /proc: which memory the program shares, or excludes from core dumps, is "
           "not known, and all was kept");
   if (g_space.is_cut()) PutLoss(out, "there was more memory than could be found without /proc");
@@ -439,7 +448,7 @@ RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
   memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
   PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
   if (!out.has_log)
-    PutLoss(out, out.discretion.has_values()
+    PutRemark(out, out.discretion.has_values()
                      ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
                      : "no entry states: the time was over before their log was kept");
 }
@@ -519,6 +528,7 @@ RECRASH_SIGNAL_SAFE void PutHeldThread(RawFileOut& out, const HeldThread& held) 
 
 RECRASH_SIGNAL_SAFE void PutHeldThreads(RawFileOut& out) {
   for (uint32_t i = 0; i < HeldCount(); ++i) PutHeldThread(out, HeldAt(i));
+  if (MayHaveMoreThreads()) PutRemark(out, "other threads, if there were any: without /proc they were not all found");
   const uint32_t missing = OthersNotHeld();
   if (missing == 0) return;
   char sentence[128];
@@ -648,7 +658,7 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
 RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, int file, const char* name, const char* partial) {
   const Discretion discretion;
   RawFileOut out = {file, false, folder, false, false, HasProc(), discretion};
-  if (!out.has_proc) FindWhatIsMapped();
+  if (!out.has_proc) FindWhatIsMapped(discretion);
   PutAll(out);
   if (out.failed && ftruncate(out.fd, 0) == 0 && lseek(out.fd, 0, SEEK_SET) == 0) {
     out.failed = false;

@@ -44,6 +44,7 @@ struct Blocks {
   std::vector<raw::RawThread> threads;
   std::map<int32_t, raw::RawRegisters> registers;  // by thread
   std::vector<std::string> losses;
+  std::vector<std::string> remarks;
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
@@ -149,6 +150,9 @@ class BlockReader {
       case BlockKind::kLoss:
         if (blocks_.losses.size() == kMaxEntries) return TooLong();
         return TakeRest(kMaxHead, &blocks_.losses.emplace_back());
+      case BlockKind::kRemark:
+        if (blocks_.remarks.size() == kMaxEntries) return TooLong();
+        return TakeRest(kMaxHead, &blocks_.remarks.emplace_back());
       case BlockKind::kFile:
         return ReadFile();
       case BlockKind::kModuleHead:
@@ -349,6 +353,7 @@ Report MakeReport(Blocks blocks, const ReadLimits& limits, RawExtent extent) {
   if (log && extent == RawExtent::kAll) ReadKeptLog(*log, report.memory_complete, limits.memory, &report);
   DropWithheld(&report);
   std::ranges::move(blocks.losses, std::back_inserter(report.losses));
+  std::ranges::move(blocks.remarks, std::back_inserter(report.losses));
   if (!blocks.complete) {
     report.losses.push_back("the raw report was cut before its end");
   }

@@ -41,13 +41,21 @@ void AddressSpace::Begin(const LoadedAt& loaded, uint64_t stack, uint64_t deadli
   Use(vdso_ - kPage);  // the clock's data
 }
 
+void AddressSpace::SetApart(uint64_t start, uint64_t size, bool withheld) {
+  if (start == 0) return;
+  segments_.Add({start, PageUp(start + size), 0, nullptr, MappedKind::kAnonymous, true, true, false, withheld});
+  segments_.Sort();
+  Use(start);
+}
+
 void AddressSpace::Use(uint64_t address) { extents_.Look(address); }
 
 void AddressSpace::Find() {
   extents_.LookBetween(PageUp(break_end_));
   SplitNew();
   for (uint32_t i = 0; i < list_.count(); ++i) {
-    if (list_.at(i).readable && list_.at(i).writable) Follow(list_.at(i));
+    const Mapped mapped = list_.at(i);
+    if (mapped.readable && mapped.writable && !mapped.withheld) Follow(mapped);
   }
   list_.Sort();
   Name();
@@ -84,7 +92,7 @@ void AddressSpace::SplitUnnamed(uint64_t start, uint64_t end) {
 uint64_t AddressSpace::TakeUnreadable(uint64_t start, uint64_t end) {
   uint64_t at = start + kPage;
   while (at < end && ReadablePages(at, 1) == 0) at += kPage;
-  list_.Add({start, at, 0, nullptr, MappedKind::kAnonymous, false, false, false});
+  list_.Add({start, at, 0, nullptr, MappedKind::kAnonymous, false, false, false, false});
   return at;
 }
 
@@ -94,7 +102,7 @@ uint64_t AddressSpace::TakeReadable(uint64_t start, uint64_t end) {
   bool is_known = false, writable = true;
   uint64_t at = start;
   const auto take = [&] {
-    list_.Add({start, at, 0, nullptr, MappedKind::kAnonymous, true, writable, false});
+    list_.Add({start, at, 0, nullptr, MappedKind::kAnonymous, true, writable, false, false});
     return at;
   };
   while (at < end) {
@@ -162,6 +170,7 @@ signal_safe::Map AsMap(const Mapped& mapped) {
   map.offset = mapped.offset;
   map.readable = mapped.readable;
   map.writable = mapped.writable;
+  map.not_dumped = mapped.withheld;
   map.vdso = mapped.kind == MappedKind::kVdso;
   map.file = map.vdso || mapped.kind == MappedKind::kProgram || mapped.kind == MappedKind::kLibrary;
   return map;

@@ -20,6 +20,8 @@ class AddressSpace {
  public:
   // Before anything is found. `stack`: an address in the main thread's.
   RECRASH_SIGNAL_SAFE void Begin(const LoadedAt& loaded, uint64_t stack, uint64_t deadline);
+  // Memory of the client's own, which lies by itself whatever is beside it.
+  RECRASH_SIGNAL_SAFE void SetApart(uint64_t start, uint64_t size, bool withheld);
   // Memory that is surely in use.
   RECRASH_SIGNAL_SAFE void Use(uint64_t address);
   // Finds all, from what is in use.

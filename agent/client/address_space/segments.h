@@ -21,6 +21,7 @@ struct Mapped {
   bool readable;
   bool writable;
   bool executable;
+  bool withheld;  // not to be written to a report
 };
 
 // What start-up found out.
