@@ -1,6 +1,5 @@
 #include "agent/client/address_space/rights.h"
 
-#include <errno.h>
 #include <linux/futex.h>
 #include <sys/uio.h>
 
@@ -14,9 +13,8 @@ namespace recrash::client {
 namespace {
 
 using signal_safe::Call;
-using signal_safe::CopyOwn;
+using signal_safe::CopyOwnAnyhow;
 using signal_safe::kPage;
-using signal_safe::ReadOwnByPipe;
 
 constexpr uint32_t kAtOnce = 1024;  // UIO_MAXIOV
 
@@ -30,12 +28,8 @@ uint32_t ReadablePages(uint64_t start, uint32_t most) {
   const uint32_t count = std::min(most, kAtOnce);
   for (uint32_t i = 0; i < count; ++i) from[i] = {reinterpret_cast<void*>(start + i * kPage), 1};
   const iovec to = {bytes, count};
-  const long got = CopyOwn(from, count, &to, 1);
-  if (got >= 0) return static_cast<uint32_t>(got);
-  if (got != -EPERM && got != -ENOSYS) return 0;
-  uint32_t readable = 0;
-  while (readable < count && ReadOwnByPipe(start + readable * kPage, bytes, 1) == 1) ++readable;
-  return readable;
+  const long got = CopyOwnAnyhow(from, count, &to, 1);
+  return got > 0 ? static_cast<uint32_t>(got) : 0;
 }
 
 // "Or nothing" to the last word, by the kernel and at once. Who waits for that word looks again, as he has to.

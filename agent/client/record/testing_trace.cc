@@ -62,8 +62,9 @@ void RefuseTracking() {
 
 void Refuse(const std::string& what) {
   if (what == "tracking") return RefuseTracking();
-  RefuseCall(SYS_userfaultfd);
-  if (what == "copies") RefuseCall(SYS_process_vm_readv);
+  if (what != "reads") RefuseCall(SYS_userfaultfd);
+  if (what != "userfaultfd") RefuseCall(SYS_process_vm_readv);
+  if (what == "copies") RefuseCall(SYS_pipe2);
 }
 
 pid_t StartProgram(const std::string& what, const std::map<std::string, std::string>& variables,

@@ -33,8 +33,8 @@ using Contents = std::map<uint64_t, std::vector<uint8_t>>;
 Contents MemoryAt(const Report& report, const EntryState& state);
 
 
-// `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile
-// does, `tracking`, as a kernel before 6.7, or `copies`, userfaultfd and process_vm_readv.
+// `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile does, `tracking`,
+// as a kernel before 6.7, `reads`, process_vm_readv alone, `both`, as an old Docker, or `copies`, these and pipes.
 TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables = {}, bool trace = true);
 
 // The state that the report has of the entry with this stack pointer; null: none was kept.

@@ -75,6 +75,13 @@ TEST_P(WithoutCollector, EntriesAreAsATracerFindsThem) {
   for (const TracedEntry& entry : run.entries) EXPECT_THAT(Compare(run.reports[0], entry), IsEmpty());
 }
 
+TEST_P(WithoutCollector, EntriesAreSoWhereMemoryMayNotBeRead) {
+  const TracedRun run = RunEntries(GetParam(), {{"RECRASH_COLLECTOR", kNoCollector}, {"REFUSE", "reads"}});
+  ASSERT_EQ(run.reports.size(), 1u) << run.output;
+  ASSERT_GE(run.entries.size(), 3u);
+  for (const TracedEntry& entry : run.entries) EXPECT_THAT(Compare(run.reports[0], entry), IsEmpty());
+}
+
 void ExpectBothAlike(const TracedRun& run) {
   ASSERT_EQ(run.reports.size(), 2u) << run.output;
   const Report &collected = run.reports[0], &raw = run.reports[1];
@@ -97,10 +104,12 @@ TEST_P(WithoutCollector, EntriesAreThoseOfACollector) {
 
 TEST_P(WithoutCollector, CopiesAreThoseOfACollector) {
   const TemporaryDirectory folder;
-  const TracedRun run =
-      RunEntries(GetParam(), {{"RECRASH_COLLECTOR", ForgetfulCollector(folder)}, {"REFUSE", "tracking"}}, false);
-  ExpectBothAlike(run);
-  EXPECT_THAT(run.reports.back().losses, Contains(HasSubstr("entry states are copies")));
+  for (const char* refused : {"tracking", "both"}) {
+    const TracedRun run =
+        RunEntries(GetParam(), {{"RECRASH_COLLECTOR", ForgetfulCollector(folder)}, {"REFUSE", refused}}, false);
+    ExpectBothAlike(run);
+    EXPECT_THAT(run.reports.back().losses, Contains(HasSubstr("entry states are copies")));
+  }
 }
 
 }  // namespace

@@ -319,7 +319,11 @@ std::string WhyStopped(const LogHeader& log) {
       return "no entry states: " + WhyNoTracking(log.stop, log.stop_error);
     case Stop::kNoCopies:
       return "no entry states: the kernel, or a filter of system calls, refuses write tracking (" + error +
-             "), and process_vm_readv, which would copy what arguments reach";
+             "), and what would copy what arguments reach: process_vm_readv, and pipes";
+    case Stop::kNotCopied:
+      return "entry states were recorded until memory could not be copied (" + error + ")";
+    case Stop::kNothingTells:
+      return "no entry states: without /proc nothing tells what is mapped";
     case Stop::kNoMemory:
       return "no entry states: no memory for the log of snapshots";
     case Stop::kTooManyMappings:
