@@ -7,8 +7,8 @@
 // order of the file. Blocks of a kind that the reader does not know are skipped. The last block is kEnd, length 0; a
 // file without it was cut (full disk, time limit) and holds what it holds.
 //
-// The other threads run on while the client writes, so the memory is not of one moment. Of these threads the file has
-// no registers.
+// The other threads are held while the client writes, or a kLoss says how many were not: these ran on, and the file has
+// no registers of them.
 //
 //   kRecord       abi::CrashRecord, whole: its fields magic, version and size are checked by the reader. Registers of
 //                 the failing thread are in context.uc_mcontext.gregs; report_path is not meaningful.
@@ -19,7 +19,7 @@
 //   kExecutable   path of the program (/proc/self/exe), no NUL
 //   kDirectory    working directory, no NUL
 //   kCommandLine  /proc/self/cmdline: arguments, each ended by a NUL
-//   kMaps         /proc/self/maps, text
+//   kMaps         /proc/self/maps, text; without /proc what was found, in the same form
 //   kStat         /proc/self/stat, text
 //   kAbortMessage glibc's __abort_msg, no NUL
 //   kThread       RawThread
@@ -32,7 +32,8 @@
 //   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
 //   kLoss         a sentence on what the report has not, no NUL
 //   kRemark       the same, though all of the memory is in the report
-//   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes behind
+//   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes
+//   behind
 //                 the memory, among which the log's pages are
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then

@@ -223,9 +223,10 @@ RECRASH_SIGNAL_SAFE void PutFoundMaps(RawFileOut& out) {
     line << "\n";
     PutBlock(out, BlockKind::kMaps, nullptr, 0, text, line.size());
   }
-  PutRemark(out,
-          "what is mapped was found out without /proc: which memory the program shares, or excludes from core dumps, is "
-          "not known, and all was kept");
+  PutRemark(
+      out,
+      "what is mapped was found out without /proc: which memory the program shares, or excludes from core dumps, is "
+      "not known, and all was kept");
   if (g_space.is_cut()) PutLoss(out, "there was more memory than could be found without /proc");
 }
 
@@ -395,8 +396,8 @@ RECRASH_SIGNAL_SAFE void PutInnermostFrames(RawFileOut& out, Map map, uint64_t s
 // What is left of the time is for the end of the file.
 RECRASH_SIGNAL_SAFE bool TimeIsOver() { return Nanoseconds(CLOCK_MONOTONIC) + 100000000 > g_made.deadline; }
 
-// The log of entries, of which pages are written whatever the limit is: it is no part of the program's memory. Copies in
-// it are not where the values that they are of were, so that those which are marked would not be found.
+// The log of entries, of which pages are written whatever the limit is: it is no part of the program's memory. Copies
+// in it are not where the values that they are of were, so that those which are marked would not be found.
 RECRASH_SIGNAL_SAFE void PutLogPages(RawFileOut& out, const Map& map, const PresentPages& pages) {
   uint64_t budget = 0;
   if (out.discretion.has_values()) return;
@@ -448,9 +449,10 @@ RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
   memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
   PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
   if (!out.has_log)
-    PutRemark(out, out.discretion.has_values()
-                     ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
-                     : "no entry states: the time was over before their log was kept");
+    PutRemark(out,
+              out.discretion.has_values()
+                  ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
+                  : "no entry states: the time was over before their log was kept");
 }
 
 RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {

@@ -7,7 +7,6 @@ import builds
 import checks
 import expected_failures
 import running
-import ways
 
 CHECKS = ("plain", "status", "clean", "report", "content", "reproduces", "as collected")
 LEARNS = ("second-chance", "references+second-chance")  # the first failure names the functions to watch in the next run
@@ -72,9 +71,9 @@ def examine(cell, work, folder, result):
     result.wrong["content"] = list(checks.says_what_failed(cell, ran, build, shown))
     result.wrong["reproduces"] = list(checks.reproduces(cell, ran, build, environment))
     if cell.surroundings in checks.WRITTEN_ALONE:
-        collected = start_watched(dataclasses.replace(cell, surroundings="usual"), work, folder / "collected", build)
-        result.wrong["as collected"] = list(checks.as_collected(cell, ran, collected, build, environment)) if collected.reports else \
-            ["the same has no report where a collector can make one"]
+        twin = dataclasses.replace(cell, surroundings=checks.COLLECTED_IN.get(cell.surroundings, "usual"))
+        collected = start_watched(twin, work, folder / "collected", build)
+        result.wrong["as collected"] = list(checks.as_collected(cell, ran, collected, build, environment))
 
 
 def run(cell, work, cells_folder, keep=False):

@@ -18,6 +18,8 @@ RECRASH = builds.PREFIX / "bin/recrash"
 COLLECTED = ("usual", "closed_stderr", "docker", "undumpable", "undumpable_kept", "descriptors", "small_files")
 # Where the program has to write it itself.
 WRITTEN_ALONE = ("no_collector", "hanging_collector", "dying_collector", "no_ptrace", "no_proc", "old_docker", "flatpak", "no_exec")
+# Where a collector can make a report of what is recorded in the same way; of others it is "usual".
+COLLECTED_IN = {"old_docker": "docker"}
 WITHOUT_MEMORY = ("undumpable",)  # its memory is in no report: neither are its callers, and nothing is replayed
 # The C library maps a page for its last word. A replay has the page, so that its word is not the recorded one.
 WITHOUT_WORDS = ("addresses", "data")
@@ -179,6 +181,9 @@ def learns(ran, build, environment):
 
 def as_collected(cell, ran, collected, build, environment):
     """Do the same frames reproduce as of a report that a collector made?"""
+    if [file.suffix for file in collected.reports] != [".rcr"]:
+        yield f"a collector made no report of the same: {collected.reports}, {collected.errors!r}"
+        return
     verdicts = [[(short_name(frame["function"]), frame["verdict"]) for frame in replayed(cell, one, build, environment)[1] if is_own(frame)]
                 for one in (ran, collected)]
     if verdicts[0] != verdicts[1]:

@@ -19,6 +19,7 @@ using signal_safe::PageUp;
 using signal_safe::ReadOwnAnyhow;
 
 constexpr uint32_t kPagesAtOnce = 1024;
+constexpr uint32_t kPagesOfLarge = 4096;
 
 RECRASH_SIGNAL_SAFE bool Holds(const Mapped& mapped, uint64_t address) {
   return mapped.start <= address && address < mapped.end;
@@ -83,15 +84,23 @@ void AddressSpace::Split(const Extent& extent) {
 }
 
 void AddressSpace::SplitUnnamed(uint64_t start, uint64_t end) {
-  while (start < end && !list_.is_cut()) {
+  while (start < end && !is_cut()) {
     const uint64_t readable = TakeReadable(start, end);
     start = readable != start ? readable : TakeUnreadable(start, end);
   }
 }
 
+// Large parts without content may have been reserved alone: of these both ends are asked for.
 uint64_t AddressSpace::TakeUnreadable(uint64_t start, uint64_t end) {
+  static uint8_t has_content[kPagesOfLarge];
+  constexpr uint64_t kLarge = kPagesOfLarge * kPage;
   uint64_t at = start + kPage;
-  while (at < end && ReadablePages(at, 1) == 0) at += kPage;
+  while (at < end && !extents_.IsOver() && ReadablePages(at, 1) == 0) {
+    const bool is_large = at % kLarge == 0 && end - at >= kLarge && ReadablePages(at + kLarge - kPage, 1) == 0 &&
+                          PagesWithContent(at, end, has_content, kPagesOfLarge) == kPagesOfLarge &&
+                          memchr(has_content, 1, sizeof has_content) == nullptr;
+    at += is_large ? kLarge : kPage;
+  }
   list_.Add({start, at, 0, nullptr, MappedKind::kAnonymous, false, false, false, false});
   return at;
 }
@@ -105,7 +114,7 @@ uint64_t AddressSpace::TakeReadable(uint64_t start, uint64_t end) {
     list_.Add({start, at, 0, nullptr, MappedKind::kAnonymous, true, writable, false, false});
     return at;
   };
-  while (at < end) {
+  while (at < end && !extents_.IsOver()) {
     const auto wanted = static_cast<uint32_t>(std::min<uint64_t>((end - at) / kPage, kPagesAtOnce));
     // Before they are read, which gives them content.
     const uint32_t told = PagesWithContent(at, end, has_content, wanted);

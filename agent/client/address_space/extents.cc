@@ -16,9 +16,9 @@ using signal_safe::kPage;
 using signal_safe::Nanoseconds;
 using signal_safe::PageDown;
 
-constexpr uint64_t kLow = 64 << 10;             // nothing is mapped below
-constexpr uint64_t kHigh = uint64_t{1} << 47;   // nor above
-constexpr uint32_t kPagesAtOnce = 4096;         // a byte of an answer each
+constexpr uint64_t kLow = 64 << 10;            // nothing is mapped below
+constexpr uint64_t kHigh = uint64_t{1} << 47;  // nor above
+constexpr uint32_t kPagesAtOnce = 4096;        // a byte of an answer each
 constexpr uint64_t kMostGap = uint64_t{1} << 30;
 constexpr uint64_t kBelow = 256 << 20;
 constexpr uint8_t kNoAnswer = 0xff;

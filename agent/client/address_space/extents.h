@@ -23,9 +23,12 @@ class Extents {
   RECRASH_SIGNAL_SAFE void Clear(uint64_t deadline);
   // Finds what is mapped around the address, if anything is. Returns true if it is new.
   RECRASH_SIGNAL_SAFE bool Look(uint64_t address);
-  // Looks at each page that lies between two extents above `low`, or a little below the first of them: mappings lie near
-  // each other there.
+  // Looks at each page that lies between two extents above `low`, or a little below the first of them: mappings lie
+  // near each other there.
   RECRASH_SIGNAL_SAFE void LookBetween(uint64_t low);
+
+  // Whether the time is.
+  RECRASH_SIGNAL_SAFE bool IsOver();
 
   uint32_t count() const { return count_; }
   const Extent& at(uint32_t index) const { return extents_[index]; }
@@ -33,7 +36,6 @@ class Extents {
 
  private:
   RECRASH_SIGNAL_SAFE uint32_t FirstBehind(uint64_t address) const;
-  RECRASH_SIGNAL_SAFE bool IsOver();
   RECRASH_SIGNAL_SAFE uint64_t EndOf(uint64_t page);
   RECRASH_SIGNAL_SAFE uint64_t StartOf(uint64_t page);
   RECRASH_SIGNAL_SAFE void LookAtPages(uint64_t from, uint64_t to);

@@ -107,8 +107,15 @@ RECRASH_SIGNAL_SAFE void AddModule(const Headers& headers, MappedKind kind, cons
     if (header.p_type != PT_LOAD || header.p_memsz == 0) continue;
     const uint64_t start = headers.bias + header.p_vaddr;
     const uint64_t file_end = PageUp(start + header.p_filesz);
-    Mapped segment = {PageDown(start), file_end, PageDown(header.p_offset), name, kind, (header.p_flags & PF_R) != 0,
-                      (header.p_flags & PF_W) != 0, (header.p_flags & PF_X) != 0, false};
+    Mapped segment = {PageDown(start),
+                      file_end,
+                      PageDown(header.p_offset),
+                      name,
+                      kind,
+                      (header.p_flags & PF_R) != 0,
+                      (header.p_flags & PF_W) != 0,
+                      (header.p_flags & PF_X) != 0,
+                      false};
     if (header.p_filesz == 0) segment.end = segment.start;
     if (segment.writable)
       AddParts(segment, relocated, list);

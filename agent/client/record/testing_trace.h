@@ -32,7 +32,6 @@ using Contents = std::map<uint64_t, std::vector<uint8_t>>;
 // The state as a replay has it: the crash's memory, the entry's pages over it.
 Contents MemoryAt(const Report& report, const EntryState& state);
 
-
 // `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile does, `tracking`,
 // as a kernel before 6.7, `reads`, process_vm_readv alone, `both`, as an old Docker, or `copies`, these and pipes.
 TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables = {}, bool trace = true);

@@ -72,7 +72,8 @@ class Filter {
   unsigned short count_ = 0;
 };
 
-constexpr uint32_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint32_t kNewNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 // Also what Yama's ptrace_scope 2 and 3 come to.
 void ForbidPtrace() {
@@ -81,16 +82,45 @@ void ForbidPtrace() {
   filter.Install();
 }
 
-// What Docker's default profile denies to a container without capabilities (moby/profiles, default.json). Of `old`: on a
-// kernel before 4.8, or an old Docker.
+// What Docker's default profile denies to a container without capabilities (moby/profiles, default.json). Of `old`: on
+// a kernel before 4.8, or an old Docker.
 void LimitAsDockerDoes(bool old) {
   Filter filter;
-  filter.Forbid({SYS_acct,      SYS_add_key,      SYS_bpf,       SYS_clock_adjtime,     SYS_clock_settime,  SYS_delete_module,
-                 SYS_finit_module, SYS_get_mempolicy, SYS_init_module, SYS_ioperm,      SYS_iopl,           SYS_kcmp,
-                 SYS_kexec_load, SYS_keyctl,      SYS_mbind,     SYS_mount,             SYS_move_pages,     SYS_open_by_handle_at,
-                 SYS_perf_event_open, SYS_pivot_root, SYS_quotactl, SYS_reboot,         SYS_request_key,    SYS_set_mempolicy,
-                 SYS_setns,      SYS_settimeofday, SYS_swapoff,  SYS_swapon,            SYS_sysfs,          SYS_umount2,
-                 SYS_unshare,    SYS_uselib,      SYS_userfaultfd, SYS_ustat,           SYS_vhangup});
+  filter.Forbid({SYS_acct,
+                 SYS_add_key,
+                 SYS_bpf,
+                 SYS_clock_adjtime,
+                 SYS_clock_settime,
+                 SYS_delete_module,
+                 SYS_finit_module,
+                 SYS_get_mempolicy,
+                 SYS_init_module,
+                 SYS_ioperm,
+                 SYS_iopl,
+                 SYS_kcmp,
+                 SYS_kexec_load,
+                 SYS_keyctl,
+                 SYS_mbind,
+                 SYS_mount,
+                 SYS_move_pages,
+                 SYS_open_by_handle_at,
+                 SYS_perf_event_open,
+                 SYS_pivot_root,
+                 SYS_quotactl,
+                 SYS_reboot,
+                 SYS_request_key,
+                 SYS_set_mempolicy,
+                 SYS_setns,
+                 SYS_settimeofday,
+                 SYS_swapoff,
+                 SYS_swapon,
+                 SYS_sysfs,
+                 SYS_umount2,
+                 SYS_unshare,
+                 SYS_uselib,
+                 SYS_userfaultfd,
+                 SYS_ustat,
+                 SYS_vhangup});
   filter.Forbid({SYS_clone3}, ENOSYS);
   filter.ForbidFlags(SYS_clone, 0, kNewNamespaces);
   filter.ForbidAllBut(SYS_personality, 0, 0xffffffff);
@@ -101,9 +131,10 @@ void LimitAsDockerDoes(bool old) {
 // What Flatpak denies to an app that is no developer's tool (flatpak-run.c, setup_seccomp).
 void LimitAsFlatpakDoes() {
   Filter filter;
-  filter.Forbid({SYS_syslog,     SYS_uselib,  SYS_acct,   SYS_quotactl, SYS_add_key, SYS_keyctl, SYS_request_key, SYS_move_pages,
-                 SYS_mbind,      SYS_get_mempolicy, SYS_set_mempolicy, SYS_migrate_pages, SYS_unshare, SYS_setns, SYS_mount,
-                 SYS_umount2,    SYS_pivot_root, SYS_chroot, SYS_perf_event_open, SYS_ptrace});
+  filter.Forbid({SYS_syslog,        SYS_uselib,        SYS_acct,       SYS_quotactl,        SYS_add_key,
+                 SYS_keyctl,        SYS_request_key,   SYS_move_pages, SYS_mbind,           SYS_get_mempolicy,
+                 SYS_set_mempolicy, SYS_migrate_pages, SYS_unshare,    SYS_setns,           SYS_mount,
+                 SYS_umount2,       SYS_pivot_root,    SYS_chroot,     SYS_perf_event_open, SYS_ptrace});
   filter.Forbid({SYS_clone3, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick}, ENOSYS);
   filter.ForbidFlags(SYS_clone, 0, CLONE_NEWUSER);
   filter.ForbidAllBut(SYS_personality, 0, 0);
