@@ -50,7 +50,9 @@ enum class Stop : uint32_t {
   kDescriptorsGone = 6,  // the program has closed the recorder's descriptors
   kTooManyRuns = 7,      // memory is too scattered
   kNoAddressSpace = 8,   // no room in the table of pages
-  kNoCopies = 9,         // copies cannot be taken either: process_vm_readv is refused
+  kNoCopies = 9,         // copies cannot be taken either: neither process_vm_readv nor a pipe can be had
+  kNotCopied = 10,       // the same, later
+  kNothingTells = 11,    // what is mapped: there is no /proc
 };
 
 // What recording came to; shown with the report.

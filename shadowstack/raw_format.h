@@ -7,8 +7,8 @@
 // order of the file. Blocks of a kind that the reader does not know are skipped. The last block is kEnd, length 0; a
 // file without it was cut (full disk, time limit) and holds what it holds.
 //
-// The other threads run on while the client writes, so the memory is not of one moment. Of these threads the file has
-// no registers.
+// The other threads are held while the client writes, or a kLoss says how many were not: these ran on, and the file has
+// no registers of them.
 //
 //   kRecord       abi::CrashRecord, whole: its fields magic, version and size are checked by the reader. Registers of
 //                 the failing thread are in context.uc_mcontext.gregs; report_path is not meaningful.
@@ -19,7 +19,7 @@
 //   kExecutable   path of the program (/proc/self/exe), no NUL
 //   kDirectory    working directory, no NUL
 //   kCommandLine  /proc/self/cmdline: arguments, each ended by a NUL
-//   kMaps         /proc/self/maps, text
+//   kMaps         /proc/self/maps, text; without /proc what was found, in the same form
 //   kStat         /proc/self/stat, text
 //   kAbortMessage glibc's __abort_msg, no NUL
 //   kThread       RawThread
@@ -31,6 +31,10 @@
 //                 of at most 1 MiB. The client's own buffers are among them.
 //   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
 //   kLoss         a sentence on what the report has not, no NUL
+//   kRemark       the same, though all of the memory is in the report
+//   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes
+//   behind
+//                 the memory, among which the log's pages are
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then
 //   kAdditions    the head of abi::Additions, up to its states
@@ -78,6 +82,8 @@ enum class BlockKind : uint32_t {
   kNamedFile = 18,
   kRegisters = 32,
   kLoss = 33,
+  kEntryLog = 34,
+  kRemark = 35,
 };
 
 struct RawBlock {
@@ -129,6 +135,14 @@ struct RawMemory {
   uint64_t address;
 };
 
+struct RawEntryLog {
+  uint64_t start;
+  uint64_t size;
+  uint64_t process_cpu_ns;  // that the program has taken
+  int32_t descriptors[3];   // the recorder's own
+  uint32_t kept;            // 1: all of its pages that have content are in the file
+};
+
 struct RawRange {
   uint64_t start;
   uint64_t end;
@@ -137,7 +151,7 @@ struct RawRange {
 static_assert(sizeof(RawHeader) == 16 && sizeof(RawBlock) == 16 && sizeof(RawProcess) == 32);
 static_assert(sizeof(RawRegisters) == 16 + 23 * 8 + 512);
 static_assert(sizeof(RawThread) == 24 && sizeof(RawNamedFile) == 24 && sizeof(RawFile) == 32 &&
-              sizeof(RawMemory) == 8 && sizeof(RawRange) == 16);
+              sizeof(RawMemory) == 8 && sizeof(RawRange) == 16 && sizeof(RawEntryLog) == 40);
 
 }  // namespace recrash::raw
 

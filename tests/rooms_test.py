@@ -31,8 +31,11 @@ ROOMS = {
     # Inside the dying process: signal-safe code alone.
     "agent/client/watch": SAFE,
     "agent/client/record": SAFE + "agent/client/watch",
+    "agent/client/address_space": SAFE,
     # Of include/recrash, what the program is told of a failure.
-    "agent/client": SAFE + "include/recrash agent/client/watch agent/client/record",
+    "agent/client": SAFE + "include/recrash agent/client/watch agent/client/record agent/client/address_space",
+    # What the recorder left, read out of a process or a report. Its header is agent/report/entry_log.h: a raw report has a log.
+    "agent/report/entry_log": BASE + "agent/report",
     "agent/collector": BASE + "agent/elf agent/report agent/store agent/process",
     "testgen/symbols/files": BASE + "agent/elf agent/report",
     "testgen/symbols/dwarf": BASE + "agent/report testgen/symbols/files",

@@ -20,7 +20,7 @@
 //   hold_threads.cc    stops the other threads where there is no collector
 //   collector_file.cc  a collector that is part of the program
 //   line.cc            the line on stderr
-//   raw_writer.cc      the report without a collector
+//   raw_writer.cc      the report without a collector; address_space/: what is mapped, without /proc
 //   type_info.cc       types as the C++ ABI has them
 //   type_name.cc       types as people read them
 #ifndef RECRASH_AGENT_CLIENT_CLIENT_H_
@@ -35,6 +35,7 @@
 
 #include "agent/base/signal_safe/options.h"
 #include "agent/base/signal_safe/text.h"
+#include "agent/client/address_space/segments.h"
 #include "agent/client/record/recorder.h"
 #include "recrash/failure.h"
 #include "shadowstack/abi.h"
@@ -110,7 +111,11 @@ struct State {
   uint32_t thread_key;
   uint32_t thread_key_valid;
   char options_text[512];
-  char program[1024];            // /proc/self/exe
+  LoadedAt loaded;
+  const uint32_t* thread_count;  // libc's own; null: not known
+  uint64_t main_stack;           // an address in it
+  char** arguments;              // main's
+  char program[1024];            // /proc/self/exe, or how it was started
   uint32_t collector_within;     // the one that is part of the program
   char beside[1024];             // folder of that library
   char collector[1024];          // empty: none was found that may be run
@@ -317,6 +322,9 @@ class Discretion {
   // Marked places, whatever their size and content, in a copy of the memory at `address`.
   RECRASH_SIGNAL_SAFE void MaskPlaces(uint64_t address, void* bytes, uint64_t size) const;
   bool has_values() const { return slots_ != nullptr; }
+  // What it looks them up in: the values in parts.
+  uint64_t table() const { return reinterpret_cast<uint64_t>(slots_); }
+  uint64_t table_size() const { return slot_count_ * sizeof *slots_; }
 
  private:
   uint64_t* slots_;
@@ -339,6 +347,8 @@ struct HeldThread {
 constexpr uint32_t kMostHeld = 4096;
 // REQUIRES: the program ends. To be called in the program; the rest in the process aside.
 RECRASH_SIGNAL_SAFE void PrepareToHold();
+RECRASH_SIGNAL_SAFE void FindOtherThreads();  // before the others
+RECRASH_SIGNAL_SAFE bool MayHaveMoreThreads();
 RECRASH_SIGNAL_SAFE void HoldOtherThreads();
 RECRASH_SIGNAL_SAFE void ReleaseThreads();
 RECRASH_SIGNAL_SAFE uint32_t HeldCount();

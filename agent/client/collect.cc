@@ -164,6 +164,7 @@ RECRASH_SIGNAL_SAFE void MakeInAside() {
   g_made.folder = ReportFolder();
   g_made.outcome = Collect();
   if (g_made.outcome != Outcome::kWritten) {
+    FindOtherThreads();
     if (Ends()) HoldOtherThreads();
     g_made.raw_failed = WriteRawReport(g_made.raw_path);
     ReleaseThreads();

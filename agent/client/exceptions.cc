@@ -56,7 +56,7 @@ void CopyStack(ThreadBlock& block) {
     record.stack_size = size;
     return;
   }
-  record.stack_size = signal_safe::ReadOwn(sp, reinterpret_cast<void*>(record.stack_copy), size);
+  record.stack_size = signal_safe::ReadOwnAnyhow(sp, reinterpret_cast<void*>(record.stack_copy), size);
 }
 
 // The class of an exception says which runtime made it. It is 1 more if the exception came through a

@@ -57,13 +57,48 @@ RECRASH_SIGNAL_SAFE void HoldThisThread(int, siginfo_t*, void* context) {
     Pause(1000000);
 }
 
+// Where there is no /proc: the others, found once for each report.
+int32_t g_found[kMostHeld];
+uint32_t g_found_count;
+uint32_t g_not_found;  // that libc counts
+uint32_t g_unsure;     // whether there are more
+
+// By asking for each number that a thread can have, from the process's own on, until all are found that libc counts, or
+// for half a second. A signal 0 is not sent.
+RECRASH_SIGNAL_SAFE void FindByNumber() {
+  constexpr uint64_t kLongest = 500'000'000;
+  constexpr int32_t kNumbers = 1 << 22;  // PID_MAX_LIMIT
+  constexpr int32_t kBetweenClocks = 4096;
+  const uint32_t* const counted = g_state.thread_count;
+  const uint32_t others = counted != nullptr ? *counted - 1 : kMostHeld;
+  const uint64_t limit = Nanoseconds(CLOCK_MONOTONIC) + kLongest;
+  for (int32_t i = 0; i < kNumbers && g_found_count < others && g_found_count < kMostHeld; ++i) {
+    if (i % kBetweenClocks == 0 && Nanoseconds(CLOCK_MONOTONIC) > limit) g_unsure = 1;
+    if (g_unsure != 0) break;
+    const int32_t thread = (g_record.pid + i) % kNumbers;
+    if (thread == 0 || thread == g_record.tid || Call(SYS_tgkill, g_record.pid, thread, 0) != 0) continue;
+    g_found[g_found_count++] = thread;
+  }
+  // A child of vfork has its parent's count.
+  if (counted == nullptr || g_record.pid != g_state.process) return;
+  g_unsure = 0;
+  g_not_found = others > g_found_count ? others - g_found_count : 0;
+}
+
+RECRASH_SIGNAL_SAFE int OpenTasks() {
+  char path[64];
+  (Text(path) << "/proc/").Decimal(static_cast<uint64_t>(g_record.pid)) << "/task";
+  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 // Calls `visit` for each thread of the program but the failing one.
 template <typename Visit>
 RECRASH_SIGNAL_SAFE void ForEachOther(Visit visit) {
-  char path[64];
-  (Text(path) << "/proc/").Decimal(static_cast<uint64_t>(g_record.pid)) << "/task";
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
+  const int folder = OpenTasks();
+  if (folder < 0) {
+    for (uint32_t i = 0; i < g_found_count; ++i) visit(g_found[i]);
+    return;
+  }
   alignas(8) static char entries[4096];
   long size;
   while ((size = Call(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
@@ -95,6 +130,17 @@ void PrepareToHold() {
   Call(SYS_rt_sigaction, kSignal, &action, nullptr, sizeof action.mask);
 }
 
+void FindOtherThreads() {
+  g_found_count = g_not_found = g_unsure = 0;
+  const int tasks = OpenTasks();
+  if (tasks >= 0)
+    close(tasks);
+  else
+    FindByNumber();
+}
+
+bool MayHaveMoreThreads() { return g_unsure != 0; }
+
 void HoldOtherThreads() {
   uint32_t others = 0;
   ForEachOther([&](int32_t thread) {
@@ -105,7 +151,7 @@ void HoldOtherThreads() {
 }
 
 uint32_t OthersNotHeld() {
-  uint32_t missing = 0;
+  uint32_t missing = g_not_found;
   ForEachOther([&](int32_t thread) {
     if (!IsHeld(thread)) ++missing;
   });

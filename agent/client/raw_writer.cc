@@ -20,7 +20,9 @@
 #include "agent/base/signal_safe/pages.h"
 #include "agent/base/signal_safe/part_file.h"
 #include "agent/base/signal_safe/text.h"
+#include "agent/client/address_space/address_space.h"
 #include "agent/client/client.h"
+#include "shadowstack/log_format.h"
 #include "shadowstack/raw_format.h"
 
 namespace recrash::client {
@@ -28,6 +30,7 @@ namespace {
 
 using namespace signal_safe;
 using raw::BlockKind;
+using record::SnapshotLogAddress;
 
 constexpr uint64_t kBuffer = 64 << 10;
 // Beside what is written: of a marked value that goes on there, all but one byte may lie there.
@@ -41,6 +44,8 @@ struct RawFileOut {
   bool failed;
   int folder;        // it lies in
   bool last_resort;  // there is room for little
+  bool has_log;      // of entries, whole
+  bool has_proc;
   const Discretion& discretion;
 };
 
@@ -89,6 +94,11 @@ RECRASH_SIGNAL_SAFE void PutLoss(RawFileOut& out, const char* sentence) {
   PutBlock(out, BlockKind::kLoss, nullptr, 0, sentence, strlen(sentence));
 }
 
+// The same, though all of the memory is there.
+RECRASH_SIGNAL_SAFE void PutRemark(RawFileOut& out, const char* sentence) {
+  PutBlock(out, BlockKind::kRemark, nullptr, 0, sentence, strlen(sentence));
+}
+
 RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -121,8 +131,138 @@ RECRASH_SIGNAL_SAFE uint64_t ReadSelfMasked(const Discretion& discretion, uint64
   return got;
 }
 
+// What is mapped, where there is no /proc to tell.
+AddressSpace g_space;
+
+RECRASH_SIGNAL_SAFE bool HasProc() { return access("/proc/self/maps", R_OK) == 0; }
+
+RECRASH_SIGNAL_SAFE void FindWhatIsMapped(const Discretion& discretion) {
+  const uint64_t now = Nanoseconds(CLOCK_MONOTONIC);
+  g_space.Begin(g_state.loaded, g_state.main_stack, now + (g_made.deadline > now ? (g_made.deadline - now) / 2 : 0));
+  g_space.SetApart(reinterpret_cast<uint64_t>(g_state.additions), sizeof(abi::Additions), true);
+  g_space.SetApart(discretion.table(), discretion.table_size(), true);
+  if (const uint64_t log = SnapshotLogAddress(); log != 0)
+    g_space.SetApart(log, reinterpret_cast<const record::LogHeader*>(log)->size, false);
+  const auto* const registers = g_record.context.uc_mcontext.gregs;
+  for (int i = 0; i < NGREG; ++i) g_space.Use(static_cast<uint64_t>(registers[i]));
+  uint64_t thread_pointer;
+  asm("movq %%fs:0, %0" : "=r"(thread_pointer));
+  g_space.Use(thread_pointer);
+  for (uint32_t i = 0; i < HeldCount(); ++i) {
+    if (HeldAt(i).context == nullptr) continue;
+    g_space.Use(HeldAt(i).fs_base);
+    g_space.Use(static_cast<uint64_t>(HeldAt(i).context->uc_mcontext.gregs[REG_RSP]));
+  }
+  g_space.Find();
+}
+
+// Of /proc/self/smaps, or of what was found without it.
+class OwnMaps {
+ public:
+  RECRASH_SIGNAL_SAFE explicit OwnMaps(const RawFileOut& out, const char* path = "/proc/self/maps")
+      : lines_(path), has_proc_(out.has_proc), at_(0) {}
+  RECRASH_SIGNAL_SAFE bool Next(Map& map) { return has_proc_ ? lines_.Next(map) : NextFound(map); }
+  RECRASH_SIGNAL_SAFE bool NextWithFlags(Map& map) { return has_proc_ ? lines_.NextWithFlags(map) : NextFound(map); }
+
+ private:
+  RECRASH_SIGNAL_SAFE bool NextFound(Map& map) {
+    if (at_ == g_space.count()) return false;
+    map = AsMap(g_space.at(at_++));
+    return true;
+  }
+
+  MapLines lines_;
+  bool has_proc_;
+  uint32_t at_;
+};
+
+// As the kernel escapes it.
+RECRASH_SIGNAL_SAFE void AppendName(Text& line, const char* name) {
+  for (; *name != 0; ++name) {
+    const char letter[2] = {*name, 0};
+    line << (*name == '\n' ? "\\012" : letter);
+  }
+}
+
+RECRASH_SIGNAL_SAFE void AppendNameOf(Text& line, const Mapped& mapped) {
+  static char name[1024], directory[1024];
+  switch (mapped.kind) {
+    case MappedKind::kAnonymous:
+      return;
+    case MappedKind::kProgram:
+      return AppendName(line, g_state.program);
+    case MappedKind::kLibrary:
+      name[ReadOwnAnyhow(reinterpret_cast<uint64_t>(mapped.name), name, sizeof name - 1)] = 0;
+      if (name[0] != '/' && syscall(SYS_getcwd, directory, sizeof directory) > 0) {
+        AppendName(line, directory);
+        line << "/";
+      }
+      return AppendName(line, name);
+    case MappedKind::kVdso:
+      return AppendName(line, "[vdso]");
+    case MappedKind::kVvar:
+      return AppendName(line, "[vvar]");
+    case MappedKind::kHeap:
+      return AppendName(line, "[heap]");
+    case MappedKind::kStack:
+      return AppendName(line, "[stack]");
+  }
+}
+
+// In the form of /proc/self/maps.
+RECRASH_SIGNAL_SAFE void PutFoundMaps(RawFileOut& out) {
+  static char text[4096];
+  for (uint32_t i = 0; i < g_space.count(); ++i) {
+    const Mapped& mapped = g_space.at(i);
+    Text line(text);
+    line.Hex(mapped.start) << "-";
+    line.Hex(mapped.end) << " " << (mapped.readable ? "r" : "-") << (mapped.writable ? "w" : "-")
+                         << (mapped.executable ? "x" : "-") << "p ";
+    line.Hex(mapped.offset) << " 00:00 0 ";
+    AppendNameOf(line, mapped);
+    line << "\n";
+    PutBlock(out, BlockKind::kMaps, nullptr, 0, text, line.size());
+  }
+  PutRemark(
+      out,
+      "what is mapped was found out without /proc: which memory the program shares, or excludes from core dumps, is "
+      "not known, and all was kept");
+  if (g_space.is_cut()) PutLoss(out, "there was more memory than could be found without /proc");
+}
+
+RECRASH_SIGNAL_SAFE void PutText(RawFileOut& out, BlockKind kind, const char* text) {
+  PutBlock(out, kind, nullptr, 0, text, strlen(text));
+}
+
+RECRASH_SIGNAL_SAFE void PutArguments(RawFileOut& out) {
+  constexpr uint32_t kMostArguments = 65536;
+  for (uint32_t i = 0; g_state.arguments != nullptr && i < kMostArguments; ++i) {
+    uint64_t argument = 0;
+    if (ReadOwnAnyhow(reinterpret_cast<uint64_t>(g_state.arguments + i), &argument, sizeof argument) == 0) return;
+    if (argument == 0) return;
+    const uint64_t got = ReadSelf(argument, kBuffer - 1);
+    g_buffer[got] = 0;
+    PutBlock(out, BlockKind::kCommandLine, nullptr, 0, g_buffer, strlen(g_buffer) + 1);
+  }
+}
+
+// What /proc/self tells, and what is known without it.
+RECRASH_SIGNAL_SAFE void PutProcTexts(RawFileOut& out) {
+  if (out.has_proc) {
+    PutLink(out, BlockKind::kExecutable, "/proc/self/exe");
+    PutLink(out, BlockKind::kDirectory, "/proc/self/cwd");
+    PutFile(out, BlockKind::kCommandLine, "/proc/self/cmdline");
+    PutFile(out, BlockKind::kStat, "/proc/self/stat");
+    return PutFile(out, BlockKind::kMaps, "/proc/self/maps");
+  }
+  PutText(out, BlockKind::kExecutable, g_state.program);
+  if (syscall(SYS_getcwd, g_buffer, kBuffer) > 0) PutText(out, BlockKind::kDirectory, g_buffer);
+  PutArguments(out);
+  PutFoundMaps(out);
+}
+
 RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
-  MapLines lines;
+  OwnMaps lines(out);
   for (Map map; lines.Next(map);) {
     if (!map.readable || !map.file || map.offset != 0) continue;
     const uint64_t size = ReadSelf(map.start, kPage);
@@ -149,7 +289,7 @@ class PresentPages {
     run = at;
     run_end = end;
     if (at >= end) return false;
-    if (!whole && !Scan(run, run_end) && !ReadEntries(run, run_end)) return false;
+    if (!whole && !Scan(run, run_end) && !ReadEntries(run, run_end) && !AskForEach(run, run_end)) return false;
     if (run_end - run > kBuffer) run_end = run + kBuffer;
     return run < run_end;
   }
@@ -187,6 +327,41 @@ class PresentPages {
     return true;
   }
 
+  // Without pagemap. What is zeros may not have been touched.
+  RECRASH_SIGNAL_SAFE bool AskForEach(uint64_t& run, uint64_t& run_end) const {
+    if (fd_ >= 0) return false;
+    static uint8_t has_content[kBuffer / kPage];
+    const uint64_t end = run_end;
+    bool inside = false;
+    for (uint64_t at = run; at < end;) {
+      const uint32_t told = PagesWithContent(at, end, has_content, sizeof has_content);
+      if (told == 0) break;
+      for (uint32_t i = 0; i < told; ++i, at += kPage) {
+        const bool present = (has_content[i] & 1) != 0 && !IsZeros(at);
+        if (present && !inside) run = at;
+        if (!present && inside) {
+          run_end = at;
+          return true;
+        }
+        inside = present;
+      }
+      if (inside && at - run >= kBuffer) {
+        run_end = at;
+        return true;
+      }
+    }
+    if (!inside) run = end;
+    return true;
+  }
+
+  RECRASH_SIGNAL_SAFE static bool IsZeros(uint64_t page) {
+    static uint64_t words[kPage / sizeof(uint64_t)];
+    if (ReadOwnAnyhow(page, words, kPage) != kPage) return true;
+    for (const uint64_t word : words)
+      if (word != 0) return false;
+    return true;
+  }
+
   int fd_;
 };
 
@@ -221,13 +396,21 @@ RECRASH_SIGNAL_SAFE void PutInnermostFrames(RawFileOut& out, Map map, uint64_t s
 // What is left of the time is for the end of the file.
 RECRASH_SIGNAL_SAFE bool TimeIsOver() { return Nanoseconds(CLOCK_MONOTONIC) + 100000000 > g_made.deadline; }
 
+// The log of entries, of which pages are written whatever the limit is: it is no part of the program's memory. Copies
+// in it are not where the values that they are of were, so that those which are marked would not be found.
+RECRASH_SIGNAL_SAFE void PutLogPages(RawFileOut& out, const Map& map, const PresentPages& pages) {
+  uint64_t budget = 0;
+  if (out.discretion.has_values()) return;
+  out.has_log = PutMap(out, map, pages, budget, false, true);
+}
+
 // Writes program and library data and the failing stack, then the rest up to the limit, lowest address (the heap)
 // first. What the program excludes from core dumps is left out.
 RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   const uint64_t sp = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RSP]);
   uint64_t budget = uint64_t{g_state.options.memory_mib} << 20;
   bool is_whole = true;
-  MapLines lines("/proc/self/smaps");
+  OwnMaps lines(out, "/proc/self/smaps");
   PresentPages pages;
   if (out.last_resort) PutLoss(out, "the disk was nearly full: of the memory only the innermost frames were kept");
   for (Map map; lines.NextWithFlags(map);) {
@@ -242,11 +425,34 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
     if (out.last_resort && failing_stack) PutInnermostFrames(out, map, sp, pages);
     if (out.last_resort) continue;
+    if (const uint64_t log = SnapshotLogAddress(); log >= map.start && log < map.end) {
+      PutLogPages(out, map, pages);
+      continue;
+    }
     // A mapping larger than the limit is no library's, but data.
     const bool library = map.file && map.end - map.start <= (uint64_t{g_state.options.memory_mib} << 20);
     if (!PutMap(out, map, pages, budget, library, library || failing_stack)) is_whole = false;
   }
   if (!is_whole) PutLoss(out, "memory beyond the limit was not kept (RECRASH_OPTIONS=memory=MiB)");
+}
+
+RECRASH_SIGNAL_SAFE uint64_t ProcessTime() {
+  constexpr int kOfProcess = 2;  // as clock_getcpuclockid() puts it together; this one may be the process aside
+  return Nanoseconds(static_cast<clockid_t>(~static_cast<unsigned>(g_record.pid) << 3 | kOfProcess));
+}
+
+// Behind the memory.
+RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
+  const auto* log = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress());
+  if (log == nullptr || out.last_resort) return;
+  raw::RawEntryLog block = {reinterpret_cast<uint64_t>(log), log->size, ProcessTime(), {}, out.has_log ? 1u : 0u};
+  memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
+  PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
+  if (!out.has_log)
+    PutRemark(out,
+              out.discretion.has_values()
+                  ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
+                  : "no entry states: the time was over before their log was kept");
 }
 
 RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {
@@ -324,6 +530,7 @@ RECRASH_SIGNAL_SAFE void PutHeldThread(RawFileOut& out, const HeldThread& held) 
 
 RECRASH_SIGNAL_SAFE void PutHeldThreads(RawFileOut& out) {
   for (uint32_t i = 0; i < HeldCount(); ++i) PutHeldThread(out, HeldAt(i));
+  if (MayHaveMoreThreads()) PutRemark(out, "other threads, if there were any: without /proc they were not all found");
   const uint32_t missing = OthersNotHeld();
   if (missing == 0) return;
   char sentence[128];
@@ -438,14 +645,13 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutHeldThreads(out);
   const bool knows_marked = KnowsMarkedValues();
   if (knows_marked) PutAdditions(PutWhole, &out);
-  PutLink(out, BlockKind::kExecutable, "/proc/self/exe");
-  PutLink(out, BlockKind::kDirectory, "/proc/self/cwd");
-  PutFile(out, BlockKind::kCommandLine, "/proc/self/cmdline");
-  PutFile(out, BlockKind::kStat, "/proc/self/stat");
-  PutFile(out, BlockKind::kMaps, "/proc/self/maps");
+  PutProcTexts(out);
   PutDescriptors(out);
   PutModuleHeads(out);
-  if (g_record.without_memory == 0) PutMemory(out);
+  if (g_record.without_memory == 0) {
+    PutMemory(out);
+    PutEntryLog(out);
+  }
   if (knows_marked && !out.last_resort) PutNamedFiles(PutWhole, &out);
   PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
 }
@@ -453,7 +659,8 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
 // Returns null, or why the file is not whole; then it is not there either.
 RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, int file, const char* name, const char* partial) {
   const Discretion discretion;
-  RawFileOut out = {file, false, folder, false, discretion};
+  RawFileOut out = {file, false, folder, false, false, HasProc(), discretion};
+  if (!out.has_proc) FindWhatIsMapped(discretion);
   PutAll(out);
   if (out.failed && ftruncate(out.fd, 0) == 0 && lseek(out.fd, 0, SEEK_SET) == 0) {
     out.failed = false;

@@ -127,7 +127,20 @@ void PassHandlersOn() {
   g_state.real_exit = LookUp<ExitFunction>(RTLD_NEXT, "exit");
 }
 
-void Prepare() {
+// What is known of the process without /proc.
+void NoteProcess(char** arguments) {
+  const ssize_t length = readlink("/proc/self/exe", g_state.program, sizeof g_state.program - 1);
+  g_state.program[length > 0 ? length : 0] = 0;
+  const auto* started_as = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  if (length <= 0 && started_as != nullptr) SetAbsolute(g_state.program, started_as);
+  g_state.arguments = arguments;
+  g_state.thread_count = LookUp<const uint32_t*>(RTLD_DEFAULT, "__nptl_nthreads");
+  g_state.main_stack = getauxval(AT_RANDOM);
+  g_state.loaded = {LookUp<const void*>(RTLD_DEFAULT, "_r_debug"), getauxval(AT_PHDR), getauxval(AT_PHNUM),
+                    getauxval(AT_SYSINFO_EHDR)};
+}
+
+void Prepare(char** arguments) {
   // A set-user-id program must neither obey its caller's environment nor let its memory be written to a file.
   if (getauxval(AT_SECURE) != 0) return InstallExceptionHooks();
   if (getenv("RECRASH_REPLAY") != nullptr) {
@@ -138,8 +151,7 @@ void Prepare() {
     return InstallExceptionHooks();
   }
   if (FindOtherClient(kPreloaded)) return InstallExceptionHooks();
-  const ssize_t length = readlink("/proc/self/exe", g_state.program, sizeof g_state.program - 1);
-  g_state.program[length > 0 ? length : 0] = 0;
+  NoteProcess(arguments);
   CopyText(g_state.options_text, getenv("RECRASH_OPTIONS"));
   g_state.options = ParseOptions(g_state.options_text, TellNotUnderstood);
   FindReportFolders();
@@ -161,8 +173,8 @@ void Prepare() {
 }
 
 // A replay restores the recorded data over the client's; it seals the state itself.
-__attribute__((constructor(101))) void StartUp() {
-  Prepare();
+__attribute__((constructor(101))) void StartUp(int, char** arguments, char**) {
+  Prepare(arguments);
   if (g_state.mode != Mode::kReplay) SealState();
 }
 

@@ -14,13 +14,13 @@
 #include "agent/collector/inputs.h"
 #include "agent/collector/live_process.h"
 #include "agent/collector/minidump.h"
-#include "agent/collector/snapshots.h"
 #include "agent/process/memory_choice.h"
 #include "agent/process/memory_left.h"
 #include "agent/process/proc_files.h"
 #include "agent/process/stopped_process.h"
 #include "agent/process/target_memory.h"
 #include "agent/report/crash_record.h"
+#include "agent/report/entry_log.h"
 #include "agent/report/maps.h"
 #include "agent/store/signature.h"
 
@@ -242,8 +242,7 @@ Result<Collected> Collect(const CollectRequest& request) {
     ReadSnapshots(*memory, *log, later, &report);
     report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
   } else if (!log && request.snapshots.value != 0) {
-    report.losses.push_back(
-        "no entry states: their log is damaged, or that of another process or of another version of recrash");
+    report.losses.push_back(kNoLog);
   }
   DropWithheld(&report);
   // The other threads are still stopped, so that files do not change while they are read.

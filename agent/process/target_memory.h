@@ -12,32 +12,9 @@
 
 #include "agent/base/fd.h"
 #include "agent/base/result.h"
-#include "agent/report/report.h"
+#include "agent/report/page_source.h"
 
 namespace recrash {
-
-constexpr uint64_t kPageSize = 4096;
-
-// Pages of a mapping, one after the other.
-struct PageRun {
-  TargetAddress start;
-  uint64_t pages = 0;
-};
-
-// Where the pages to keep come from; a test gives invented ones.
-class PageSource {
- public:
-  virtual ~PageSource() = default;
-  // Bytes from `address` on that could be read into `out`; fewer where an unreadable page begins.
-  virtual size_t Read(TargetAddress address, std::span<uint8_t> out) const = 0;
-  // Pages that have content of their own, ascending; none when nobody can tell within reasonable time.
-  virtual std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const = 0;
-
-  template <typename T>
-  bool ReadObject(TargetAddress address, T* out) const {
-    return Read(address, {reinterpret_cast<uint8_t*>(out), sizeof *out}) == sizeof *out;
-  }
-};
 
 class TargetMemory final : public PageSource {
  public:

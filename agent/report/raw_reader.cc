@@ -12,6 +12,7 @@
 #include "agent/base/signal_safe/register_order.h"
 #include "agent/elf/elf_notes.h"
 #include "agent/report/crash_record.h"
+#include "agent/report/entry_log.h"
 #include "agent/report/maps.h"
 #include "agent/report/modules.h"
 #include "shadowstack/raw_format.h"
@@ -43,10 +44,12 @@ struct Blocks {
   std::vector<raw::RawThread> threads;
   std::map<int32_t, raw::RawRegisters> registers;  // by thread
   std::vector<std::string> losses;
+  std::vector<std::string> remarks;
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
   std::vector<raw::RawRange> withheld;
+  std::optional<raw::RawEntryLog> entry_log;
   abi::Additions additions_head{};  // up to its states
   std::vector<abi::Addition> additions;
   std::vector<std::pair<raw::RawNamedFile, std::vector<uint8_t>>> named_files;  // with path and content
@@ -147,6 +150,9 @@ class BlockReader {
       case BlockKind::kLoss:
         if (blocks_.losses.size() == kMaxEntries) return TooLong();
         return TakeRest(kMaxHead, &blocks_.losses.emplace_back());
+      case BlockKind::kRemark:
+        if (blocks_.remarks.size() == kMaxEntries) return TooLong();
+        return TakeRest(kMaxHead, &blocks_.remarks.emplace_back());
       case BlockKind::kFile:
         return ReadFile();
       case BlockKind::kModuleHead:
@@ -156,6 +162,8 @@ class BlockReader {
       case BlockKind::kWithheld:
         if (blocks_.withheld.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.withheld.emplace_back());
+      case BlockKind::kEntryLog:
+        return TakeStruct(&blocks_.entry_log.emplace());
       case BlockKind::kAdditions:
         return TakeAdditionsHead();
       case BlockKind::kAddition:
@@ -319,10 +327,12 @@ void TakeNamedFile(const raw::RawNamedFile& head, std::span<const uint8_t> rest,
   }
 }
 
-Report MakeReport(Blocks blocks) {
+Report MakeReport(Blocks blocks, const ReadLimits& limits, RawExtent extent) {
   Report report;
   report.mappings = ParseMaps(blocks.maps);
   LeaveOutAdditions({blocks.additions_head.address}, &report.mappings);
+  const std::optional<raw::RawEntryLog>& log = blocks.entry_log;
+  if (log) LeaveOutLog(HeaderOf(*log), &report.mappings);
   for (const raw::RawRange& range : blocks.withheld) Withhold({range.start}, {range.end}, &report.mappings);
   report.threads = MakeThreads(blocks);
   TakeRecord(*blocks.record, blocks.texts, &report);
@@ -336,11 +346,14 @@ Report MakeReport(Blocks blocks) {
   for (const auto& [head, rest] : blocks.named_files) TakeNamedFile(head, rest, &report);
   TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
+  if (log) LeaveOutDescriptors(HeaderOf(*log), &report.files);
   report.memory = CutAtMappings(std::move(blocks.memory), report.mappings);
-  DropWithheld(&report);
   report.losses.push_back("the program wrote this report itself, without a collector");
   report.memory_complete = blocks.complete && blocks.losses.empty();
+  if (log && extent == RawExtent::kAll) ReadKeptLog(*log, report.memory_complete, limits.memory, &report);
+  DropWithheld(&report);
   std::ranges::move(blocks.losses, std::back_inserter(report.losses));
+  std::ranges::move(blocks.remarks, std::back_inserter(report.losses));
   if (!blocks.complete) {
     report.losses.push_back("the raw report was cut before its end");
   }
@@ -360,7 +373,7 @@ Result<Report> ReadRawReport(const InputFile& file, const ReadLimits& limits, Ra
                         " with " + std::to_string(sizeof record));
   if (record.kind < abi::FailureKind::kSignal || record.kind > abi::FailureKind::kReported)
     return file.Damaged("unknown kind of failure " + std::to_string(static_cast<uint32_t>(record.kind)));
-  return MakeReport(std::move(*blocks));
+  return MakeReport(std::move(*blocks), limits, extent);
 }
 
 }  // namespace recrash

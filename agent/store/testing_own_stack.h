@@ -23,7 +23,7 @@ namespace recrash {
 // By the kernel: to sanitizers, what lies between variables is not to be read.
 inline std::vector<uint8_t> OwnBytes(TargetAddress from, TargetAddress to) {
   std::vector<uint8_t> bytes(to - from);
-  bytes.resize(signal_safe::ReadOwn(from.value, bytes.data(), bytes.size()));
+  bytes.resize(signal_safe::ReadOwnAnyhow(from.value, bytes.data(), bytes.size()));
   return bytes;
 }
 

@@ -7,9 +7,8 @@ import builds
 import checks
 import expected_failures
 import running
-import ways
 
-CHECKS = ("plain", "status", "clean", "report", "content", "reproduces")
+CHECKS = ("plain", "status", "clean", "report", "content", "reproduces", "as collected")
 LEARNS = ("second-chance", "references+second-chance")  # the first failure names the functions to watch in the next run
 
 
@@ -37,17 +36,27 @@ class Result:
         return not self.refused and any(self.wrong.values()) and not self.unexpected
 
 
+def start_watched(cell, work, folder, build):
+    """Where the mode learns, its second run. A collector puts the functions into the profile; without one the desk does."""
+    ran = running.start(cell, work, folder, build, watched=True)
+    if cell.mode not in LEARNS or ran.end is None:
+        return ran
+    if cell.surroundings in checks.WRITTEN_ALONE and ran.reports:
+        said = list(checks.learns(ran, build, running.environment(cell, work, folder, build, watched=False)))
+        if said:
+            raise running.Refused("; ".join(said))
+    for file in ran.reports:
+        file.unlink()
+    return running.start(cell, work, folder, build, watched=True)
+
+
 def examine(cell, work, folder, result):
     plain_build, build = builds.build(builds.PLAIN, work), builds.build(cell.mode, work)
     plain = running.start(cell, work, folder / "plain", plain_build, watched=False)
     result.wrong["plain"] = list(checks.dies(cell, plain))
     if result.wrong["plain"]:
         return
-    ran = running.start(cell, work, folder / "watched", build, watched=True)
-    if cell.mode in LEARNS and ran.end is not None:
-        for file in ran.reports:
-            file.unlink()
-        ran = running.start(cell, work, folder / "watched", build, watched=True)
+    ran = start_watched(cell, work, folder / "watched", build)
     result.wrong["status"] = list(checks.as_without_recrash(plain, ran))
     result.wrong["clean"] = list(checks.nothing_left(ran))
     result.wrong["report"] = list(checks.has_report(cell, ran))
@@ -61,6 +70,10 @@ def examine(cell, work, folder, result):
     result.collect_ms = shown["collect_ms"] or None
     result.wrong["content"] = list(checks.says_what_failed(cell, ran, build, shown))
     result.wrong["reproduces"] = list(checks.reproduces(cell, ran, build, environment))
+    if cell.surroundings in checks.WRITTEN_ALONE:
+        twin = dataclasses.replace(cell, surroundings=checks.COLLECTED_IN.get(cell.surroundings, "usual"))
+        collected = start_watched(twin, work, folder / "collected", build)
+        result.wrong["as collected"] = list(checks.as_collected(cell, ran, collected, build, environment))
 
 
 def run(cell, work, cells_folder, keep=False):

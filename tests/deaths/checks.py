@@ -15,7 +15,11 @@ from harness import become, short_name
 
 RECRASH = builds.PREFIX / "bin/recrash"
 # Where the collector can be started and may stop the threads, its report is asked for; elsewhere a raw one is good enough.
-COLLECTED = ("usual", "closed_stderr", "undumpable", "undumpable_kept", "descriptors", "small_files")
+COLLECTED = ("usual", "closed_stderr", "docker", "undumpable", "undumpable_kept", "descriptors", "small_files")
+# Where the program has to write it itself.
+WRITTEN_ALONE = ("no_collector", "hanging_collector", "dying_collector", "no_ptrace", "no_proc", "old_docker", "flatpak", "no_exec")
+# Where a collector can make a report of what is recorded in the same way; of others it is "usual".
+COLLECTED_IN = {"old_docker": "docker"}
 WITHOUT_MEMORY = ("undumpable",)  # its memory is in no report: neither are its callers, and nothing is replayed
 # The C library maps a page for its last word. A replay has the page, so that its word is not the recorded one.
 WITHOUT_WORDS = ("addresses", "data")
@@ -84,6 +88,8 @@ def has_report(cell, ran):
         yield f"{len(found)} reports, expected {expected}; it said {ran.errors!r}"
     elif found and cell.surroundings in COLLECTED and found[0].suffix != ".rcr":
         yield f"the report is a raw one; it said {ran.errors!r}"
+    elif found and cell.surroundings in WRITTEN_ALONE and found[0].suffix != ".rcraw":
+        yield "a collector has made the report: the surroundings were not as they should be"
 
 
 def expected_threads(cell):
@@ -155,14 +161,39 @@ def show(ran, build, environment):
     return json.loads(file.read_text()) if file.exists() else said
 
 
-def reproduces(cell, ran, build, environment):
-    """Is the verdict on the failing function's frame the expected one?"""
-    way, file = ways.WAYS[cell.way], ran.folder / "result.json"
+def replayed(cell, ran, build, environment):
+    """(what `recrash reproduce` said, its frames)"""
+    file = ran.folder / "result.json"
     # Its stack has two thousand frames outside.
     derive = ("--derive", "none") if cell.way == "StackOverflow" else ()
     said = run_recrash("reproduce", ran.reports[0], "--program", build / "deaths", "--search-path", build, "-o", ran.folder / "tests",
                        "--no-build", "--runs", 1, "-j", 1, "--max-frames", 8, *derive, "--json", file, folder=ran.folder, environment=environment)
-    frames = json.loads(file.read_text())["frames"] if file.exists() else []
+    return said, json.loads(file.read_text())["frames"] if file.exists() else []
+
+
+def learns(ran, build, environment):
+    """Puts the functions on the failing stack into the profile, as a collector does."""
+    said = run_recrash("profile", "add", ran.reports[0], "-o", ran.folder / "profile/deaths.recrash-profile", "--program", build / "deaths",
+                       "--search-path", build, folder=ran.folder, environment=environment)
+    if "ended with 0" not in said:
+        yield said
+
+
+def as_collected(cell, ran, collected, build, environment):
+    """Do the same frames reproduce as of a report that a collector made?"""
+    if [file.suffix for file in collected.reports] != [".rcr"]:
+        yield f"a collector made no report of the same: {collected.reports}, {collected.errors!r}"
+        return
+    verdicts = [[(short_name(frame["function"]), frame["verdict"]) for frame in replayed(cell, one, build, environment)[1] if is_own(frame)]
+                for one in (ran, collected)]
+    if verdicts[0] != verdicts[1]:
+        yield f"{verdicts[0]}, by a collector {verdicts[1]}"
+
+
+def reproduces(cell, ran, build, environment):
+    """Is the verdict on the failing function's frame the expected one?"""
+    way = ways.WAYS[cell.way]
+    said, frames = replayed(cell, ran, build, environment)
     of_function = [frame for frame in frames if is_own(frame) and short_name(frame["function"]) == way.function]
     if cell.surroundings in WITHOUT_MEMORY:
         if any(frame["verdict"] == ways.REPRODUCED for frame in frames):

@@ -10,7 +10,8 @@
 
 Of each cell is asked: that the program ends as it does without recrash, with the same output (status); that no process and no file
 is left (clean); that there is one report (report), that it says what failed (content), and that a test of the failing function ends
-so, too (reproduces). What is known not to hold yet is in expected_failures.py, and fails the run once it holds.
+so, too (reproduces); of a report that the program had to write itself, that the same frames reproduce as of one by a collector (as
+collected). What is known not to hold yet is in expected_failures.py, and fails the run once it holds.
 
 With $RECRASH_TEST_USER root runs them as this user.
 

@@ -27,7 +27,6 @@ class Expected:
                     (self.mode, cell.mode), (self.others, cell.others)))
 
 
-REPORTED = tuple(name for name, way in ways.WAYS.items() if way.leaves_report)
 WITH_MEMORY = tuple(name for name in matrix.SURROUNDINGS if name not in checks.WITHOUT_MEMORY)
 
 EXPECTED = (
@@ -37,8 +36,8 @@ EXPECTED = (
     # Around it.
     Expected("a raw report that is written without a process of its own has the soft limit on files; root's processes have no limit", (),
              way=("FileTooLarge",), surroundings=("processes",), may_fail=("report",)),
-    Expected("without /proc the agent does not know its program and modules", ("content", "reproduces"), way=REPORTED,
-             surroundings=("no_proc",)),
+    Expected("without /proc nothing tells the recorder what is mapped, so that there are no entry states", (),
+             surroundings=("no_proc",), mode=matrix.WATCHED, may_fail=("as collected",)),
     # At the desk.
     Expected("a file that is gone cannot be mapped again, so that the page behind its end is not there", ("reproduces",),
              way=("BeyondFile",), surroundings=WITH_MEMORY),

@@ -13,7 +13,7 @@ MODES = ("references", "full", "second-chance", "references+second-chance", "ada
 WATCHED = ("second-chance", "references+second-chance", "adaptive")
 CONTEXTS = ("main", "thread", "fork", "vfork", "handler", "constructor", "exit", "library", "ucontext", "coroutine", "blocked",
             "earlier_handlers", "failing_handlers", "failing_later", "reset", "chained", "aborting", "small_stack")
-OUTER = ("usual", "no_collector", "hanging_collector", "dying_collector", "no_ptrace", "no_proc", "closed_stderr")
+OUTER = ("usual", "no_collector", "hanging_collector", "dying_collector", "no_ptrace", "no_proc", "docker", "old_docker", "flatpak", "closed_stderr")
 INNER = ("undumpable", "undumpable_kept", "descriptors", "addresses", "data", "processes", "small_files", "no_exec")
 SURROUNDINGS = (*OUTER, *INNER)
 BY_LAUNCH = (*OUTER, "no_core")  # of speed.py

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "agent/bundle/zip_writer.h"
+#include "agent/client/record/version_log.h"
 #include "agent/report/archive.h"
 #include "agent/report/profile.h"
 #include "agent/report/testing_reports.h"
@@ -84,6 +85,48 @@ void AddProfiles(const Seeds& seeds) {
   seeds.Add("two", ProfileText(profile));
 }
 
+// A raw report's blocks for a log of entries of one live frame, whose stack is in the page at `stack`.
+std::string LogBlocks(uint64_t stack, bool copies) {
+  constexpr uint64_t kAt = 0x2000000, kHeap = 0x1000000, kPage = 4096;
+  std::vector<uint8_t> bytes(record::VersionLog::SizeFor(64 << 10, 4));
+  record::VersionLog log = {};
+  log.Begin(bytes.data(), 64 << 10, 4);
+  record::LogHeader& header = log.header();
+  header.pid = 7;
+  header.number = 1;
+  header.copy_depth = copies ? 3 : 0;
+  log.map_lists()[0].count = 2;
+  log.map_lists()[0].ranges[0] = {kHeap, kHeap + kPage, 0};
+  log.map_lists()[0].ranges[1] = {stack, stack + kPage, 0};
+  record::LogFrame frame = {};
+  frame.number = 1;
+  frame.registers.entry = 0x400100;
+  frame.registers.sp = stack + 8;
+  frame.return_address = 0x7878787878787878;
+  log.FunctionAt(frame.registers.entry);
+  if (copies) {
+    frame.copies = log.TakePage(1);
+    frame.copy_bytes = 24;
+    const uint64_t copy[] = {kHeap + 64, 8, 5};
+    std::memcpy(log.Content(frame.copies), copy, sizeof copy);
+  } else {
+    log.Save(kHeap, 1, std::vector<uint8_t>(kPage, 'y').data());
+  }
+  log.Add(frame);
+  header.start = kAt;
+  std::string text;
+  const auto add = [&](raw::BlockKind kind, const std::string& payload) {
+    text += Raw(raw::RawBlock{kind, 0, payload.size()}) + payload;
+  };
+  for (uint64_t at = 0; at < bytes.size(); at += kPage) {
+    const std::string page(reinterpret_cast<const char*>(&bytes[at]), std::min<size_t>(kPage, bytes.size() - at));
+    if (page.find_first_not_of('\0') != page.npos)
+      add(raw::BlockKind::kMemory, Raw(raw::RawMemory{kAt + at}) + page.substr(0, page.find_last_not_of('\0') + 1));
+  }
+  add(raw::BlockKind::kEntryLog, Raw(raw::RawEntryLog{kAt, bytes.size(), 1000, {3, 4, 5}, 1}));
+  return text;
+}
+
 void AddRawReports(const Seeds& seeds) {
   abi::CrashRecord record{};
   record.magic = abi::kCrashMagic;
@@ -91,6 +134,8 @@ void AddRawReports(const Seeds& seeds) {
   record.size = sizeof record;
   record.kind = abi::FailureKind::kException;
   record.pid = record.tid = 7;
+  constexpr uint64_t kStack = 0x1010000;
+  record.context.uc_mcontext.gregs[REG_RSP] = kStack;
   abi::ThrowRecord thrown{};
   thrown.armed = 1;
   thrown.stack_address = 0x7ffe00000000;
@@ -118,8 +163,12 @@ void AddRawReports(const Seeds& seeds) {
   add(kWithheld, Raw(raw::RawRange{0x1001000, 0x1002000}));
   add(kModuleHead, Raw(raw::RawMemory{0x400000}) + "\177ELF" + std::string(300, '\0'));
   add(kMemory, Raw(raw::RawMemory{0x1000000}) + std::string(4096, 'x'));
-  add(kEnd, "");
-  seeds.Add("exception", text);
+  const std::string stack = Raw(raw::RawMemory{kStack}) + std::string(4096, 'x');
+  const std::string end = Raw(raw::RawBlock{kEnd, 0, 0});
+  seeds.Add("exception", text + end);
+  add(kMemory, stack);
+  for (const bool copies : {false, true})
+    seeds.Add(copies ? "copies" : "entries", text + LogBlocks(kStack, copies) + end);
 }
 
 // A part behind its size.

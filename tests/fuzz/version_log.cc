@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "agent/collector/testing_log.h"
+#include "agent/report/entry_log/testing_log.h"
 
 namespace recrash {
 namespace {

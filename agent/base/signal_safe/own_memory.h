@@ -19,35 +19,68 @@ RECRASH_SIGNAL_SAFE inline long CopyOwn(const iovec* from, uint64_t from_count, 
   return Call(SYS_process_vm_readv, Call(SYS_getpid), to, to_count, from, from_count, 0);
 }
 
-// Reads `size` bytes from `address` on. Returns how many could be read.
-RECRASH_SIGNAL_SAFE inline uint64_t ReadOwn(uint64_t address, void* to, uint64_t size) {
-  const iovec from = {reinterpret_cast<void*>(address), size}, whole = {to, size};
-  const long got = CopyOwn(&from, 1, &whole, 1);
-  return got > 0 ? static_cast<uint64_t>(got) : 0;
-}
+// A place in pieces of memory.
+class InPieces {
+ public:
+  RECRASH_SIGNAL_SAFE InPieces(const iovec* pieces, uint64_t count) : piece_(pieces), end_(pieces + count), at_(0) {
+    SkipEmpty();
+  }
+  bool is_over() const { return piece_ == end_; }
+  uint64_t address() const { return reinterpret_cast<uint64_t>(piece_->iov_base) + at_; }
+  uint64_t left() const { return piece_->iov_len - at_; }
+  RECRASH_SIGNAL_SAFE void Go(uint64_t size) {
+    at_ += size;
+    SkipEmpty();
+  }
 
-RECRASH_SIGNAL_SAFE inline uint64_t ReadOwnByPipe(uint64_t address, void* to, uint64_t size) {
-  constexpr uint64_t kStep = 4096;
+ private:
+  RECRASH_SIGNAL_SAFE void SkipEmpty() {
+    for (; piece_ != end_ && at_ >= piece_->iov_len; ++piece_) at_ = 0;
+  }
+
+  const iovec* piece_;
+  const iovec* end_;
+  uint64_t at_;
+};
+
+// As CopyOwn, through a pipe. For a moment the process has two descriptors more.
+RECRASH_SIGNAL_SAFE inline long CopyOwnByPipe(const iovec* from, uint64_t from_count, const iovec* to,
+                                              uint64_t to_count) {
+  constexpr uint64_t kStep = 4096;  // a page at most: a pipe has room for it
   int ends[2];
-  if (Call(SYS_pipe2, ends, O_CLOEXEC) != 0) return 0;
-  uint64_t done = 0;
-  while (done < size) {
-    const uint64_t at = address + done, left = kStep - at % kStep;
-    const long put = Call(SYS_write, ends[1], at, size - done < left ? size - done : left);
-    if (put <= 0 || Call(SYS_read, ends[0], static_cast<char*>(to) + done, put) != put) break;
-    done += static_cast<uint64_t>(put);
+  if (const long error = Call(SYS_pipe2, ends, O_CLOEXEC); error != 0) return error;
+  long done = 0, error = 0;
+  InPieces source(from, from_count), target(to, to_count);
+  while (!source.is_over() && !target.is_over()) {
+    uint64_t size = kStep - source.address() % kStep;
+    if (source.left() < size) size = source.left();
+    if (target.left() < size) size = target.left();
+    const long put = Call(SYS_write, ends[1], source.address(), size);
+    if (put <= 0 || Call(SYS_read, ends[0], target.address(), put) != put) {
+      error = put < 0 ? put : -EFAULT;
+      break;
+    }
+    done += put;
+    source.Go(static_cast<uint64_t>(put));
+    target.Go(static_cast<uint64_t>(put));
   }
   Call(SYS_close, ends[0]);
   Call(SYS_close, ends[1]);
-  return done;
+  return done != 0 ? done : error;
 }
 
-// The same, also where process_vm_readv is forbidden, as in some containers: then through a pipe, page by page, which
+// As CopyOwn, also where process_vm_readv is forbidden, as in some containers: then through a pipe, page by page, which
 // takes ten times as long.
+RECRASH_SIGNAL_SAFE inline long CopyOwnAnyhow(const iovec* from, uint64_t from_count, const iovec* to,
+                                              uint64_t to_count) {
+  const long got = CopyOwn(from, from_count, to, to_count);
+  return got == -EPERM || got == -ENOSYS ? CopyOwnByPipe(from, from_count, to, to_count) : got;
+}
+
+// Reads `size` bytes from `address` on. Returns how many could be read.
 RECRASH_SIGNAL_SAFE inline uint64_t ReadOwnAnyhow(uint64_t address, void* to, uint64_t size) {
   const iovec from = {reinterpret_cast<void*>(address), size}, whole = {to, size};
-  const long got = CopyOwn(&from, 1, &whole, 1);
-  if (got == -EPERM || got == -ENOSYS) return ReadOwnByPipe(address, to, size);
+  const long got = CopyOwnAnyhow(&from, 1, &whole, 1);
   return got > 0 ? static_cast<uint64_t>(got) : 0;
 }
 

@@ -9,7 +9,7 @@
 namespace recrash::record {
 namespace {
 
-using signal_safe::ReadOwn;
+using signal_safe::ReadOwnAnyhow;
 
 constexpr uint64_t kAlignment = 16;
 constexpr uint64_t kFurthest = 256;
@@ -29,7 +29,7 @@ Block BlockOf(uint64_t chunk, uint64_t before, uint64_t size_word, uint64_t high
     return is_one ? Block{start, size - 16} : Block{};
   }
   uint64_t next = 0;
-  if (high - chunk - size < 16 || ReadOwn(chunk + size + 8, &next, sizeof next) != sizeof next) return {};
+  if (high - chunk - size < 16 || ReadOwnAnyhow(chunk + size + 8, &next, sizeof next) != sizeof next) return {};
   const bool is_one = (next & kPreviousInUse) != 0 && (next & ~kFlags) >= 16 && next < kLargest;
   return is_one ? Block{start, size - 8} : Block{};
 }
@@ -42,7 +42,7 @@ Block FindChunk(uint64_t address, uint64_t low, uint64_t high) {
   const uint64_t last = address & ~(kAlignment - 1);
   const uint64_t room = last - low;
   const uint64_t size = room < sizeof words ? room : sizeof words;
-  if (size < 16 || ReadOwn(last - size, words, size) != size) return {};
+  if (size < 16 || ReadOwnAnyhow(last - size, words, size) != size) return {};
   for (uint64_t at = size / 8; at >= 2; at -= 2) {
     const uint64_t chunk = last - size + (at - 2) * 8;
     const Block block = BlockOf(chunk, words[at - 2], words[at - 1], high);

@@ -10,8 +10,8 @@
 namespace recrash::record {
 namespace {
 
-using signal_safe::CopyOwn;
-using signal_safe::ReadOwn;
+using signal_safe::CopyOwnAnyhow;
+using signal_safe::ReadOwnAnyhow;
 
 // The return address, and arguments beyond the sixth behind it.
 constexpr uint64_t kArgumentArea = 128;
@@ -27,7 +27,7 @@ constexpr uint32_t kFramesAtLeast = 16;
 void FallBackToCopies(LogHeader& log, uint32_t depth) {
   uint64_t word = 0;
   if (depth == 0) return;
-  if (ReadOwn(log.start, &word, sizeof word) != sizeof word) {
+  if (ReadOwnAnyhow(log.start, &word, sizeof word) != sizeof word) {
     log.stop = Stop::kNoCopies;
     return;
   }
@@ -121,7 +121,7 @@ Outcome EntryCopies::Copy(Block block, bool follow) {
     done += piece;
   }
   const iovec from = {reinterpret_cast<void*>(block.start), block.size};
-  const long got = CopyOwn(&from, 1, pieces, count);
+  const long got = CopyOwnAnyhow(&from, 1, pieces, count);
   if (got < 8) return Outcome::kTaken;  // gone, by another thread
   const uint64_t size = static_cast<uint64_t>(got) & ~uint64_t{7};
   if (size < block.size) cut_ = 1;

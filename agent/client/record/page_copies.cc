@@ -8,9 +8,17 @@
 
 namespace recrash::record {
 
-using signal_safe::CopyOwn;
-using signal_safe::ReadOwn;
+using signal_safe::CopyOwnAnyhow;
 using signal_safe::ScanPages;
+
+namespace {
+
+RECRASH_SIGNAL_SAFE long CopyPage(uint64_t page, void* content) {
+  const iovec from = {reinterpret_cast<void*>(page), kPage}, to = {content, kPage};
+  return CopyOwnAnyhow(&from, 1, &to, 1);
+}
+
+}  // namespace
 
 // Copies the pages of the regions, at most kBatch.
 Outcome PageCopies::CopyRegions(VersionLog& log, uint32_t count, uint64_t number) {
@@ -22,11 +30,17 @@ Outcome PageCopies::CopyRegions(VersionLog& log, uint32_t count, uint64_t number
   }
   // The kernel copies: it stops at what another thread has unmapped since, where a plain copy would crash.
   const iovec to = {contents_, size};
-  const bool whole = CopyOwn(from, count, &to, 1) == static_cast<long>(size);
+  const bool whole = CopyOwnAnyhow(from, count, &to, 1) == static_cast<long>(size);
   uint8_t(*content)[kPage] = contents_;
   for (uint32_t i = 0; i < count; ++i) {
     for (uint64_t page = regions_[i].start; page < regions_[i].end; page += kPage, ++content) {
-      const bool is_there = whole || ReadOwn(page, content, kPage) == kPage;
+      const long got = whole ? static_cast<long>(kPage) : CopyPage(page, content);
+      const bool is_there = got == static_cast<long>(kPage);
+      if (got < 0 && got != -EFAULT) {
+        log.header().stop = Stop::kNotCopied;
+        log.header().stop_error = static_cast<int32_t>(-got);
+        return Outcome::kStopped;
+      }
       if (!log.Save(page, number, is_there ? content : nullptr)) return Outcome::kNoRoom;
       ++log.header().figures.pages_copied;
       ++copied_;

@@ -72,6 +72,12 @@ TEST(Recorder, StopsInAChildOfFork) {
   EXPECT_THAT(without.reports, testing::SizeIs(testing::Not(1))) << "the child dies of it";
 }
 
+// All pages were taken for unmapped there, and entry states had zeros.
+TEST(Recorder, CopiesThroughAPipeWhereItMayNotReadMemory) {
+  for (const char* what : {"simple", "maps"})
+    ExpectExact(RunEntries(what, {{"REFUSE", "reads"}}), what == std::string("simple") ? 3 : 5);
+}
+
 TEST(Recorder, LetsSignalsIn) {
   const TracedRun run = RunEntries("signals");
   ExpectExact(run, 3);

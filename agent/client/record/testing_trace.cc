@@ -36,8 +36,6 @@
 namespace recrash {
 namespace {
 
-using Contents = std::map<uint64_t, std::vector<uint8_t>>;
-
 void Install(std::span<sock_filter> filter) {
   const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
@@ -64,8 +62,9 @@ void RefuseTracking() {
 
 void Refuse(const std::string& what) {
   if (what == "tracking") return RefuseTracking();
-  RefuseCall(SYS_userfaultfd);
-  if (what == "copies") RefuseCall(SYS_process_vm_readv);
+  if (what != "reads") RefuseCall(SYS_userfaultfd);
+  if (what != "userfaultfd") RefuseCall(SYS_process_vm_readv);
+  if (what == "copies") RefuseCall(SYS_pipe2);
 }
 
 pid_t StartProgram(const std::string& what, const std::map<std::string, std::string>& variables,
@@ -137,13 +136,6 @@ bool Covers(const std::vector<Mapping>& mappings, uint64_t page) {
   });
 }
 
-// The state as a replay has it: the crash's memory, the entry's pages over it.
-Contents MemoryAt(const Report& report, const EntryState& state) {
-  Contents pages = ContentsOf(report.memory);
-  for (auto& [page, bytes] : ContentsOf(JoinPages(PagesOf(report, state)))) pages[page] = std::move(bytes);
-  return pages;
-}
-
 std::string NameAt(const std::vector<Mapping>& mappings, uint64_t address) {
   for (const Mapping& mapping : mappings)
     if (mapping.start.value <= address && address < mapping.end.value) return " in " + mapping.path;
@@ -176,13 +168,23 @@ std::string DifferenceIn(const Report& report, uint64_t page, const std::vector<
   return "";
 }
 
+void ReadReports(const std::string& folder, const std::string& suffix, std::vector<Report>* reports) {
+  std::error_code none;
+  for (const auto& file : std::filesystem::directory_iterator(folder, none)) {
+    if (file.path().extension() != suffix) continue;
+    Result<Report> report = ReadReport(file.path());
+    EXPECT_TRUE(report) << report.error().message;
+    if (report) reports->push_back(*std::move(report));
+  }
+}
+
 }  // namespace
 
 TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables, bool trace) {
   const TemporaryDirectory folder;
   variables.try_emplace("RECRASH_OPTIONS", "snapshot_cpu=100,snapshot_pause=10000");
   variables["LD_BIND_NOW"] = "1";  // the recorder's own calls must not be bound between the snapshot and the trace
-  variables["RECRASH_COLLECTOR"] = RECRASH_TEST_COLLECTOR;
+  variables.try_emplace("RECRASH_COLLECTOR", RECRASH_TEST_COLLECTOR);
   variables["RECRASH_DIR"] = folder / "reports";
   TracedRun run;
   const pid_t child = StartProgram(what, variables, folder.path(), trace);
@@ -192,14 +194,14 @@ TracedRun RunEntries(const std::string& what, std::map<std::string, std::string>
     waitpid(child, &run.status, 0);
   std::ifstream output(folder / "output");
   run.output.assign(std::istreambuf_iterator<char>(output), {});
-  std::error_code none;
-  for (const auto& file : std::filesystem::directory_iterator(folder / "reports", none)) {
-    if (file.path().extension() != ".rcr") continue;
-    Result<Report> report = ReadReport(file.path());
-    EXPECT_TRUE(report) << report.error().message;
-    if (report) run.reports.push_back(*std::move(report));
-  }
+  for (const char* suffix : {".rcr", ".rcraw"}) ReadReports(folder / "reports", suffix, &run.reports);
   return run;
+}
+
+Contents MemoryAt(const Report& report, const EntryState& state) {
+  Contents pages = ContentsOf(report.memory);
+  for (auto& [page, bytes] : ContentsOf(JoinPages(PagesOf(report, state)))) pages[page] = std::move(bytes);
+  return pages;
 }
 
 const EntryState* StateAt(const Report& report, TargetAddress sp) {

@@ -23,11 +23,17 @@ struct TracedRun {
   int status = 0;
   std::string output;
   std::vector<TracedEntry> entries;  // oldest first
-  std::vector<Report> reports;       // one, or none
+  std::vector<Report> reports;       // one, or none; of a collector, and then those that the program wrote itself
 };
 
-// `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile
-// does, `tracking`, as a kernel before 6.7, or `copies`, userfaultfd and process_vm_readv.
+// Pages by address.
+using Contents = std::map<uint64_t, std::vector<uint8_t>>;
+
+// The state as a replay has it: the crash's memory, the entry's pages over it.
+Contents MemoryAt(const Report& report, const EntryState& state);
+
+// `variables` beside those that the client needs; REFUSE: `userfaultfd`, as Docker's default profile does, `tracking`,
+// as a kernel before 6.7, `reads`, process_vm_readv alone, `both`, as an old Docker, or `copies`, these and pipes.
 TracedRun RunEntries(const std::string& what, std::map<std::string, std::string> variables = {}, bool trace = true);
 
 // The state that the report has of the entry with this stack pointer; null: none was kept.

@@ -110,7 +110,8 @@ Stop WriteTracking::ListMappings(const LogHeader& log, LogMapList& list) const {
     if (!map.writable || map.shared) continue;
     if (!Append(log, {map.start, map.end, map.file}, list)) return Stop::kTooManyMappings;
   }
-  return list.count == 0 ? Stop::kDescriptorsGone : Stop::kNone;
+  if (list.count != 0) return Stop::kNone;
+  return descriptors_[2] < 0 ? Stop::kNothingTells : Stop::kDescriptorsGone;
 }
 
 long WriteTracking::TakeWritten(const LogRange& range, uint64_t& at, uint32_t pages, ScanRegion* regions,

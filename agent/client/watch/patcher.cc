@@ -253,7 +253,7 @@ const Area* AreaOfCounter(uint64_t counter) {
 bool IsThere(const Stub& stub) {
   uint8_t expected[kJumpSize], found[kJumpSize];
   PrefixJump(stub, expected);
-  return signal_safe::ReadOwn(stub.entry - abi::kEntryPrefixSize, found, sizeof found) == sizeof found &&
+  return signal_safe::ReadOwnAnyhow(stub.entry - abi::kEntryPrefixSize, found, sizeof found) == sizeof found &&
          memcmp(expected, found, sizeof found) == 0;
 }
 

@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace {
 
@@ -31,15 +32,113 @@ void Refuse(const char* what) {
   _exit(kRefused);
 }
 
+// A filter that is put together call by call, and lets through what it does not name.
+class Filter {
+ public:
+  Filter() { Add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))); }
+  void Forbid(std::initializer_list<long> calls, int error = EPERM) {
+    for (const long call : calls) {
+      Add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 1));
+      Add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<uint32_t>(error)));
+    }
+  }
+  // Where one of the bits is set in the call's argument.
+  void ForbidFlags(long call, int argument, uint32_t bits) {
+    AddArgument(call, argument, BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 0, 1));
+  }
+  // Where the call's argument is another one.
+  void ForbidAllBut(long call, int argument, uint32_t value) {
+    AddArgument(call, argument, BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 1, 0));
+  }
+  void Install() {
+    Add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    sock_fprog program = {count_, code_};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+      Refuse("seccomp");
+  }
+
+ private:
+  void Add(sock_filter one) { code_[count_++] = one; }
+  // `test` leads to the next line where the call is forbidden.
+  void AddArgument(long call, int argument, sock_filter test) {
+    Add(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(call), 0, 4));
+    Add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offsetof(seccomp_data, args) + 8 * argument)));
+    Add(test);
+    Add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+    Add(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)));
+  }
+
+  sock_filter code_[256];
+  unsigned short count_ = 0;
+};
+
+constexpr uint32_t kNewNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+
+// Also what Yama's ptrace_scope 2 and 3 come to.
 void ForbidPtrace() {
-  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 1, 0),
-                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  sock_fprog program = {5, code};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-    Refuse("seccomp");
+  Filter filter;
+  filter.Forbid({SYS_ptrace, SYS_process_vm_readv});
+  filter.Install();
+}
+
+// What Docker's default profile denies to a container without capabilities (moby/profiles, default.json). Of `old`: on
+// a kernel before 4.8, or an old Docker.
+void LimitAsDockerDoes(bool old) {
+  Filter filter;
+  filter.Forbid({SYS_acct,
+                 SYS_add_key,
+                 SYS_bpf,
+                 SYS_clock_adjtime,
+                 SYS_clock_settime,
+                 SYS_delete_module,
+                 SYS_finit_module,
+                 SYS_get_mempolicy,
+                 SYS_init_module,
+                 SYS_ioperm,
+                 SYS_iopl,
+                 SYS_kcmp,
+                 SYS_kexec_load,
+                 SYS_keyctl,
+                 SYS_mbind,
+                 SYS_mount,
+                 SYS_move_pages,
+                 SYS_open_by_handle_at,
+                 SYS_perf_event_open,
+                 SYS_pivot_root,
+                 SYS_quotactl,
+                 SYS_reboot,
+                 SYS_request_key,
+                 SYS_set_mempolicy,
+                 SYS_setns,
+                 SYS_settimeofday,
+                 SYS_swapoff,
+                 SYS_swapon,
+                 SYS_sysfs,
+                 SYS_umount2,
+                 SYS_unshare,
+                 SYS_uselib,
+                 SYS_userfaultfd,
+                 SYS_ustat,
+                 SYS_vhangup});
+  filter.Forbid({SYS_clone3}, ENOSYS);
+  filter.ForbidFlags(SYS_clone, 0, kNewNamespaces);
+  filter.ForbidAllBut(SYS_personality, 0, 0xffffffff);
+  if (old) filter.Forbid({SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev});
+  filter.Install();
+}
+
+// What Flatpak denies to an app that is no developer's tool (flatpak-run.c, setup_seccomp).
+void LimitAsFlatpakDoes() {
+  Filter filter;
+  filter.Forbid({SYS_syslog,        SYS_uselib,        SYS_acct,       SYS_quotactl,        SYS_add_key,
+                 SYS_keyctl,        SYS_request_key,   SYS_move_pages, SYS_mbind,           SYS_get_mempolicy,
+                 SYS_set_mempolicy, SYS_migrate_pages, SYS_unshare,    SYS_setns,           SYS_mount,
+                 SYS_umount2,       SYS_pivot_root,    SYS_chroot,     SYS_perf_event_open, SYS_ptrace});
+  filter.Forbid({SYS_clone3, SYS_open_tree, SYS_move_mount, SYS_fsopen, SYS_fsconfig, SYS_fsmount, SYS_fspick}, ENOSYS);
+  filter.ForbidFlags(SYS_clone, 0, CLONE_NEWUSER);
+  filter.ForbidAllBut(SYS_personality, 0, 0);
+  filter.Install();
 }
 
 void Write(const char* path, const char* format, unsigned id) {
@@ -65,6 +164,9 @@ void HideProc() {
 
 void Surround(const char* name) {
   if (strcmp(name, "no_ptrace") == 0) ForbidPtrace();
+  if (strcmp(name, "docker") == 0) LimitAsDockerDoes(false);
+  if (strcmp(name, "old_docker") == 0) LimitAsDockerDoes(true);
+  if (strcmp(name, "flatpak") == 0) LimitAsFlatpakDoes();
   if (strcmp(name, "no_proc") == 0) HideProc();
   if (strcmp(name, "closed_stderr") == 0) close(STDERR_FILENO);
 }

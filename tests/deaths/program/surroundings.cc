@@ -56,7 +56,10 @@ void Forbid(long call, uint32_t action) {
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
 }
-void NoExec(const Box&) { Forbid(SYS_execve, SECCOMP_RET_ERRNO | EPERM); }
+void NoExec(const Box&) {
+  Forbid(SYS_execve, SECCOMP_RET_ERRNO | EPERM);
+  Forbid(SYS_execveat, SECCOMP_RET_ERRNO | EPERM);
+}
 
 const struct {
   const char* name;

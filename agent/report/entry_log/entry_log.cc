@@ -1,4 +1,4 @@
-#include "agent/collector/snapshots.h"
+#include "agent/report/entry_log.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "agent/collector/copied_states.h"
-#include "agent/collector/log_tables.h"
+#include "agent/report/entry_log/copied_states.h"
+#include "agent/report/entry_log/log_tables.h"
 #include "agent/report/maps.h"
 #include "agent/report/pages.h"
 
@@ -54,14 +54,16 @@ class Log {
   const std::map<uint64_t, uint32_t>& pages() const { return pages_; }
 
   // Follows the chain from `version` on, to the newest version that is not younger than the snapshot; 0 where there is
-  // none. A damaged chain may not end: it is followed for no more steps than there are versions.
-  uint32_t NotAfter(uint32_t version, uint64_t number) const {
-    for (size_t steps = 0; version != 0 && version < versions_.size() && steps < versions_.size(); ++steps) {
+  // none. Each version is passed once: where more are, chains do not end, or share what they have.
+  uint32_t NotAfter(uint32_t version, uint64_t number) {
+    for (; version != 0 && version < versions_.size(); version = versions_[version].older) {
       if (versions_[version].number <= number) return version;
-      version = versions_[version].older;
+      if (++passed_ > versions_.size()) return 0;
     }
     return 0;
   }
+  bool has_tangled_chains() const { return passed_ > versions_.size(); }
+  size_t version_count() const { return versions_.size(); }
   bool IsAbsent(uint32_t version) const { return versions_[version].absent != 0; }
 
   // Read once each.
@@ -80,6 +82,7 @@ class Log {
   std::vector<LogVersion> versions_;
   std::map<uint64_t, uint32_t> pages_;
   mutable std::map<uint32_t, std::vector<uint8_t>> contents_;
+  size_t passed_ = 0;
 };
 
 // ---- Frames --------------------------------------------------------------------------------------------------------
@@ -174,7 +177,7 @@ std::vector<OpenFile> FilesOf(const LogFileList& list, const std::vector<LogPath
 // in pages for each frame, since the process stands still meanwhile.
 class Differences {
  public:
-  Differences(const PageSource& memory, const Log& log, std::span<const PageRun> later, const Report& report)
+  Differences(const PageSource& memory, Log& log, std::span<const PageRun> later, const Report& report)
       : memory_(memory), log_(log) {
     std::map<uint64_t, Page> pages;
     for (const auto& [address, newest] : log.pages()) pages[address] = {.address = address, .version = newest};
@@ -193,8 +196,17 @@ class Differences {
       }
     }
     for (const auto& [address, page] : pages) pages_.push_back(page);
+    most_ = log.version_count() + pages_.size();
   }
 
+  // A page differs once for each of its versions, and once more where it had none. A log in which more do is damaged.
+  Status Describe(uint64_t number, const std::vector<Mapping>& mappings, EntryMemory::Layer* layer) {
+    *layer = To(number, mappings);
+    if (!log_.has_tangled_chains() && changed_ <= most_) return Ok{};
+    return Error{Errc::kDamaged, "their log is damaged: pages have more versions than there are"};
+  }
+
+ private:
   std::vector<Region> To(uint64_t number, const std::vector<Mapping>& mappings) {
     Pages changed;
     auto mapping = mappings.begin();
@@ -208,12 +220,13 @@ class Differences {
       const uint8_t* bytes = BytesOf(then, page);
       const uint8_t* later = BytesOf(page.later, page);
       page.later = then;
-      if (!later || std::memcmp(bytes, later, kPageSize) != 0) changed.emplace_hint(changed.end(), page.address, bytes);
+      if (later && std::memcmp(bytes, later, kPageSize) == 0) continue;
+      if (++changed_ > most_) return {};
+      changed.emplace_hint(changed.end(), page.address, bytes);
     }
     return JoinPages(changed);
   }
 
- private:
   struct Page {
     uint64_t address = 0;
     const uint8_t* at_crash = nullptr;  // null where the report does not have it, or has it only later
@@ -246,8 +259,10 @@ class Differences {
   }
 
   const PageSource& memory_;
-  const Log& log_;
+  Log& log_;
   std::vector<Page> pages_;  // ascending
+  size_t changed_ = 0;
+  size_t most_ = 0;
   mutable std::array<uint8_t, kPageSize> page_;
 };
 
@@ -304,7 +319,11 @@ std::string WhyStopped(const LogHeader& log) {
       return "no entry states: " + WhyNoTracking(log.stop, log.stop_error);
     case Stop::kNoCopies:
       return "no entry states: the kernel, or a filter of system calls, refuses write tracking (" + error +
-             "), and process_vm_readv, which would copy what arguments reach";
+             "), and what would copy what arguments reach: process_vm_readv, and pipes";
+    case Stop::kNotCopied:
+      return "entry states were recorded until memory could not be copied (" + error + ")";
+    case Stop::kNothingTells:
+      return "no entry states: without /proc nothing tells what is mapped";
     case Stop::kNoMemory:
       return "no entry states: no memory for the log of snapshots";
     case Stop::kTooManyMappings:
@@ -372,7 +391,7 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, std::span<con
   snapshots.figures = FiguresOf(log);
   const std::vector<LogFunction> functions = ReadFunctions(memory, log);
   KeepFunctions(functions, &snapshots);
-  const Log pages(memory, log);
+  Log pages(memory, log);
   const std::vector<LogPath> paths =
       ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, record::kMostPaths));
   std::vector<LogFrame> frames = ReadTable<LogFrame>(memory, log, log.frames, log.frame_count);
@@ -391,10 +410,11 @@ void ReadSnapshots(const PageSource& memory, const LogHeader& log, std::span<con
     last = frame.number;
     const std::vector<Mapping> mappings = MappingsOf(*maps);
     EntryState& state = snapshots.states.emplace_back(Describe(frame, mappings, FilesOf(*files, paths), *report));
-    if (differences) {
-      layers.push_back(differences->To(frame.number, mappings));
-    } else if (const Status copied = copies.Describe(frame, mappings, &state, &layers.emplace_back()); !copied) {
-      report->losses.push_back("no entry states: " + copied.error().message);
+    EntryMemory::Layer* const layer = &layers.emplace_back();
+    const Status described = differences ? differences->Describe(frame.number, mappings, layer)
+                                         : copies.Describe(frame, mappings, &state, layer);
+    if (!described) {
+      report->losses.push_back("no entry states: " + described.error().message);
       snapshots.states.clear();
       return;
     }

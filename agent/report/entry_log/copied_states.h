@@ -1,15 +1,15 @@
 // Entry states for kernels that track no writes: the memory of the crash, overwritten with copies of what a frame's
 // arguments reached at its entry (agent/client/record/entry_copies.h).
-#ifndef RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
-#define RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
+#ifndef RECRASH_AGENT_REPORT_ENTRY_LOG_COPIED_STATES_H_
+#define RECRASH_AGENT_REPORT_ENTRY_LOG_COPIED_STATES_H_
 
 #include <map>
 #include <span>
 #include <vector>
 
 #include "agent/base/result.h"
-#include "agent/collector/crash_heap.h"
-#include "agent/process/target_memory.h"
+#include "agent/report/entry_log/crash_heap.h"
+#include "agent/report/page_source.h"
 #include "agent/report/report.h"
 #include "shadowstack/log_format.h"
 
@@ -40,9 +40,10 @@ class CopiedStates {
   const Report& report_;
   CrashHeap heap_;
   std::vector<record::LogVersion> versions_;
-  OwnPages later_;  // of the younger frame, described before
+  OwnPages later_;     // of the younger frame, described before
+  uint64_t kept_ = 0;  // bytes of all layers
 };
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_COLLECTOR_COPIED_STATES_H_
+#endif  // RECRASH_AGENT_REPORT_ENTRY_LOG_COPIED_STATES_H_

@@ -1,5 +1,5 @@
 // The heap of this test's invention, with blocks in use, cached and free.
-#include "agent/collector/crash_heap.h"
+#include "agent/report/entry_log/crash_heap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

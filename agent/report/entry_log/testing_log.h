@@ -1,7 +1,7 @@
 // For tests: a program that has crashed with a log of snapshots, which lies in the memory of the test, and what may
 // have been written over that log before.
-#ifndef RECRASH_AGENT_COLLECTOR_TESTING_LOG_H_
-#define RECRASH_AGENT_COLLECTOR_TESTING_LOG_H_
+#ifndef RECRASH_AGENT_REPORT_ENTRY_LOG_TESTING_LOG_H_
+#define RECRASH_AGENT_REPORT_ENTRY_LOG_TESTING_LOG_H_
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "agent/client/record/version_log.h"
-#include "agent/collector/snapshots.h"
-#include "agent/process/target_memory.h"
+#include "agent/report/entry_log.h"
+#include "agent/report/page_source.h"
 #include "agent/report/report.h"
 #include "shadowstack/log_format.h"
 
@@ -138,4 +138,4 @@ inline void DamageLog(std::mt19937_64& random, const std::vector<uint64_t>& plac
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_COLLECTOR_TESTING_LOG_H_
+#endif  // RECRASH_AGENT_REPORT_ENTRY_LOG_TESTING_LOG_H_

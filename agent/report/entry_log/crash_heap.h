@@ -3,15 +3,15 @@
 //
 // Known: the chunks of the main heap, up to the first damaged one, and the main thread's cache of free blocks.
 // Not known: fast bins, blocks of other arenas, and blocks that have become part of a larger free block.
-#ifndef RECRASH_AGENT_COLLECTOR_CRASH_HEAP_H_
-#define RECRASH_AGENT_COLLECTOR_CRASH_HEAP_H_
+#ifndef RECRASH_AGENT_REPORT_ENTRY_LOG_CRASH_HEAP_H_
+#define RECRASH_AGENT_REPORT_ENTRY_LOG_CRASH_HEAP_H_
 
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
 
-#include "agent/process/target_memory.h"
+#include "agent/report/page_source.h"
 #include "agent/report/report.h"
 #include "shadowstack/log_format.h"
 
@@ -47,4 +47,4 @@ class CrashHeap {
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_COLLECTOR_CRASH_HEAP_H_
+#endif  // RECRASH_AGENT_REPORT_ENTRY_LOG_CRASH_HEAP_H_

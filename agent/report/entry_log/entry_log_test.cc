@@ -1,5 +1,5 @@
 // A version log that lies in invented memory: what is read of it, and what becomes of one that was written over.
-#include "agent/collector/snapshots.h"
+#include "agent/report/entry_log.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "agent/collector/testing_log.h"
+#include "agent/report/entry_log/testing_log.h"
 #include "agent/report/pages.h"
 #include "agent/report/recorded_states.h"
 #include "agent/report/testing_memory_limit.h"

@@ -1,10 +1,10 @@
-#include "agent/collector/copied_states.h"
+#include "agent/report/entry_log/copied_states.h"
 
 #include <algorithm>
 #include <cstring>
 #include <string>
 
-#include "agent/collector/log_tables.h"
+#include "agent/report/entry_log/log_tables.h"
 #include "agent/report/maps.h"
 #include "agent/report/pages.h"
 
@@ -14,6 +14,9 @@ namespace {
 using record::LogCopy;
 using record::LogFrame;
 using record::LogVersion;
+
+// A copy of a few bytes takes a page.
+constexpr uint64_t kMostKept = uint64_t{1} << 30;
 
 Error Damaged(const LogFrame& frame, const std::string& what) {
   return {Errc::kDamaged, "the log of copies is damaged: those of entry " + std::to_string(frame.number) + " " + what};
@@ -124,6 +127,8 @@ Status CopiedStates::Describe(const LogFrame& frame, const std::vector<Mapping>&
   state->copied_depth = static_cast<uint8_t>(log_.copy_depth);
   state->copies_cut = frame.copies_cut != 0;
   *layer = DifferenceTo(*pages);
+  for (const Region& region : *layer) kept_ += region.bytes.size();
+  if (kept_ > kMostKept) return Error{Errc::kRefused, "their copies lie in more pages than may be kept"};
   // The allocator's own state, and the loader's, are those of the crash: so are the break, what is loaded, and what has
   // been unmapped, but for the mappings that were copied from.
   state->brk_end = report_.process.brk_end;

@@ -1,12 +1,12 @@
 // Tables of the version log, copied out of the process.
-#ifndef RECRASH_AGENT_COLLECTOR_LOG_TABLES_H_
-#define RECRASH_AGENT_COLLECTOR_LOG_TABLES_H_
+#ifndef RECRASH_AGENT_REPORT_ENTRY_LOG_LOG_TABLES_H_
+#define RECRASH_AGENT_REPORT_ENTRY_LOG_LOG_TABLES_H_
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "agent/process/target_memory.h"
+#include "agent/report/page_source.h"
 #include "shadowstack/log_format.h"
 
 namespace recrash {
@@ -33,4 +33,4 @@ std::optional<T> ReadOne(const PageSource& memory, const record::LogHeader& log,
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_COLLECTOR_LOG_TABLES_H_
+#endif  // RECRASH_AGENT_REPORT_ENTRY_LOG_LOG_TABLES_H_

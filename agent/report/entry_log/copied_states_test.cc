@@ -1,6 +1,6 @@
 // Copies of what arguments reached, in an invented log: the states made of them, and what becomes of a log that was
 // written over.
-#include "agent/collector/copied_states.h"
+#include "agent/report/entry_log/copied_states.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <random>
 
-#include "agent/collector/testing_log.h"
+#include "agent/report/entry_log/testing_log.h"
 #include "agent/report/pages.h"
 #include "agent/report/recorded_states.h"
 

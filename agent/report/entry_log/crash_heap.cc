@@ -1,4 +1,4 @@
-#include "agent/collector/crash_heap.h"
+#include "agent/report/entry_log/crash_heap.h"
 
 #include <algorithm>
 #include <cstring>
