@@ -51,6 +51,7 @@ enum class Stop : uint32_t {
   kTooManyRuns = 7,      // memory is too scattered
   kNoAddressSpace = 8,   // no room in the table of pages
   kNoCopies = 9,         // copies cannot be taken either: process_vm_readv is refused
+  kForked = 10,          // a child of fork, which has not its parent's log. There is no more than the header
 };
 
 // What recording came to; shown with the report.

@@ -299,6 +299,8 @@ RECRASH_SIGNAL_SAFE void MakeReport();
 
 // line.cc
 RECRASH_SIGNAL_SAFE void SayWhatWasMade();
+// REQUIRES: its outcome is known, and is not kWritten.
+RECRASH_SIGNAL_SAFE void SayWhyNoCollector(signal_safe::Text& line);
 
 // choices.cc
 void MapMarkedValues();
@@ -343,7 +345,8 @@ RECRASH_SIGNAL_SAFE void HoldOtherThreads();
 RECRASH_SIGNAL_SAFE void ReleaseThreads();
 RECRASH_SIGNAL_SAFE uint32_t HeldCount();
 RECRASH_SIGNAL_SAFE const HeldThread& HeldAt(uint32_t index);
-RECRASH_SIGNAL_SAFE uint32_t OthersNotHeld();
+// Returns false if it is not known which threads there are.
+RECRASH_SIGNAL_SAFE bool CountOthersNotHeld(uint32_t& count);
 
 // before_report.cc
 // Calls function(argument) on another stack. Where a signal ends the call, `saved_sp` and RecrashAfterCall lead behind

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/client/client.h"
 
@@ -57,13 +58,13 @@ RECRASH_SIGNAL_SAFE void HoldThisThread(int, siginfo_t*, void* context) {
     Pause(1000000);
 }
 
-// Calls `visit` for each thread of the program but the failing one.
+// Calls `visit` for each thread of the program but the failing one. Returns false if they cannot be listed.
 template <typename Visit>
-RECRASH_SIGNAL_SAFE void ForEachOther(Visit visit) {
+RECRASH_SIGNAL_SAFE bool ForEachOther(Visit visit) {
   char path[64];
   (Text(path) << "/proc/").Decimal(static_cast<uint64_t>(g_record.pid)) << "/task";
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
+  const int folder = open(Fails("task") ? "" : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return false;
   alignas(8) static char entries[4096];
   long size;
   while ((size = Call(SYS_getdents64, folder, entries, sizeof entries)) > 0) {
@@ -76,6 +77,7 @@ RECRASH_SIGNAL_SAFE void ForEachOther(Visit visit) {
     }
   }
   close(folder);
+  return true;
 }
 
 RECRASH_SIGNAL_SAFE bool IsHeld(int32_t thread) {
@@ -98,18 +100,17 @@ void PrepareToHold() {
 void HoldOtherThreads() {
   uint32_t others = 0;
   ForEachOther([&](int32_t thread) {
-    if (others < kMostHeld && Call(SYS_tgkill, g_record.pid, thread, kSignal) == 0) ++others;
+    if (others < kMostHeld && !Fails("hold") && Call(SYS_tgkill, g_record.pid, thread, kSignal) == 0) ++others;
   });
   const uint64_t limit = Nanoseconds(CLOCK_MONOTONIC) + kPatience;
   while (HeldCount() < others && Nanoseconds(CLOCK_MONOTONIC) < limit) Pause(100000);
 }
 
-uint32_t OthersNotHeld() {
-  uint32_t missing = 0;
-  ForEachOther([&](int32_t thread) {
-    if (!IsHeld(thread)) ++missing;
+bool CountOthersNotHeld(uint32_t& count) {
+  count = 0;
+  return ForEachOther([&](int32_t thread) {
+    if (!IsHeld(thread)) ++count;
   });
-  return missing;
 }
 
 void ReleaseThreads() { __atomic_store_n(&g_released, 1, __ATOMIC_RELEASE); }

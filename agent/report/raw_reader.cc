@@ -42,7 +42,8 @@ struct Blocks {
   std::string maps;
   std::vector<raw::RawThread> threads;
   std::map<int32_t, raw::RawRegisters> registers;  // by thread
-  std::vector<std::string> losses;
+  std::vector<std::string> losses;                 // of memory
+  std::vector<std::string> other_losses;
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
@@ -145,8 +146,9 @@ class BlockReader {
       case BlockKind::kRegisters:
         return ReadRegisters();
       case BlockKind::kLoss:
-        if (blocks_.losses.size() == kMaxEntries) return TooLong();
-        return TakeRest(kMaxHead, &blocks_.losses.emplace_back());
+        return TakeLoss(&blocks_.losses);
+      case BlockKind::kOtherLoss:
+        return TakeLoss(&blocks_.other_losses);
       case BlockKind::kFile:
         return ReadFile();
       case BlockKind::kModuleHead:
@@ -167,6 +169,11 @@ class BlockReader {
         break;
     }
     return Ok{};  // a kind of block that is newer than this reader
+  }
+
+  Status TakeLoss(std::vector<std::string>* losses) {
+    if (losses->size() == kMaxEntries) return TooLong();
+    return TakeRest(kMaxHead, &losses->emplace_back());
   }
 
   Status ReadThrow(RawThrow* thrown) {
@@ -338,12 +345,15 @@ Report MakeReport(Blocks blocks) {
   report.files = std::move(blocks.files);
   report.memory = CutAtMappings(std::move(blocks.memory), report.mappings);
   DropWithheld(&report);
-  report.losses.push_back("the program wrote this report itself, without a collector");
+  report.losses.push_back(
+      "input files, entry states and a minidump: the program wrote this report itself, without a collector");
   report.memory_complete = blocks.complete && blocks.losses.empty();
   std::ranges::move(blocks.losses, std::back_inserter(report.losses));
+  std::ranges::move(blocks.other_losses, std::back_inserter(report.losses));
   if (!blocks.complete) {
     report.losses.push_back("the raw report was cut before its end");
   }
+  JoinLosses(&report.losses);
   return report;
 }
 
