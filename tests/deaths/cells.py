@@ -1,7 +1,9 @@
 """One cell: run, looked at, and compared with the list of expected failures."""
 
+import contextlib
 import dataclasses
 import shutil
+import time
 
 import builds
 import checks
@@ -19,6 +21,15 @@ class Result:
     wrong: dict = dataclasses.field(default_factory=dict)  # {check: sentences}; only checks that were made
     refused: str = ""
     collect_ms: float = None
+    seconds: dict = dataclasses.field(default_factory=dict)  # {phase: what it took}
+
+    @contextlib.contextmanager
+    def timed(self, phase):
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0) + time.monotonic() - begin
 
     @property
     def unexpected(self):
@@ -39,28 +50,32 @@ class Result:
 
 def examine(cell, work, folder, result):
     plain_build, build = builds.build(builds.PLAIN, work), builds.build(cell.mode, work)
-    plain = running.start(cell, work, folder / "plain", plain_build, watched=False)
+    with result.timed("plain"):
+        plain = running.start(cell, work, folder / "plain", plain_build, watched=False)
     result.wrong["plain"] = list(checks.dies(cell, plain))
     if result.wrong["plain"]:
         return
-    ran = running.start(cell, work, folder / "watched", build, watched=True)
-    if cell.mode in LEARNS and ran.end is not None:
-        for file in ran.reports:
-            file.unlink()
+    with result.timed("watched"):
         ran = running.start(cell, work, folder / "watched", build, watched=True)
+        if cell.mode in LEARNS and ran.end is not None:
+            for file in ran.reports:
+                file.unlink()
+            ran = running.start(cell, work, folder / "watched", build, watched=True)
     result.wrong["status"] = list(checks.as_without_recrash(plain, ran))
     result.wrong["clean"] = list(checks.nothing_left(ran))
     result.wrong["report"] = list(checks.has_report(cell, ran))
     if result.wrong["report"] or not ran.reports:
         return
     environment = running.environment(cell, work, folder, build, watched=False)
-    shown = checks.show(ran, build, environment)
+    with result.timed("show"):
+        shown = checks.show(ran, build, environment)
     if isinstance(shown, str):
         result.wrong["content"] = [shown]
         return
     result.collect_ms = shown["collect_ms"] or None
     result.wrong["content"] = list(checks.says_what_failed(cell, ran, build, shown))
-    result.wrong["reproduces"] = list(checks.reproduces(cell, ran, build, environment))
+    with result.timed("reproduce"):
+        result.wrong["reproduces"] = list(checks.reproduces(cell, ran, build, environment))
 
 
 def run(cell, work, cells_folder, keep=False):
