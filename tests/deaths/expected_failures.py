@@ -37,6 +37,8 @@ EXPECTED = (
     Expected("a handler that sends the signal again is known by what it sent, without its code", ("content",), way=("ForbiddenCall",),
              context=("earlier_handlers",)),
     # Around it.
+    Expected("a program that is not dumpable is not opened to ptrace for a signal that another process has sent; a user who is not root gets "
+             "a raw report", (), way=("SentByChild",), surroundings=("undumpable", "undumpable_kept"), may_fail=("report",)),
     Expected("a raw report that is written without a process of its own has the soft limit on files; root's processes have no limit", (),
              way=("FileTooLarge",), surroundings=("processes",), may_fail=("report",)),
     Expected("without /proc the agent does not know its program and modules", ("content", "reproduces"), way=REPORTED,
