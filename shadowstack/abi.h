@@ -196,13 +196,17 @@ struct ClientPlaces {
   uint64_t additions;  // Additions*, or 0
 };
 
+// Why a report holds no memory.
+constexpr uint8_t kNotDumpable = 1;  // and the program has not asked for its memory to be kept
+constexpr uint8_t kCannotMask = 2;   // some of what the program marks
+
 // Lives in the dying process; its address is the collector's third argument.
 struct CrashRecord {
   uint64_t magic;
   uint32_t version;
   uint32_t size;
   FailureKind kind;
-  uint8_t without_memory;  // 1: the program is not dumpable, and has not asked for its memory to be kept
+  uint8_t without_memory;  // kNotDumpable, or kCannotMask; 0: the report holds memory
   uint8_t has_replaced;    // 1: a second ThrowRecord lies behind the one at throw_record
   uint8_t reserved;        // 0
   int32_t pid;

@@ -53,6 +53,7 @@ enum class Stop : uint32_t {
   kNoCopies = 9,         // copies cannot be taken either: neither process_vm_readv nor a pipe can be had
   kNotCopied = 10,       // the same, later
   kNothingTells = 11,    // what is mapped: there is no /proc
+  kForked = 12,          // a child of fork, which has not its parent's log. There is no more than the header
 };
 
 // What recording came to; shown with the report.

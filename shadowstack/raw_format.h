@@ -30,11 +30,10 @@
 //   kMemory       RawMemory, then bytes: present pages of private writable mappings. Ascending, not overlapping, runs
 //                 of at most 1 MiB. The client's own buffers are among them.
 //   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
-//   kLoss         a sentence on what the report has not, no NUL
-//   kRemark       the same, though all of the memory is in the report
+//   kLoss         a sentence on memory that the report has not, no NUL
+//   kOtherLoss    one on anything else
 //   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes
-//   behind
-//                 the memory, among which the log's pages are
+//                 behind the memory, among which the log's pages are
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then
 //   kAdditions    the head of abi::Additions, up to its states
@@ -83,7 +82,7 @@ enum class BlockKind : uint32_t {
   kRegisters = 32,
   kLoss = 33,
   kEntryLog = 34,
-  kRemark = 35,
+  kOtherLoss = 35,
 };
 
 struct RawBlock {

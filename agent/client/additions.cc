@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/client/client.h"
@@ -126,7 +127,7 @@ void ForgetFile(Additions& table, const char* path) {
 void MapAdditions() {
   const long at =
       Call(SYS_mmap, nullptr, sizeof(Additions), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at < 0) return;
+  if (at < 0 || Fails("additions_table")) return;
   Call(SYS_madvise, at, sizeof(Additions), MADV_DONTDUMP);  // a mapping by itself, and not in core dumps either
   g_state.additions = reinterpret_cast<Additions*>(at);
   g_state.additions->address = static_cast<uint64_t>(at);
@@ -143,7 +144,8 @@ bool ReadAddition(uint32_t slot, Addition& addition) {
 
 // A note that is written meanwhile may move from a slot that comes later to one that is done: the second pass finds it.
 void PutAdditions(PutBlockFunction put, void* out) {
-  if (g_state.additions == nullptr) return;
+  constexpr char kNone[] = "what the program notes, and names of files: there was no memory for their table";
+  if (g_state.additions == nullptr) return put(out, raw::BlockKind::kOtherLoss, kNone, sizeof kNone - 1);
   put(out, raw::BlockKind::kAdditions, g_state.additions, offsetof(Additions, states));
   static uint64_t written[abi::kAdditionSlots];
   memset(written, 0, sizeof written);
@@ -197,12 +199,15 @@ RECRASH_SIGNAL_SAFE uint64_t KeptOf(const RawNamedFile& head, const Putting& to)
 
 RECRASH_SIGNAL_SAFE void PutNamedFile(Putting& to, raw::NamedFileKind kind, const char* name, const char* path) {
   struct stat status = {};
-  const int file = OpenRegular(name, status);
+  const int file = Fails("named_file") ? -1 : OpenRegular(name, status);
   RawNamedFile head = {kind, file < 0 ? 1u : 0u, static_cast<uint64_t>(status.st_size), strlen(path)};
   if (file < 0) head.size = 0;
   const uint64_t content = KeptOf(head, to), size = sizeof head + head.path_size + content;
   const long at = Call(SYS_mmap, nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (at >= 0) {
+  constexpr char kNoMemory[] = "a log or an attached file: there was no memory to read it into";
+  if (at < 0 || Fails("named_file_memory")) {
+    to.put(to.out, raw::BlockKind::kOtherLoss, kNoMemory, sizeof kNoMemory - 1);
+  } else {
     char* const block = reinterpret_cast<char*>(at);
     const bool whole = ReadInto(block + sizeof head, file, path, head, content);
     if (!whole) head.unreadable = 1;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/marked_place.h"
 #include "agent/base/signal_safe/masking.h"
 #include "agent/base/signal_safe/own_memory.h"
@@ -85,7 +86,9 @@ RECRASH_SIGNAL_SAFE void AddValue(const MarkedValue& value, Masker& masker) {
 
 }  // namespace
 
-void MapMarkedValues() { g_state.marked = static_cast<MarkedValues*>(Map(sizeof(MarkedValues))); }
+void MapMarkedValues() {
+  g_state.marked = Fails("marked_table") ? nullptr : static_cast<MarkedValues*>(Map(sizeof(MarkedValues)));
+}
 
 bool HasMarkedValues() { return g_state.marked != nullptr && g_state.marked->count != 0; }
 
@@ -108,9 +111,9 @@ Discretion::Discretion() : slots_(nullptr), slot_count_(0) {
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < table.count; ++i) bytes += PlaceNow(table.values[i]).size;
   slot_count_ = Masker::SlotsFor(bytes);
-  slots_ = static_cast<uint64_t*>(Map(slot_count_ * sizeof *slots_));
+  slots_ = Fails("mask") ? nullptr : static_cast<uint64_t*>(Map(slot_count_ * sizeof *slots_));
   if (slots_ == nullptr) {
-    g_record.without_memory = 1;
+    g_record.without_memory = abi::kCannotMask;
     return;
   }
   Call(SYS_madvise, slots_, slot_count_ * sizeof *slots_, MADV_DONTDUMP);  // it holds the values in parts

@@ -304,6 +304,8 @@ RECRASH_SIGNAL_SAFE void MakeReport();
 
 // line.cc
 RECRASH_SIGNAL_SAFE void SayWhatWasMade();
+// REQUIRES: its outcome is known, and is not kWritten.
+RECRASH_SIGNAL_SAFE void SayWhyNoCollector(signal_safe::Text& line);
 
 // choices.cc
 void MapMarkedValues();
@@ -353,7 +355,7 @@ RECRASH_SIGNAL_SAFE void HoldOtherThreads();
 RECRASH_SIGNAL_SAFE void ReleaseThreads();
 RECRASH_SIGNAL_SAFE uint32_t HeldCount();
 RECRASH_SIGNAL_SAFE const HeldThread& HeldAt(uint32_t index);
-RECRASH_SIGNAL_SAFE uint32_t OthersNotHeld();
+RECRASH_SIGNAL_SAFE uint32_t OthersNotHeld();  // of those that are known
 
 // before_report.cc
 // Calls function(argument) on another stack. Where a signal ends the call, `saved_sp` and RecrashAfterCall lead behind

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/base/signal_safe/trusted_place.h"
@@ -113,7 +114,7 @@ RECRASH_SIGNAL_SAFE pid_t StartCollector() {
   Text(tid).Decimal(static_cast<uint64_t>(g_record.tid));
   Text(record).Hex(reinterpret_cast<uint64_t>(&g_record));
   Text(abort_message).Hex(reinterpret_cast<uint64_t>(g_state.abort_message));
-  Text(snapshots).Hex(SnapshotLogAddress());
+  Text(snapshots).Hex(SnapshotLogAddress(g_record.pid));
   Text(marked).Hex(HasMarkedValues() ? reinterpret_cast<uint64_t>(g_state.marked) : 0);
   Text(additions).Hex(reinterpret_cast<uint64_t>(g_state.additions));
   static char name[24];
@@ -140,6 +141,7 @@ RECRASH_SIGNAL_SAFE Outcome WaitFor(pid_t child) {
 }
 
 RECRASH_SIGNAL_SAFE Outcome Collect() {
+  if (Fails("collector_missing")) return Outcome::kMissing;
   if (g_state.collector_within == 0 && g_state.collector[0] == 0) {
     g_made.refused = g_state.collector_refused;
     return g_made.refused[0] != 0 ? Outcome::kRefused : Outcome::kMissing;
@@ -148,7 +150,7 @@ RECRASH_SIGNAL_SAFE Outcome Collect() {
     g_made.refused = g_state.collector;  // changed since start-up
     return Outcome::kRefused;
   }
-  const pid_t child = StartCollector();
+  const pid_t child = Fails("collector_start") ? -1 : StartCollector();
   return child > 0 ? WaitFor(child) : Outcome::kNotStarted;
 }
 

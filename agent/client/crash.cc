@@ -82,7 +82,7 @@ RECRASH_SIGNAL_SAFE void ClearRecord(abi::FailureKind kind, uint64_t entered) {
   g_record.tid = static_cast<int32_t>(syscall(SYS_gettid));
   g_record.monotonic_ns = entered;
   const bool is_open = g_progress.dumpable_before == kDumpable || g_progress.keeps_memory != 0;
-  g_record.without_memory = is_open && KnowsMarkedValues() ? 0 : 1;
+  g_record.without_memory = !is_open ? abi::kNotDumpable : KnowsMarkedValues() ? 0 : abi::kCannotMask;
   if (g_record.without_memory != 0 || HasMarkedValues()) g_record.version = abi::kDiscreetVersion;
   CopyText(g_record.options, g_state.options_text);
 }

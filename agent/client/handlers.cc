@@ -238,7 +238,8 @@ const Fault* FaultBeingHandled(uint64_t sp, int number) {
   const Fault* outermost = nullptr;
   ForEachFault(sp, [&](const Fault& fault) {
     const int failed = fault.info->si_signo;
-    const bool by_instruction = fault.info->si_code > 0 && !signal_safe::IsBeyondBreakpad(failed);
+    // The desk does not look for breakpoints: those of a debugger look the same.
+    const bool by_instruction = fault.info->si_code > 0 && failed != SIGTRAP && !signal_safe::IsBeyondBreakpad(failed);
     if ((number != SIGABRT || failed == number || !by_instruction) && !IsStep(*fault.info)) outermost = &fault;
     return false;
   });

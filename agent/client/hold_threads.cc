@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/system_call.h"
 #include "agent/client/client.h"
 
@@ -66,6 +67,10 @@ uint32_t g_unsure;     // whether there are more
 // By asking for each number that a thread can have, from the process's own on, until all are found that libc counts, or
 // for half a second. A signal 0 is not sent.
 RECRASH_SIGNAL_SAFE void FindByNumber() {
+  if (Fails("task")) {
+    g_unsure = 1;
+    return;
+  }
   constexpr uint64_t kLongest = 500'000'000;
   constexpr int32_t kNumbers = 1 << 22;  // PID_MAX_LIMIT
   constexpr int32_t kBetweenClocks = 4096;
@@ -88,7 +93,7 @@ RECRASH_SIGNAL_SAFE void FindByNumber() {
 RECRASH_SIGNAL_SAFE int OpenTasks() {
   char path[64];
   (Text(path) << "/proc/").Decimal(static_cast<uint64_t>(g_record.pid)) << "/task";
-  return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  return open(Fails("task") ? "" : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 // Calls `visit` for each thread of the program but the failing one.
@@ -144,7 +149,7 @@ bool MayHaveMoreThreads() { return g_unsure != 0; }
 void HoldOtherThreads() {
   uint32_t others = 0;
   ForEachOther([&](int32_t thread) {
-    if (others < kMostHeld && Call(SYS_tgkill, g_record.pid, thread, kSignal) == 0) ++others;
+    if (others < kMostHeld && !Fails("hold") && Call(SYS_tgkill, g_record.pid, thread, kSignal) == 0) ++others;
   });
   const uint64_t limit = Nanoseconds(CLOCK_MONOTONIC) + kPatience;
   while (HeldCount() < others && Nanoseconds(CLOCK_MONOTONIC) < limit) Pause(100000);

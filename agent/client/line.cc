@@ -56,30 +56,34 @@ RECRASH_SIGNAL_SAFE const char* CollectorName() {
   return g_state.collector_within != 0 ? "the program's own collector" : g_state.collector;
 }
 
-RECRASH_SIGNAL_SAFE void SayWhyNoReport(Text& line) {
+}  // namespace
+
+void SayWhyNoCollector(Text& line) {
   const int status = g_made.status;
   switch (g_made.outcome) {
     case Outcome::kMissing:
-      line << "no recrash-collector was found (set RECRASH_COLLECTOR); ";
+      line << "no recrash-collector was found (set RECRASH_COLLECTOR)";
       break;
     case Outcome::kRefused: {
       const char* why = WhyNotToRun(g_made.refused);
-      line << g_made.refused << " is not run: it " << (why != nullptr ? why : "was not safe to run before") << "; ";
+      line << g_made.refused << " is not run: it " << (why != nullptr ? why : "was not safe to run before");
       break;
     }
     case Outcome::kTimedOut:
       line << "the collector did not end in time (RECRASH_OPTIONS=timeout=";
-      line.Decimal(g_state.options.timeout_seconds) << "); ";
+      line.Decimal(g_state.options.timeout_seconds) << ")";
       break;
     case Outcome::kNotStarted:
       line << CollectorName() << " could not be started (errno ";
-      line.Decimal(static_cast<uint64_t>(g_made.error)) << "); ";
+      line.Decimal(static_cast<uint64_t>(g_made.error)) << ")";
       break;
     default:
       line << CollectorName() << (WIFSIGNALED(status) ? " was killed by signal " : " ended with status ");
-      line.Decimal(static_cast<uint64_t>(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status))) << "; ";
+      line.Decimal(static_cast<uint64_t>(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
   }
 }
+
+namespace {
 
 RECRASH_SIGNAL_SAFE void SayReport(Text& line) {
   if (!g_made.is_done) {
@@ -96,7 +100,8 @@ RECRASH_SIGNAL_SAFE void SayReport(Text& line) {
     line << "report in " << g_record.report_path;
     return;
   }
-  SayWhyNoReport(line);
+  SayWhyNoCollector(line);
+  line << "; ";
   if (g_made.raw_failed == nullptr)
     line << "raw report in " << g_made.raw_path;
   else

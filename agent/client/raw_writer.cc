@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/memory_maps.h"
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/pages.h"
@@ -47,12 +48,16 @@ struct RawFileOut {
   bool has_log;      // of entries, whole
   bool has_proc;
   const Discretion& discretion;
+  uint32_t pages_unread;
+  uint32_t mappings_unlisted;
+  uint32_t files_unknown;
+  uint32_t threads_unnamed;
 };
 
 RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
   const char* at = static_cast<const char*>(data);
   while (size != 0 && !out.failed) {
-    const ssize_t wrote = write(out.fd, at, size);
+    const ssize_t wrote = Fails("disk") && !out.last_resort ? 0 : write(out.fd, at, size);
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) {
       out.failed = true;
@@ -90,17 +95,22 @@ RECRASH_SIGNAL_SAFE void PutWhole(void* out, BlockKind kind, const void* bytes, 
   PutBlock(*static_cast<RawFileOut*>(out), kind, nullptr, 0, bytes, size);
 }
 
+// Of memory; PutOtherLoss: of anything else.
 RECRASH_SIGNAL_SAFE void PutLoss(RawFileOut& out, const char* sentence) {
   PutBlock(out, BlockKind::kLoss, nullptr, 0, sentence, strlen(sentence));
 }
-
-// The same, though all of the memory is there.
-RECRASH_SIGNAL_SAFE void PutRemark(RawFileOut& out, const char* sentence) {
-  PutBlock(out, BlockKind::kRemark, nullptr, 0, sentence, strlen(sentence));
+RECRASH_SIGNAL_SAFE void PutOtherLoss(RawFileOut& out, const char* sentence) {
+  PutBlock(out, BlockKind::kOtherLoss, nullptr, 0, sentence, strlen(sentence));
+}
+RECRASH_SIGNAL_SAFE void PutCount(RawFileOut& out, BlockKind kind, uint32_t count, const char* sentence) {
+  char text[128];
+  const Text counted = Text(text).Decimal(count) << sentence;
+  if (count != 0) PutBlock(out, kind, nullptr, 0, text, counted.size());
 }
 
-RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path) {
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+// What cannot be read the reader of the report finds missing.
+RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* path, bool fails) {
+  const int fd = fails ? -1 : open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   ssize_t size;
   while ((size = read(fd, g_buffer, kBuffer)) > 0)
@@ -108,8 +118,8 @@ RECRASH_SIGNAL_SAFE void PutFile(RawFileOut& out, BlockKind kind, const char* pa
   close(fd);
 }
 
-RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* path) {
-  const ssize_t size = readlink(path, g_buffer, kBuffer);
+RECRASH_SIGNAL_SAFE void PutLink(RawFileOut& out, BlockKind kind, const char* path, bool fails) {
+  const ssize_t size = fails ? 0 : readlink(path, g_buffer, kBuffer);
   if (size > 0) PutBlock(out, kind, nullptr, 0, g_buffer, static_cast<uint64_t>(size));
 }
 
@@ -118,14 +128,16 @@ RECRASH_SIGNAL_SAFE uint64_t ReadSelf(uint64_t address, uint64_t size) {
   return ReadOwnAnyhow(address, g_buffer, size < kBuffer ? size : kBuffer);
 }
 
-// The same, and masks what is marked.
-RECRASH_SIGNAL_SAFE uint64_t ReadSelfMasked(const Discretion& discretion, uint64_t address, uint64_t size) {
+// The same, and masks what is marked. `goes_on`: a page that is present may follow. Reading one that is not would make
+// it present, and the next one after it.
+RECRASH_SIGNAL_SAFE uint64_t ReadSelfMasked(const Discretion& discretion, uint64_t address, uint64_t size,
+                                            bool goes_on) {
   const uint64_t got = ReadSelf(address, size);
   if (got == 0 || !discretion.has_values()) return got;
   memset(g_around, 0, kBeside);
   memset(g_buffer + got, 0, kBeside);
   ReadOwnAnyhow(address - kBeside, g_around, kBeside);
-  ReadOwnAnyhow(address + got, g_buffer + got, kBeside);
+  if (goes_on) ReadOwnAnyhow(address + got, g_buffer + got, kBeside);
   discretion.Mask(g_around, kBeside + got + kBeside);
   discretion.MaskPlaces(address, g_buffer, got);
   return got;
@@ -160,7 +172,7 @@ RECRASH_SIGNAL_SAFE void FindWhatIsMapped(const Discretion& discretion) {
 class OwnMaps {
  public:
   RECRASH_SIGNAL_SAFE explicit OwnMaps(const RawFileOut& out, const char* path = "/proc/self/maps")
-      : lines_(path), has_proc_(out.has_proc), at_(0) {}
+      : lines_(Fails("maps") ? "" : path), has_proc_(out.has_proc), at_(0) {}
   RECRASH_SIGNAL_SAFE bool Next(Map& map) { return has_proc_ ? lines_.Next(map) : NextFound(map); }
   RECRASH_SIGNAL_SAFE bool NextWithFlags(Map& map) { return has_proc_ ? lines_.NextWithFlags(map) : NextFound(map); }
 
@@ -223,7 +235,7 @@ RECRASH_SIGNAL_SAFE void PutFoundMaps(RawFileOut& out) {
     line << "\n";
     PutBlock(out, BlockKind::kMaps, nullptr, 0, text, line.size());
   }
-  PutRemark(
+  PutOtherLoss(
       out,
       "what is mapped was found out without /proc: which memory the program shares, or excludes from core dumps, is "
       "not known, and all was kept");
@@ -249,11 +261,11 @@ RECRASH_SIGNAL_SAFE void PutArguments(RawFileOut& out) {
 // What /proc/self tells, and what is known without it.
 RECRASH_SIGNAL_SAFE void PutProcTexts(RawFileOut& out) {
   if (out.has_proc) {
-    PutLink(out, BlockKind::kExecutable, "/proc/self/exe");
-    PutLink(out, BlockKind::kDirectory, "/proc/self/cwd");
-    PutFile(out, BlockKind::kCommandLine, "/proc/self/cmdline");
-    PutFile(out, BlockKind::kStat, "/proc/self/stat");
-    return PutFile(out, BlockKind::kMaps, "/proc/self/maps");
+    PutLink(out, BlockKind::kExecutable, "/proc/self/exe", Fails("exe"));
+    PutLink(out, BlockKind::kDirectory, "/proc/self/cwd", Fails("cwd"));
+    PutFile(out, BlockKind::kCommandLine, "/proc/self/cmdline", Fails("cmdline"));
+    PutFile(out, BlockKind::kStat, "/proc/self/stat", false);
+    return PutFile(out, BlockKind::kMaps, "/proc/self/maps", Fails("maps"));
   }
   PutText(out, BlockKind::kExecutable, g_state.program);
   if (syscall(SYS_getcwd, g_buffer, kBuffer) > 0) PutText(out, BlockKind::kDirectory, g_buffer);
@@ -278,18 +290,22 @@ constexpr uint64_t kMostRead = uint64_t{1} << 34;
 // Finds runs of present pages, each at most one buffer long.
 class PresentPages {
  public:
-  RECRASH_SIGNAL_SAFE PresentPages() : fd_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
+  RECRASH_SIGNAL_SAFE PresentPages() : fd_(open(Fails("pagemap") ? "" : "/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
   RECRASH_SIGNAL_SAFE ~PresentPages() {
     if (fd_ >= 0) close(fd_);
   }
 
   // Finds the first run in [at, end); returns false if there is none. `whole`: all pages count as present, as those of
   // a file do, which reading brings in.
-  RECRASH_SIGNAL_SAFE bool Next(uint64_t at, uint64_t end, bool whole, uint64_t& run, uint64_t& run_end) const {
+  RECRASH_SIGNAL_SAFE bool Next(RawFileOut& out, uint64_t at, uint64_t end, bool whole, uint64_t& run,
+                                uint64_t& run_end) const {
     run = at;
     run_end = end;
     if (at >= end) return false;
-    if (!whole && !Scan(run, run_end) && !ReadEntries(run, run_end) && !AskForEach(run, run_end)) return false;
+    if (!whole && !Scan(run, run_end) && !ReadEntries(run, run_end) && !AskForEach(run, run_end)) {
+      ++out.mappings_unlisted;
+      return false;
+    }
     if (run_end - run > kBuffer) run_end = run + kBuffer;
     return run < run_end;
   }
@@ -329,7 +345,7 @@ class PresentPages {
 
   // Without pagemap. What is zeros may not have been touched.
   RECRASH_SIGNAL_SAFE bool AskForEach(uint64_t& run, uint64_t& run_end) const {
-    if (fd_ >= 0) return false;
+    if (fd_ >= 0 || Fails("pagemap")) return false;
     static uint8_t has_content[kBuffer / kPage];
     const uint64_t end = run_end;
     bool inside = false;
@@ -369,9 +385,11 @@ class PresentPages {
 RECRASH_SIGNAL_SAFE bool PutMap(RawFileOut& out, const Map& map, const PresentPages& pages, uint64_t& budget,
                                 bool whole, bool always) {
   uint64_t run, end;
-  for (uint64_t at = map.start; !out.failed && pages.Next(at, map.end, whole, run, end);) {
+  for (uint64_t at = map.start; !out.failed && pages.Next(out, at, map.end, whole, run, end);) {
     if (!always && budget < end - run) return false;
-    const uint64_t size = ReadSelfMasked(out.discretion, run, end - run);
+    const bool goes_on = end == map.end || end - run == kBuffer;
+    const uint64_t size = Fails("page") ? 0 : ReadSelfMasked(out.discretion, run, end - run, goes_on);
+    if (size != end - run) ++out.pages_unread;
     if (size != 0) {
       const raw::RawMemory head = {run};
       PutBlock(out, BlockKind::kMemory, &head, sizeof head, g_buffer, size);
@@ -394,7 +412,16 @@ RECRASH_SIGNAL_SAFE void PutInnermostFrames(RawFileOut& out, Map map, uint64_t s
 }
 
 // What is left of the time is for the end of the file.
-RECRASH_SIGNAL_SAFE bool TimeIsOver() { return Nanoseconds(CLOCK_MONOTONIC) + 100000000 > g_made.deadline; }
+RECRASH_SIGNAL_SAFE bool TimeIsOver() {
+  return Fails("time") || Nanoseconds(CLOCK_MONOTONIC) + 100000000 > g_made.deadline;
+}
+
+// Does smaps say which memory is excluded from core dumps?
+RECRASH_SIGNAL_SAFE bool HasFlags() {
+  MapLines lines(Fails("smaps") ? "" : "/proc/self/smaps");
+  Map map;
+  return lines.NextWithFlags(map);
+}
 
 // The log of entries, of which pages are written whatever the limit is: it is no part of the program's memory. Copies
 // in it are not where the values that they are of were, so that those which are marked would not be found.
@@ -410,10 +437,14 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
   const uint64_t sp = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RSP]);
   uint64_t budget = uint64_t{g_state.options.memory_mib} << 20;
   bool is_whole = true;
-  OwnMaps lines(out, "/proc/self/smaps");
+  const bool has_flags = !out.has_proc || HasFlags();
+  OwnMaps lines(out, has_flags ? "/proc/self/smaps" : "/proc/self/maps");
   PresentPages pages;
-  if (out.last_resort) PutLoss(out, "the disk was nearly full: of the memory only the innermost frames were kept");
-  for (Map map; lines.NextWithFlags(map);) {
+  if (out.last_resort)
+    PutLoss(out, "all but the innermost frames (other memory, attached files, ends of logs): the disk was nearly full");
+  if (!has_flags)
+    PutOtherLoss(out, "which memory the program excludes from core dumps: the kernel does not say, and all was kept");
+  for (Map map; has_flags ? lines.NextWithFlags(map) : lines.Next(map);) {
     if (TimeIsOver())
       return PutLoss(out, "the time was over before all of the memory was kept (RECRASH_OPTIONS=timeout)");
     if (!map.readable || !map.writable || map.shared) continue;
@@ -434,6 +465,9 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
     if (!PutMap(out, map, pages, budget, library, library || failing_stack)) is_whole = false;
   }
   if (!is_whole) PutLoss(out, "memory beyond the limit was not kept (RECRASH_OPTIONS=memory=MiB)");
+  PutCount(out, BlockKind::kLoss, out.pages_unread, " pages of memory could not be read");
+  PutCount(out, BlockKind::kLoss, out.mappings_unlisted,
+           " mappings were left out: their pages cannot be listed, or not in time (before Linux 6.7)");
 }
 
 RECRASH_SIGNAL_SAFE uint64_t ProcessTime() {
@@ -449,7 +483,7 @@ RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
   memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
   PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
   if (!out.has_log)
-    PutRemark(out,
+    PutOtherLoss(out,
               out.discretion.has_values()
                   ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
                   : "no entry states: the time was over before their log was kept");
@@ -483,7 +517,8 @@ RECRASH_SIGNAL_SAFE void PutAbortMessage(RawFileOut& out) {
   uint64_t message;
   memcpy(&message, g_state.abort_message, sizeof message);
   if (message == 0) return;
-  const uint64_t size = ReadSelf(message, kPage);
+  const uint64_t size = Fails("abort_message") ? 0 : ReadSelf(message, kPage);
+  if (size <= 4) return PutOtherLoss(out, "the C library's last message: it cannot be read");
   if (size > 4) PutBlock(out, BlockKind::kAbortMessage, nullptr, 0, g_buffer + 4, strnlen(g_buffer + 4, size - 4));
 }
 
@@ -501,21 +536,23 @@ RECRASH_SIGNAL_SAFE void PutThread(RawFileOut& out) {
   PutBlock(out, BlockKind::kThread, nullptr, 0, &thread, sizeof thread);
 }
 
-RECRASH_SIGNAL_SAFE void ReadThreadName(raw::RawThread& thread) {
+RECRASH_SIGNAL_SAFE bool ReadThreadName(raw::RawThread& thread) {
   char path[64];
   OfProgram(path, "/task/").Decimal(static_cast<uint64_t>(thread.id)) << "/comm";
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
+  const int fd = open(Fails("thread_name") ? "" : path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
   char name[sizeof thread.name + 1] = {};
-  if (read(fd, name, sizeof name - 1) > 0) memcpy(thread.name, name, strcspn(name, "\n"));
+  const bool is_read = read(fd, name, sizeof name - 1) > 0;
+  if (is_read) memcpy(thread.name, name, strcspn(name, "\n"));
   close(fd);
+  return is_read;
 }
 
 RECRASH_SIGNAL_SAFE void PutHeldThread(RawFileOut& out, const HeldThread& held) {
   if (__atomic_load_n(&held.id, __ATOMIC_ACQUIRE) == 0) return;
   raw::RawThread thread = {};
   thread.id = held.id;
-  ReadThreadName(thread);
+  if (!ReadThreadName(thread)) ++out.threads_unnamed;
   PutBlock(out, BlockKind::kThread, nullptr, 0, &thread, sizeof thread);
   static raw::RawRegisters registers;
   memset(&registers, 0, sizeof registers);
@@ -530,12 +567,11 @@ RECRASH_SIGNAL_SAFE void PutHeldThread(RawFileOut& out, const HeldThread& held) 
 
 RECRASH_SIGNAL_SAFE void PutHeldThreads(RawFileOut& out) {
   for (uint32_t i = 0; i < HeldCount(); ++i) PutHeldThread(out, HeldAt(i));
-  if (MayHaveMoreThreads()) PutRemark(out, "other threads, if there were any: without /proc they were not all found");
-  const uint32_t missing = OthersNotHeld();
-  if (missing == 0) return;
-  char sentence[128];
-  Text(sentence).Decimal(missing) << " threads were not held: they ran on while memory was kept, without registers";
-  PutLoss(out, sentence);
+  if (MayHaveMoreThreads())
+    PutOtherLoss(out, "other threads, if there were any: without /proc they were not all found");
+  PutCount(out, BlockKind::kLoss, OthersNotHeld(),
+           " threads were not held: they ran on while memory was kept, without registers");
+  PutCount(out, BlockKind::kOtherLoss, out.threads_unnamed, " names of threads: /proc does not tell");
 }
 
 // The number behind `name` in a file of /proc/PID/fdinfo.
@@ -547,23 +583,25 @@ RECRASH_SIGNAL_SAFE uint64_t NumberBehind(const char* name, const char* text, in
   return ReadNumber(at, base);
 }
 
-RECRASH_SIGNAL_SAFE void ReadPosition(int descriptor, raw::RawFile& file) {
+RECRASH_SIGNAL_SAFE bool ReadPosition(int descriptor, raw::RawFile& file) {
   char path[64];
   OfProgram(path, "/fdinfo/").Decimal(static_cast<uint64_t>(descriptor));
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return;
+  const int fd = open(Fails("descriptor_position") ? "" : path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
   char text[256] = {};
-  if (read(fd, text, sizeof text - 1) > 0) {
+  const bool is_read = read(fd, text, sizeof text - 1) > 0;
+  if (is_read) {
     file.offset = NumberBehind("pos:", text, 10);
     file.flags = static_cast<int32_t>(NumberBehind("flags:", text, 8));
   }
   close(fd);
+  return is_read;
 }
 
 RECRASH_SIGNAL_SAFE void PutDescriptor(RawFileOut& out, int descriptor) {
   raw::RawFile file = {};
   file.descriptor = descriptor;
-  ReadPosition(descriptor, file);
+  bool is_known = ReadPosition(descriptor, file);
   char link[64];
   OfProgram(link, "/fd/").Decimal(static_cast<uint64_t>(descriptor));
   struct stat status;
@@ -572,16 +610,18 @@ RECRASH_SIGNAL_SAFE void PutDescriptor(RawFileOut& out, int descriptor) {
     file.size = static_cast<uint64_t>(status.st_size);
   }
   static char path[4096];
-  const ssize_t length = readlink(link, path, sizeof path);
+  const ssize_t length = Fails("descriptor_name") ? 0 : readlink(link, path, sizeof path);
   if (length > 0) PutBlock(out, BlockKind::kFile, &file, sizeof file, path, static_cast<uint64_t>(length));
+  is_known &= length > 0;
+  if (!is_known) ++out.files_unknown;
 }
 
 // Of the program, not of the process aside, which has none of them.
 RECRASH_SIGNAL_SAFE void PutDescriptors(RawFileOut& out) {
   char path[64];
   OfProgram(path, "/fd");
-  const int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) return;
+  const int folder = open(Fails("descriptors") ? "" : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0) return PutOtherLoss(out, "open files: /proc does not list them");
   const bool is_aside = syscall(SYS_getpid) != g_record.pid;
   alignas(8) static char entries[4096];
   long size;
@@ -597,6 +637,8 @@ RECRASH_SIGNAL_SAFE void PutDescriptors(RawFileOut& out) {
     }
   }
   close(folder);
+  PutCount(out, BlockKind::kOtherLoss, out.files_unknown,
+           " open files: /proc does not tell name, or position and flags");
 }
 
 // Days since 1970 to a date, by the 400-year cycle of the calendar; gmtime may take locks and read files.
@@ -634,6 +676,14 @@ RECRASH_SIGNAL_SAFE void ReportName(char (&out)[256], uint32_t random, const cha
   text.Hex(random) << suffix;
 }
 
+RECRASH_SIGNAL_SAFE void PutWhyNoCollector(RawFileOut& out) {
+  char sentence[1536];
+  Text text(sentence);
+  text << "a report by the collector: ";
+  SayWhyNoCollector(text);
+  PutOtherLoss(out, sentence);
+}
+
 RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   const raw::RawHeader header = {raw::kMagic, raw::kVersion, sizeof(raw::RawHeader)};
   Put(out, &header, sizeof header);
@@ -643,8 +693,12 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutAbortMessage(out);
   PutThread(out);
   PutHeldThreads(out);
+  PutWhyNoCollector(out);
   const bool knows_marked = KnowsMarkedValues();
-  if (knows_marked) PutAdditions(PutWhole, &out);
+  if (knows_marked)
+    PutAdditions(PutWhole, &out);
+  else
+    PutOtherLoss(out, "notes, logs and attached files: the program marks more values than can be masked");
   PutProcTexts(out);
   PutDescriptors(out);
   PutModuleHeads(out);
@@ -659,12 +713,13 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
 // Returns null, or why the file is not whole; then it is not there either.
 RECRASH_SIGNAL_SAFE const char* WriteInto(int folder, int file, const char* name, const char* partial) {
   const Discretion discretion;
-  RawFileOut out = {file, false, folder, false, false, HasProc(), discretion};
-  if (!out.has_proc) FindWhatIsMapped(discretion);
-  PutAll(out);
+  const bool has_proc = HasProc();
+  if (!has_proc) FindWhatIsMapped(discretion);
+  RawFileOut whole = {file, false, folder, false, false, has_proc, discretion, 0, 0, 0, 0};
+  PutAll(whole);
+  RawFileOut out = {file, whole.failed, folder, true, false, has_proc, discretion, 0, 0, 0, 0};
   if (out.failed && ftruncate(out.fd, 0) == 0 && lseek(out.fd, 0, SEEK_SET) == 0) {
     out.failed = false;
-    out.last_resort = true;
     PutAll(out);
   }
   const bool is_whole = !out.failed && renameat(folder, partial, folder, name) == 0;

@@ -37,14 +37,16 @@ TEST(BusyThreads, AreAllStoppedAtOnce) {
 }
 
 constexpr char kNoCollector[] = "/nonexistent";
-constexpr char kByItself[] = "the program wrote this report itself, without a collector";
+constexpr char kByItself[] =
+    "input files and a minidump: the program wrote this report itself, without a collector";
+constexpr char kWhy[] = "a report by the collector: no recrash-collector was found (set RECRASH_COLLECTOR)";
 
 // Without a collector the program stops its threads itself.
 TEST(BusyThreads, HaveRegistersInARawReport) {
   const Ran ran = Program::In("busy-threads").With("COUNT", "20").With("RECRASH_COLLECTOR", kNoCollector).Run();
   EXPECT_EQ(ran.outcome(), -SIGSEGV);
   const Report report = ran.OnlyReport(".rcraw");
-  EXPECT_THAT(report.losses, ElementsAre(kByItself));
+  EXPECT_THAT(report.losses, ElementsAre(kByItself, kWhy));
   ASSERT_EQ(report.threads.size(), 21u);
   for (const Thread& thread : report.threads) {
     EXPECT_NE(thread.registers.fs_base, 0u);
@@ -58,8 +60,9 @@ TEST(BusyThreads, HaveRegistersInARawReport) {
 TEST(BusyThreads, AreLeftAloneByARawReportOfAProgramThatGoesOn) {
   const Ran ran = Program::In("report-among-threads").With("RECRASH_COLLECTOR", kNoCollector).Run();
   EXPECT_EQ(ran.outcome(), 7);
-  EXPECT_THAT(ran.OnlyReport(".rcraw").losses,
-              ElementsAre(kByItself, "2 threads were not held: they ran on while memory was kept, without registers"));
+  EXPECT_THAT(
+      ran.OnlyReport(".rcraw").losses,
+      ElementsAre(kByItself, "2 threads were not held: they ran on while memory was kept, without registers", kWhy));
 }
 
 // The child's failure is over: its parent's threads are not held by a signal that would stay changed.
@@ -82,7 +85,7 @@ TEST(FullDisk, LeavesTheInnermostFrames) {
     const Report report = ran.OnlyReport(collector == kNoCollector ? ".rcraw" : ".rcr");
     EXPECT_TRUE(report.ReadWord({report.failing_thread()->registers.sp()}));
     EXPECT_FALSE(report.memory_complete);
-    EXPECT_THAT(report.losses, Contains("the disk was nearly full: of the memory only the innermost frames were kept"));
+    EXPECT_THAT(report.losses, Contains(HasSubstr("the innermost frames")));
     EXPECT_THAT(ran.Files(".part"), IsEmpty());
   }
 }

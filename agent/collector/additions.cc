@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "agent/base/fd.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/process/proc_files.h"
 #include "shadowstack/additions.h"
 
@@ -18,7 +19,7 @@ namespace {
 // The last bytes of a regular file; nothing else is opened.
 std::optional<KeptLog> ReadTail(LogKind kind, const std::string& name, const std::string& path) {
   struct stat status;
-  if (stat(name.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  if (Fails("log_file") || stat(name.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   const Fd fd(open(name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   KeptLog log{kind, path, static_cast<uint64_t>(status.st_size), {}};
@@ -38,7 +39,8 @@ std::optional<KeptLog> ReadTail(LogKind kind, const std::string& name, const std
 NamedFiles ReadAdditions(const PageSource& memory, TargetAddress table, Report* report) {
   if (table.value == 0) return {};
   const auto read = std::make_unique<abi::Additions>();
-  if (!memory.ReadObject(table, read.get()) || read->version != abi::kAdditionsVersion || read->size != sizeof *read) {
+  if (Fails("additions") || !memory.ReadObject(table, read.get()) || read->version != abi::kAdditionsVersion ||
+      read->size != sizeof *read) {
     report->losses.push_back("notes and files that the program adds: their table is damaged, or of another version");
     return {};
   }

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/options.h"
 #include "agent/collector/additions.h"
 #include "agent/collector/discretion.h"
@@ -33,7 +34,7 @@ constexpr uint64_t kMaxThrownStack = 1 << 20;
 
 Result<abi::CrashRecord> ReadRecord(const TargetMemory& memory, const CollectRequest& request) {
   abi::CrashRecord record;
-  if (!memory.ReadObject(request.record, &record))
+  if (Fails("record") || !memory.ReadObject(request.record, &record))
     return Error{Errc::kRefused, "the crash record of process " + std::to_string(request.pid) + " cannot be read"};
   if (!IsOfThisVersion(record))
     return Error{Errc::kUnsupportedVersion,
@@ -50,24 +51,34 @@ Result<abi::CrashRecord> RecordOfLive(const CollectRequest& request, const Repor
 }
 
 // glibc's struct abort_msg_s: a 32-bit size, then the text.
-std::string ReadAbortMessage(const TargetMemory& memory, TargetAddress variable) {
+std::string ReadAbortMessage(const TargetMemory& memory, TargetAddress variable, Report* report) {
+  if (variable.value == 0) return "";
   uint64_t message = 0;
-  if (variable.value == 0 || !memory.ReadObject(variable, &message) || message == 0) return "";
-  return memory.ReadText({message + 4}, 4096);
+  uint8_t first = 0;
+  const bool is_read = !Fails("abort_message") && memory.ReadObject(variable, &message) &&
+                       (message == 0 || memory.ReadObject({message + 4}, &first));
+  if (!is_read) report->losses.push_back("the C library's last message: it cannot be read");
+  return is_read && message != 0 ? memory.ReadText({message + 4}, 4096) : "";
 }
 
 // Registers of the failing thread come from the record: ptrace gives those of the crash handler.
 void ReadCrash(const TargetMemory& memory, const CollectRequest& request, const abi::CrashRecord& record,
                Report* report) {
-  TakeRecord(record,
-             {ReadProcLink(record.pid, "exe"), ReadProcLink(record.pid, "cwd"), ReadProcFile(record.pid, "cmdline"),
-              ReadProcFile(record.pid, "stat"), ReadAbortMessage(memory, request.abort_message)},
-             report);
+  CrashTexts texts;
+  texts.executable = Fails("exe") ? "" : ReadProcLink(record.pid, "exe");
+  texts.directory = Fails("cwd") ? "" : ReadProcLink(record.pid, "cwd");
+  texts.command_line = Fails("cmdline") ? "" : ReadProcFile(record.pid, "cmdline");
+  texts.stat = ReadProcFile(record.pid, "stat");
+  texts.abort_message = ReadAbortMessage(memory, request.abort_message, report);
+  TakeRecord(record, texts, report);
   Process& process = report->process;
   const auto heap = std::ranges::find(report->mappings, "[heap]", &Mapping::path);
   process.brk_end = heap != report->mappings.end() ? heap->end : process.brk_start;
   rlimit limit = {};
-  if (prlimit(record.pid, RLIMIT_STACK, nullptr, &limit) == 0) process.stack_limit = limit.rlim_cur;
+  if (!Fails("stack_limit") && prlimit(record.pid, RLIMIT_STACK, nullptr, &limit) == 0)
+    process.stack_limit = limit.rlim_cur;
+  else
+    report->losses.push_back("the limit of the program's stack: the kernel does not tell");
   process.crashed_at =
       static_cast<int64_t>(Nanoseconds(CLOCK_REALTIME) - (Nanoseconds(CLOCK_MONOTONIC) - record.monotonic_ns));
 }
@@ -76,6 +87,7 @@ void ReadCrash(const TargetMemory& memory, const CollectRequest& request, const 
 ElfLookup LookupIn(const TargetMemory& memory, pid_t pid) {
   const ElfLookup files = LookupFiles(ProcPath(pid, "root"));
   return [&memory, files](const Mapping& first) -> Result<ElfFacts> {
+    if (Fails("module")) return Error{Errc::kMissing, first.path};
     if (first.path != "[vdso]") return files(first);
     std::vector<uint8_t> bytes(first.end - first.start);
     bytes.resize(memory.Read(first.start, bytes));
@@ -87,9 +99,12 @@ void ReadException(const TargetMemory& memory, const abi::CrashRecord& record, R
   if (record.throw_record == 0) return;
   const auto read = [&](uint64_t address, auto take) {
     abi::ThrowRecord thrown;
-    if (!memory.ReadObject({address}, &thrown)) return;
+    if (Fails("throw") || !memory.ReadObject({address}, &thrown)) {
+      report->losses.push_back("an exception that was thrown: its record cannot be read");
+      return;
+    }
     std::vector<uint8_t> stack(std::min(thrown.stack_size, kMaxThrownStack));
-    stack.resize(memory.Read({thrown.stack_copy}, stack));
+    stack.resize(Fails("thrown_stack") ? 0 : memory.Read({thrown.stack_copy}, stack));
     take(thrown, std::move(stack), report);
   };
   read(record.throw_record, TakeThrow);
@@ -98,10 +113,10 @@ void ReadException(const TargetMemory& memory, const abi::CrashRecord& record, R
 
 // smaps says which memory is excluded from core dumps.
 void ReadMappings(pid_t pid, Report* report) {
-  const std::string smaps = ReadProcFile(pid, "smaps");
+  const std::string smaps = Fails("smaps") || Fails("maps") ? "" : ReadProcFile(pid, "smaps");
   report->mappings = ParseMaps(smaps);
   if (smaps.find("\nVmFlags:") != smaps.npos) return;
-  report->mappings = ParseMaps(ReadProcFile(pid, "maps"));
+  report->mappings = ParseMaps(Fails("maps") ? "" : ReadProcFile(pid, "maps"));
   report->losses.push_back(
       "which memory the program excludes from core dumps: the kernel does not say, and all was kept");
 }
@@ -140,7 +155,7 @@ constexpr uint64_t kCopies = 4;
 
 // What may be held here of the program's memory.
 uint64_t MayHold() {
-  const uint64_t left = MemoryLeft();
+  const uint64_t left = Fails("memory_left") ? 0 : MemoryLeft();
   return left > kOwnNeed ? (left - kOwnNeed) / kCopies : 0;
 }
 
@@ -169,6 +184,27 @@ bool Fits(const record::LogHeader& log, const Process& process, uint64_t may_hol
   return log.figures.most_versions <= may_hold / kPageSize && heap <= may_hold;
 }
 
+// REQUIRES: the report has its memory, all but `later`.
+void ReadStates(const TargetMemory& memory, const record::LogHeader& log, const std::vector<PageRun>& later,
+                uint64_t may_hold, Report* report) {
+  if (!Fits(log, report->process, may_hold)) {
+    report->losses.push_back("no entry states: too little memory was left to read them");
+    return;
+  }
+  ReadSnapshots(memory, log, later, report);
+  report->snapshots->figures.process_cpu_ns = CpuTime(report->process.pid);
+}
+
+void Sign(const TargetMemory& memory, Report* report) {
+  if (!Fails("signature"))
+    report->signature = SignatureOf(*report, [&memory](TargetAddress address) -> std::optional<uint64_t> {
+      uint64_t word;
+      return memory.ReadObject(address, &word) ? std::optional(word) : std::nullopt;
+    });
+  if (report->signature.empty())
+    report->losses.push_back("no signature: of the failing stack nothing of the program's own was found");
+}
+
 // What the program adds, and files. Without additions where they cannot be masked: they may hold what nobody can find.
 void ReadAddedFiles(TargetAddress additions, const signal_safe::Options& options, bool can_be_masked,
                     const TargetMemory& memory, Report* report) {
@@ -185,14 +221,18 @@ void ReadAddedFiles(TargetAddress additions, const signal_safe::Options& options
 abi::ClientPlaces FindPlaces(const CollectRequest& request, const TargetMemory& memory, Report* report) {
   if (request.record.value != 0) return {{}, 0, request.marked.value, request.additions.value};
   report->process.program = ReadProcLink(request.pid, "exe");
+  const size_t losses = report->losses.size();
   TakeModules(LookupIn(memory, request.pid), report);
+  report->losses.resize(losses);  // they are taken once more
   return FindClient(memory, *report);
 }
 
 }  // namespace
 
-void KeepInnermostFrames(Report* report) {
+void KeepInnermostFrames(const Error& why, Collected* collected) {
   constexpr uint64_t kInnermost = 64 << 10;
+  Report* report = &collected->report;
+  collected->minidump.clear();
   const Thread* failing = report->failing_thread();
   const TargetAddress sp{failing ? failing->registers.sp() & ~(kPageSize - 1) : 0};
   report->memory = Outside(std::move(report->memory), {0}, sp);
@@ -205,7 +245,9 @@ void KeepInnermostFrames(Report* report) {
     input.bytes.clear();
   }
   for (KeptLog& log : report->logs) log.tail.clear();
-  report->losses.push_back("the disk was nearly full: of the memory only the innermost frames were kept");
+  report->losses.push_back(
+      "all but the innermost frames (other memory, entry states, input files, ends of logs, the minidump): " +
+      why.message.substr(0, why.message.find('\n')));
 }
 
 Result<Collected> Collect(const CollectRequest& request) {
@@ -215,7 +257,7 @@ Result<Collected> Collect(const CollectRequest& request) {
   if (!stopped) return stopped.error();
   Result<TargetMemory> memory = TargetMemory::Open(request.pid);
   if (!memory) return memory.error();
-  report.threads = stopped->ReadThreads();
+  report.threads = stopped->ReadThreads(&report.losses);
   const bool is_live = request.record.value == 0;
   Result<abi::CrashRecord> record = is_live ? RecordOfLive(request, report) : ReadRecord(*memory, request);
   if (!record) return record.error();
@@ -229,23 +271,21 @@ Result<Collected> Collect(const CollectRequest& request) {
   TakeModules(LookupIn(*memory, request.pid), &report);
   Discretion discretion;
   if (Status status = discretion.Read(*memory, {places.marked}); !status) return status.error();
-  report.files = ReadOpenFiles(request.pid);
+  report.files = ReadOpenFiles(request.pid, &report.losses);
   if (log) LeaveOutDescriptors(*log, &report.files);
   const signal_safe::Options options = signal_safe::ParseOptions(record->options, [&](const char* option) {
     report.losses.push_back(std::string("RECRASH_OPTIONS: not understood and ignored at \"") + option + "\"");
   });
   const uint64_t may_hold = MayHold();
   std::vector<PageRun> later = ReadMemory(*memory, options.memory_mib, may_hold, &report);
-  if (log && record->without_memory == 0 && !Fits(*log, report.process, may_hold)) {
-    report.losses.push_back("no entry states: too little memory was left to read them");
-  } else if (log && record->without_memory == 0) {
-    ReadSnapshots(*memory, *log, later, &report);
-    report.snapshots->figures.process_cpu_ns = CpuTime(request.pid);
-  } else if (!log && request.snapshots.value != 0) {
-    report.losses.push_back(kNoLog);
-  }
+  if (log && record->without_memory == 0)
+    ReadStates(*memory, *log, later, may_hold, &report);
+  else if (!log && request.snapshots.value != 0)
+    report.losses.push_back(
+        "no entry states: their log is damaged, or that of another process or of another version of recrash");
   DropWithheld(&report);
   // The other threads are still stopped, so that files do not change while they are read.
+  if (!is_live && places.additions == 0) report.losses.push_back(kNoAdditions);
   ReadAddedFiles({places.additions}, options, discretion.knows_all(), *memory, &report);
   discretion.Apply(*memory, &report);
   // A minidump consists of stacks, environment and the like.
@@ -255,10 +295,8 @@ Result<Collected> Collect(const CollectRequest& request) {
     if (collected.minidump.empty()) report.losses.push_back("no minidump: it could not be made");
   }
   // What of the stack is not in the report is still in the process.
-  report.signature = SignatureOf(report, [&memory](TargetAddress address) -> std::optional<uint64_t> {
-    uint64_t word;
-    return memory->ReadObject(address, &word) ? std::optional(word) : std::nullopt;
-  });
+  Sign(*memory, &report);
+  JoinLosses(&report.losses);
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   if (!later.empty())
     collected.later =

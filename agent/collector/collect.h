@@ -39,8 +39,9 @@ struct Collected {
 // the program has marked is masked.
 Result<Collected> Collect(const CollectRequest& request);
 
-// For a disk that is nearly full: of all memory, the innermost frames alone stay, and no entry states or inputs.
-void KeepInnermostFrames(Report* report);
+// Where the whole could not be written: of all memory, the innermost frames alone stay; no entry states, inputs,
+// minidump.
+void KeepInnermostFrames(const Error& why, Collected* collected);
 
 }  // namespace recrash
 

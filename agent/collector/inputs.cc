@@ -11,6 +11,7 @@
 #include "agent/base/fd.h"
 #include "agent/base/ordinary_path.h"
 #include "agent/base/sha256.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/collector/collect.h"
 #include "agent/process/proc_files.h"
 #include "shadowstack/additions.h"
@@ -50,7 +51,8 @@ class Collection {
   Collection(bool embed, Report* report)
       : embed_(embed),
         report_(report),
-        folder_(open(ProcPath(report->process.pid, "cwd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
+        folder_(open(Fails("input_folder") ? "" : ProcPath(report->process.pid, "cwd").c_str(),
+                     O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
   // What the program attaches comes first, then the command line: when room is short, files that somebody named matter
   // more than open ones.
@@ -60,8 +62,7 @@ class Collection {
     for (size_t i = 1; i < std::min(words.size(), kMostWords); ++i)
       for (const std::string& name : NamesIn(words[i])) AddNamed(name);
     for (OpenFile& file : report_->files) AddOpen(&file);
-    if (left_out_)
-      report_->losses.push_back("of more than " + std::to_string(kMostInputs) + " input files nothing is kept");
+    SayWhatIsMissing();
   }
 
  private:
@@ -71,8 +72,20 @@ class Collection {
     bool operator==(const Identity&) const = default;
   };
 
+  void SayWhatIsMissing() {
+    if (left_out_)
+      report_->losses.push_back("of more than " + std::to_string(kMostInputs) + " input files nothing is kept");
+    if (!folder_) report_->losses.push_back("input files with relative names: the working directory cannot be opened");
+    if (report_->process.arguments.size() > kMostWords || Fails("input_words"))
+      report_->losses.push_back("input files that the command line names behind its first " +
+                                std::to_string(kMostWords) + " words");
+    if (without_checksum_ != 0)
+      report_->losses.push_back("checksums of " + std::to_string(without_checksum_) + " input files: more than " +
+                                std::to_string(kMostHashed >> 20) + " MiB would have to be read");
+  }
+
   void Attach(const std::string& path) {
-    const Opened opened = OpenRegular(AT_FDCWD, path);
+    const Opened opened = Fails("attached") ? Opened() : OpenRegular(AT_FDCWD, path);
     const auto lose = [&](const std::string& why) { report_->losses.push_back("attached file " + path + ": " + why); };
     if (!S_ISREG(opened.status.st_mode) || !IsOrdinaryPath(path)) return lose("it is not there, or no regular file");
     if (identities_.size() == kMostInputs) return lose("there are too many input files");
@@ -104,8 +117,12 @@ class Collection {
   // Opens through /proc, which gives the very file even if its name is gone or now names another file.
   void AddOpen(OpenFile* file) {
     if (!S_ISREG(file->mode) || (file->flags & O_ACCMODE) == O_WRONLY || (file->flags & O_PATH)) return;
-    file->input = Add(OpenRegular(AT_FDCWD, ProcPath(report_->process.pid, "fd/" + std::to_string(file->descriptor))),
-                      file->path);
+    const Opened opened =
+        OpenRegular(AT_FDCWD, ProcPath(report_->process.pid, "fd/" + std::to_string(file->descriptor)));
+    if (!S_ISREG(opened.status.st_mode) || Fails("open_input"))
+      report_->losses.push_back("an open input file: " + file->path + " cannot be looked at");
+    else
+      file->input = Add(opened, file->path);
   }
 
   // The input's index, or -1 if the file is not an input.
@@ -147,8 +164,9 @@ class Collection {
 
   // Reads what is to be held, and hashes.
   void Keep(const Fd& fd, Input* input) {
-    const bool hashed = input->size <= kMostHashed - hashed_;
-    if ((hashed || input->held()) && !Read(fd, input)) {
+    const bool hashed = input->size <= kMostHashed - hashed_ && !Fails("input_hash");
+    if (!hashed && !input->held()) ++without_checksum_;
+    if ((hashed || input->held()) && (!Read(fd, input) || Fails("input"))) {
       input->content = InputContent::kUnreadable;
       input->bytes.clear();
       input->sha256.clear();
@@ -181,6 +199,7 @@ class Collection {
   uint64_t attached_ = 0;
   uint64_t held_ = 0;
   uint64_t hashed_ = 0;
+  uint64_t without_checksum_ = 0;
   bool left_out_ = false;
 };
 

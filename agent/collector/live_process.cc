@@ -52,7 +52,7 @@ abi::CrashRecord RecordOfLive(pid_t pid, const Thread& thread) {
   record.pid = pid;
   record.tid = thread.id;
   record.monotonic_ns = signal_safe::Nanoseconds(CLOCK_MONOTONIC);
-  record.without_memory = IsDumpable(pid) ? 0 : 1;
+  record.without_memory = IsDumpable(pid) ? 0 : abi::kNotDumpable;
   signal_safe::CopyText(record.reason, "recrash dump");
   for (int i = 0; i < abi::kRegisterCount; ++i)
     record.context.uc_mcontext.gregs[kContextRegisters[i]] = static_cast<greg_t>(thread.registers.dwarf[i]);

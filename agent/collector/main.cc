@@ -6,7 +6,7 @@
 // (recrash dump); the path of the report then goes to standard output. Further arguments, of a newer client, are
 // ignored.
 //
-// Writes FOLDER/NAME.rcr, writes its path into the client's record, then writes NAME.dmp, adds the functions on the
+// Writes FOLDER/NAME.dmp and NAME.rcr, writes the report's path into the client's record, adds the functions on the
 // stack to the profile of a second-chance build, and removes reports of which the folder has too many. Prints nothing
 // when all is well: the client has a line to print. Exit status: 0 with a report; 1 without, and one line on stderr; 2
 // for a wrong command line.
@@ -22,6 +22,7 @@
 
 #include "agent/base/own_reports.h"
 #include "agent/base/printable_text.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/text.h"
 #include "agent/collector/collect.h"
 #include "agent/collector/minidump.h"
@@ -93,32 +94,49 @@ void KeepFolderSmall(const CollectRequest& request, const Report& report, const 
 
 std::string MinidumpPath(const std::string& report) { return report.substr(0, report.rfind('.')) + ".dmp"; }
 
-// Returns the report's path.
-Result<std::string> WriteNewReport(const std::string& folder, const Report& report, const LaterMemory* later) {
+// Before the report, which tells if it could not be written.
+void WriteMinidumpBeside(const std::string& path, Collected* collected) {
+  if (collected->minidump.empty()) return;
+  const Status status = Fails("minidump_file") ? Error{Errc::kRefused, path + ": it was to fail"}
+                                               : WriteMinidump(MinidumpPath(path), collected->minidump);
+  if (!status) {
+    const std::string& why = status.error().message;
+    collected->report.losses.push_back("no minidump: " + why.substr(0, why.find('\n')));
+  }
+}
+
+// Writes the minidump, too. Returns the report's path.
+Result<std::string> WriteNewReport(const std::string& folder, Collected* collected) {
+  const Report& report = collected->report;
   const Process& process = report.process;
   Result<OutputFile> file =
       NewReport(folder, ReportBaseName(process.program, process.crashed_at / 1000000000, process.pid));
   if (!file) return file.error();
   std::string path = file->path();
-  if (Status status = WriteReport(report, *std::move(file), later); !status) return status.error();
+  WriteMinidumpBeside(path, collected);
+  const Status status = Fails("disk") && report.memory_complete
+                            ? Error{Errc::kRefused, path + ": it was to fail"}
+                            : WriteReport(report, *std::move(file), collected->later.get());
+  if (!status) {
+    unlink(MinidumpPath(path).c_str());
+    return status.error();
+  }
   return path;
 }
 
 int Run(const CollectRequest& request) {
   Result<Collected> collected = Collect(request);
   if (!collected) return Fail(collected.error());
-  Result<std::string> path = WriteNewReport(request.folder, collected->report, collected->later.get());
+  Result<std::string> path = WriteNewReport(request.folder, &*collected);
   collected->later.reset();
   if (!path) {
-    KeepInnermostFrames(&collected->report);
-    path = WriteNewReport(request.folder, collected->report, nullptr);
+    KeepInnermostFrames(path.error(), &*collected);
+    path = WriteNewReport(request.folder, &*collected);
   }
   if (!path) return Fail(path.error());
   // The client gives this process no environment.
   NoteOwnReport(*path, ReadProcFile(request.pid, "environ"));
   TellClient(request, *path);
-  if (!collected->minidump.empty())
-    if (Status status = WriteMinidump(MinidumpPath(*path), collected->minidump); !status) Fail(status.error());
   if (Status status = UpdateProfile(collected->report, request.profile); !status) Fail(status.error());
   KeepFolderSmall(request, collected->report, *path);
   return 0;

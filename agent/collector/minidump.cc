@@ -12,6 +12,7 @@
 
 #include "agent/base/fd.h"
 #include "agent/base/file_io.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/collector/breakpad_writer.h"
 #include "google_breakpad/common/minidump_exception_linux.h"
 #include "google_breakpad/common/minidump_format.h"
@@ -70,7 +71,8 @@ std::vector<uint8_t> MakeMinidump(const StoppedProcess& process, const PageSourc
                                   const abi::CrashRecord& record) {
   Fd file(memfd_create("minidump", MFD_CLOEXEC));
   struct stat status;
-  if (!file || !WriteMinidumpOf(process, memory, ContextOf(record), file.get()) || fstat(file.get(), &status) != 0)
+  if (Fails("minidump") || !file || !WriteMinidumpOf(process, memory, ContextOf(record), file.get()) ||
+      fstat(file.get(), &status) != 0)
     return {};
   std::vector<uint8_t> bytes(static_cast<size_t>(status.st_size));
   if (pread(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return {};

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <deque>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/report/maps.h"
 
 namespace recrash {
@@ -108,8 +109,10 @@ class Choice {
     }
     const std::optional<std::vector<PageRun>> runs = source_.Present(mapping);
     if (!runs) {
-      losses_.push_back("a mapping of " + std::to_string((mapping.end - mapping.start) >> 30) +
-                        " GiB was left out: before Linux 6.7 its pages cannot be listed in time");
+      const uint64_t size = mapping.end - mapping.start;
+      losses_.push_back("a mapping of " +
+                        (size >> 30 != 0 ? std::to_string(size >> 30) + " GiB" : std::to_string(size >> 10) + " KiB") +
+                        " was left out: its pages cannot be listed, or not in time (before Linux 6.7)");
       return;
     }
     for (const PageRun& run : *runs) all_.push_back({&mapping, run, false, {}});
@@ -145,7 +148,7 @@ class Choice {
   void ReadRun(const Pages& pages, uint64_t first, uint64_t end, KeptMemory* memory) const {
     while (first < end) {
       Region region = {pages.Address(first), std::vector<uint8_t>((end - first) * kPageSize)};
-      const size_t got = source_.Read(region.address, region.bytes) / kPageSize * kPageSize;
+      const size_t got = Fails("page") ? 0 : source_.Read(region.address, region.bytes) / kPageSize * kPageSize;
       region.bytes.resize(got);
       if (got != 0) memory->regions.push_back(std::move(region));
       first += got / kPageSize;

@@ -12,17 +12,20 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "agent/base/fd.h"
+#include "agent/base/signal_safe/left_out.h"
 
 namespace recrash {
 namespace {
 
-// The names in a folder of /proc that are numbers, ascending.
-std::vector<int> NumbersIn(const std::string& folder) {
+// The names in a folder of /proc that are numbers, ascending. None if it cannot be read.
+std::optional<std::vector<int>> NumbersIn(const std::string& folder) {
   std::vector<int> numbers;
   std::unique_ptr<DIR, int (*)(DIR*)> dir(opendir(folder.c_str()), closedir);
-  while (dirent* entry = dir ? readdir(dir.get()) : nullptr) {
+  if (!dir) return std::nullopt;
+  while (dirent* entry = readdir(dir.get())) {
     const std::string_view name = entry->d_name;
     int number = 0;
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -69,7 +72,7 @@ std::string ReadProcLink(pid_t pid, std::string_view name) {
   return size > 0 ? std::string(buffer, static_cast<size_t>(size)) : std::string();
 }
 
-std::vector<pid_t> ThreadIds(pid_t pid) { return NumbersIn(ProcPath(pid, "task")); }
+std::vector<pid_t> ThreadIds(pid_t pid) { return NumbersIn(ProcPath(pid, "task")).value_or(std::vector<int>()); }
 
 std::string ThreadName(pid_t pid, pid_t tid) {
   std::string name = ReadProcFile(pid, "task/" + std::to_string(tid) + "/comm");
@@ -82,15 +85,29 @@ void ParseFdInfo(std::string_view text, OpenFile* file) {
   file->flags = static_cast<int32_t>(Field(text, "flags:", 8));
 }
 
-std::vector<OpenFile> ReadOpenFiles(pid_t pid) {
+std::vector<OpenFile> ReadOpenFiles(pid_t pid, std::vector<std::string>* losses) {
+  std::vector<std::string> nobody;
+  if (losses == nullptr) losses = &nobody;
   std::vector<OpenFile> files;
-  for (const int descriptor : NumbersIn(ProcPath(pid, "fd"))) {
+  const std::optional<std::vector<int>> descriptors = NumbersIn(ProcPath(pid, "fd"));
+  if (!descriptors || Fails("descriptors")) {
+    losses->push_back("open files: /proc does not list them");
+    return files;
+  }
+  for (const int descriptor : *descriptors) {
     const std::string name = std::to_string(descriptor);
     OpenFile file;
     file.descriptor = descriptor;
     file.path = ReadProcLink(pid, "fd/" + name);
-    if (file.path.empty()) continue;
-    ParseFdInfo(ReadProcFile(pid, "fdinfo/" + name), &file);
+    if (file.path.empty() || Fails("descriptor_name")) {
+      losses->push_back("an open file: /proc does not tell its name");
+      continue;
+    }
+    const std::string position = ReadProcFile(pid, "fdinfo/" + name);
+    if (position.empty() || Fails("descriptor_position"))
+      losses->push_back("position and flags of an open file: /proc does not tell");
+    else
+      ParseFdInfo(position, &file);
     struct stat status;
     if (stat(ProcPath(pid, "fd/" + name).c_str(), &status) == 0) {
       file.mode = status.st_mode;

@@ -21,7 +21,8 @@ std::string ReadProcLink(pid_t pid, std::string_view name);
 
 std::vector<pid_t> ThreadIds(pid_t pid);
 std::string ThreadName(pid_t pid, pid_t tid);
-std::vector<OpenFile> ReadOpenFiles(pid_t pid);
+// What of them could not be read goes into `losses`, where there are any.
+std::vector<OpenFile> ReadOpenFiles(pid_t pid, std::vector<std::string>* losses = nullptr);
 // Whether the process was started by `ancestor`, or by what that has started.
 bool IsDescendant(pid_t process, pid_t ancestor);
 // User and system time of the process in nanoseconds; 0 when there is none.

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "agent/base/signal_safe/clock.h"
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/register_order.h"
 #include "agent/process/proc_files.h"
 
@@ -31,20 +32,24 @@ void Sleep(long microseconds) {
   nanosleep(&time, nullptr);
 }
 
-Registers ReadRegisters(pid_t tid) {
+Registers ReadRegisters(pid_t tid, std::vector<std::string>* losses) {
   Registers registers;
   user_regs_struct general = {};
-  if (ptrace(PTRACE_GETREGS, tid, nullptr, &general) == 0) {
+  const bool has_general = ptrace(PTRACE_GETREGS, tid, nullptr, &general) == 0 && !Fails("registers");
+  if (has_general) {
     std::ranges::transform(kPtraceRegisters, registers.dwarf.begin(), [&](auto member) { return general.*member; });
     registers.fs_base = general.fs_base;
     registers.eflags = general.eflags;
   }
   user_fpregs_struct floating = {};
   static_assert(sizeof floating == 512);
-  if (ptrace(PTRACE_GETFPREGS, tid, nullptr, &floating) == 0) {
+  const bool has_floating = ptrace(PTRACE_GETFPREGS, tid, nullptr, &floating) == 0 && !Fails("floating_registers");
+  if (has_floating) {
     registers.fxsave.resize(sizeof floating);
     std::memcpy(registers.fxsave.data(), &floating, sizeof floating);
   }
+  if (!has_general) losses->push_back("registers of a thread: ptrace does not give them");
+  if (!has_floating) losses->push_back("floating-point registers of a thread: ptrace does not give them");
   return registers;
 }
 
@@ -54,23 +59,26 @@ StoppedProcess::StoppedProcess(StoppedProcess&& other) noexcept
     : pid_(other.pid_),
       threads_(std::move(other.threads_)),
       waited_for_(std::move(other.waited_for_)),
-      left_out_(std::move(other.left_out_)) {
+      left_out_(std::move(other.left_out_)),
+      knows_all_(other.knows_all_) {
   other.threads_.clear();
 }
 
-bool StoppedProcess::Seize(pid_t tid) {
+bool StoppedProcess::Seize(pid_t tid, bool interrupt) {
   if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) return false;
-  ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+  if (interrupt) ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   return true;
 }
 
 // All that have not been seized yet; true if there was one.
 bool StoppedProcess::SeizeNew() {
   bool found_new = false;
-  for (const pid_t tid : ThreadIds(pid_)) {
+  const std::vector<pid_t> all = Fails("task") ? std::vector<pid_t>() : ThreadIds(pid_);
+  knows_all_ = !all.empty();
+  for (const pid_t tid : all) {
     if (threads_.contains(tid) || waited_for_.contains(tid) || left_out_.contains(tid)) continue;
     found_new = true;
-    if (Seize(tid))
+    if (!Fails("seize") && Seize(tid, !Fails("stop")))
       waited_for_.insert(tid);
     else
       left_out_[tid] = errno == ESRCH ? Why::kGone : Why::kRefused;
@@ -103,9 +111,10 @@ void StoppedProcess::WaitForStops() {
 void StoppedProcess::SayWhoIsMissing(std::vector<std::string>* losses) const {
   for (const auto& [tid, why] : left_out_) {
     if (why == Why::kGone) continue;
-    losses->push_back("thread " + std::to_string(tid) + " was not stopped and has no registers here: " +
+    losses->push_back(std::string("a thread that was not stopped, and its registers: ") +
                       (why == Why::kBusy ? "it waits in the kernel" : "ptrace was refused"));
   }
+  if (!knows_all_) losses->push_back("all threads but the failing one: /proc does not list them");
 }
 
 Result<StoppedProcess> StoppedProcess::Attach(pid_t pid, pid_t failing, std::vector<std::string>* losses) {
@@ -132,9 +141,13 @@ void StoppedProcess::Detach() {
   threads_.clear();
 }
 
-std::vector<Thread> StoppedProcess::ReadThreads() const {
+std::vector<Thread> StoppedProcess::ReadThreads(std::vector<std::string>* losses) const {
   std::vector<Thread> threads;
-  for (const auto& [tid, signal] : threads_) threads.push_back({tid, ThreadName(pid_, tid), false, ReadRegisters(tid)});
+  for (const auto& [tid, signal] : threads_) {
+    std::string name = Fails("thread_name") ? "" : ThreadName(pid_, tid);
+    if (name.empty()) losses->push_back("the name of a thread: it has none, or /proc does not tell");
+    threads.push_back({tid, std::move(name), false, ReadRegisters(tid, losses)});
+  }
   return threads;
 }
 

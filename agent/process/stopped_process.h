@@ -27,15 +27,15 @@ class StoppedProcess {
   pid_t pid() const { return pid_; }
   bool Holds(pid_t thread) const { return threads_.contains(thread); }
   void Detach();
-  // Of every thread that is held, in the order of their ids.
-  std::vector<Thread> ReadThreads() const;
+  // Of every thread that is held, in the order of their ids. What could not be read goes into `losses`.
+  std::vector<Thread> ReadThreads(std::vector<std::string>* losses) const;
 
  private:
   explicit StoppedProcess(pid_t pid) : pid_(pid) {}
 
   enum class Why { kRefused, kGone, kBusy };
 
-  static bool Seize(pid_t tid);
+  static bool Seize(pid_t tid, bool interrupt = true);
   bool SeizeNew();
   bool TakeStopped();
   void WaitForStops();
@@ -45,6 +45,7 @@ class StoppedProcess {
   std::map<pid_t, int> threads_;  // with the signal that was about to be delivered, or 0
   std::set<pid_t> waited_for_;
   std::map<pid_t, Why> left_out_;
+  bool knows_all_ = true;  // /proc lists the threads
 };
 
 }  // namespace recrash

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/pages.h"
 #include "agent/process/proc_files.h"
 
@@ -60,7 +61,8 @@ Result<TargetMemory> TargetMemory::Open(pid_t pid) {
   const std::string path = ProcPath(pid, "mem");
   Fd memory(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory) return Error{Errc::kRefused, path + ": " + std::strerror(errno)};
-  return TargetMemory(std::move(memory), Fd(open(ProcPath(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC)), pid);
+  const std::string pagemap = Fails("pagemap") ? "" : ProcPath(pid, "pagemap");
+  return TargetMemory(std::move(memory), Fd(open(pagemap.c_str(), O_RDONLY | O_CLOEXEC)), pid);
 }
 
 size_t TargetMemory::Read(TargetAddress address, std::span<uint8_t> out) const {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <map>
 #include <ranges>
+#include <set>
+#include <utility>
 
 #include "agent/base/signal_safe/register_order.h"
 #include "agent/report/maps.h"
@@ -48,17 +50,30 @@ void TakeBuildNotes(const std::vector<BuildNote>& notes, Process* process) {
   }
 }
 
-void TakeWithheld(bool without_memory, Report* report) {
-  if (without_memory) {
+void TakeWithheld(uint8_t without_memory, Report* report) {
+  if (without_memory != 0) {
     Withhold({0}, {UINT64_MAX}, &report->mappings);
     report->losses.push_back(
-        "all memory: the program excludes itself from core dumps (PR_SET_DUMPABLE), and has not asked for its memory "
-        "to "
-        "be kept (RECRASH_KEEP_MEMORY)");
+        without_memory == abi::kCannotMask
+            ? "all memory: not all values that the program marks as sensitive could be masked in it"
+            : "all memory: the program excludes itself from core dumps (PR_SET_DUMPABLE), and has not asked for its "
+              "memory to be kept (RECRASH_KEEP_MEMORY)");
   } else if (const uint64_t bytes = WithheldBytes(report->mappings); bytes != 0) {
     report->losses.push_back(std::to_string(bytes >> 10) +
                              " KiB of memory that the program excludes from core dumps (MADV_DONTDUMP)");
   }
+}
+
+void SayWhatProcHides(const CrashTexts& texts, Report* report) {
+  const std::pair<const char*, bool> all[] = {{"its program", texts.executable.empty()},
+                                              {"its working directory", texts.directory.empty()},
+                                              {"its command line", texts.command_line.empty()},
+                                              {"where its heap begins", report->process.brk_start.value == 0},
+                                              {"its mappings", report->mappings.empty()}};
+  std::string hidden;
+  for (const auto& [what, is_hidden] : all)
+    if (is_hidden) hidden += (hidden.empty() ? "" : ", ") + std::string(what);
+  if (!hidden.empty()) report->losses.push_back("what /proc did not tell of the process: " + hidden);
 }
 
 std::optional<ThrownStack> StackOf(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, const Report& report) {
@@ -115,7 +130,8 @@ void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report*
     thread.failing = true;
     thread.registers = AtFailure(record, thread.registers.fs_base);
   }
-  TakeWithheld(record.without_memory != 0, report);
+  SayWhatProcHides(texts, report);
+  TakeWithheld(record.without_memory, report);
 }
 
 void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report) {
@@ -123,6 +139,10 @@ void TakeThrow(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Repor
   report->failure.exception_type = TextOf(thrown.type);
   report->failure.exception_what = TextOf(thrown.what);
   report->thrown = StackOf(thrown, std::move(stack), *report);
+  const Mapping* place = report->FindMapping({thrown.stack_address});
+  const bool is_withheld = place != nullptr && (place->flags & kMapWithheld) != 0;
+  if (!report->thrown && !is_withheld)
+    report->losses.push_back("the stack at the throw of the exception: it was not copied, or could not be read");
 }
 
 void TakeReplaced(const abi::ThrowRecord& thrown, std::vector<uint8_t> stack, Report* report) {
@@ -161,12 +181,28 @@ NamedFiles TakeAdditions(const abi::Additions& head, std::vector<abi::Addition> 
 }
 
 void TakeModules(const ElfLookup& lookup, Report* report) {
+  std::set<TargetAddress> unread;
   report->modules =
       ModulesFromMappings(report->mappings, report->process.program, [&](const Mapping& first) -> Result<ElfFacts> {
         Result<ElfFacts> facts = lookup(first);
         if (facts && first.path == report->process.program) TakeBuildNotes(facts->notes, &report->process);
+        if (!facts) unread.insert(first.start);
         return facts;
       });
+  for (const Module& module : report->modules)
+    if (unread.contains(module.base))
+      report->losses.push_back("build-id and extent of " + module.path + ": its file could not be read");
+}
+
+void JoinLosses(std::vector<std::string>* losses) {
+  std::map<std::string, size_t> counts;
+  for (const std::string& loss : *losses) ++counts[loss];
+  std::vector<std::string> joined;
+  for (std::string& loss : *losses) {
+    const size_t count = std::exchange(counts[loss], 0);
+    if (count != 0) joined.push_back(count == 1 ? std::move(loss) : loss + " (" + std::to_string(count) + " times)");
+  }
+  *losses = std::move(joined);
 }
 
 std::vector<std::string> SplitArguments(std::string_view command_line) {

@@ -34,7 +34,7 @@ struct CrashTexts {
 bool IsOfThisVersion(const abi::CrashRecord& record);
 
 // Fills `failure`, and `process` but for brk_end, stack_limit and the times. Thread record.tid of `threads` becomes the
-// failing one, with the registers of the failure; only its fs_base stays.
+// failing one, with the registers of the failure; only its fs_base stays. Texts that are not there are losses.
 void TakeRecord(const abi::CrashRecord& record, const CrashTexts& texts, Report* report);
 
 // The exception that ended the program, and the stack as it was at the throw. Nothing for another kind of failure.
@@ -48,12 +48,18 @@ struct NamedFiles {
   std::vector<std::string> attachments;  // absolute paths, in the order in which they were named
   std::vector<std::string> logs;
 };
+// The loss where there is no table of them.
+constexpr char kNoAdditions[] = "what the program notes, and names of files: there was no memory for their table";
 // The pages of the table are the agent's: they are neither memory of the program nor withheld from it.
 void LeaveOutAdditions(TargetAddress table, std::vector<Mapping>* mappings);
 NamedFiles TakeAdditions(const abi::Additions& head, std::vector<abi::Addition> additions, Report* report);
 
-// Fills `modules`, and takes mode and version of the build from the program's notes.
+// Fills `modules`, and takes mode and version of the build from the program's notes. Says in the losses which modules
+// are known by their mappings alone.
 void TakeModules(const ElfLookup& lookup, Report* report);
+
+// A loss that is there several times becomes one sentence with a count.
+void JoinLosses(std::vector<std::string>* losses);
 
 // The text of an array that has a NUL, or is full.
 template <size_t N>

@@ -43,8 +43,8 @@ struct Blocks {
   std::string maps;
   std::vector<raw::RawThread> threads;
   std::map<int32_t, raw::RawRegisters> registers;  // by thread
-  std::vector<std::string> losses;
-  std::vector<std::string> remarks;
+  std::vector<std::string> losses;                 // of memory
+  std::vector<std::string> other_losses;
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
@@ -148,11 +148,9 @@ class BlockReader {
       case BlockKind::kRegisters:
         return ReadRegisters();
       case BlockKind::kLoss:
-        if (blocks_.losses.size() == kMaxEntries) return TooLong();
-        return TakeRest(kMaxHead, &blocks_.losses.emplace_back());
-      case BlockKind::kRemark:
-        if (blocks_.remarks.size() == kMaxEntries) return TooLong();
-        return TakeRest(kMaxHead, &blocks_.remarks.emplace_back());
+        return TakeLoss(&blocks_.losses);
+      case BlockKind::kOtherLoss:
+        return TakeLoss(&blocks_.other_losses);
       case BlockKind::kFile:
         return ReadFile();
       case BlockKind::kModuleHead:
@@ -175,6 +173,11 @@ class BlockReader {
         break;
     }
     return Ok{};  // a kind of block that is newer than this reader
+  }
+
+  Status TakeLoss(std::vector<std::string>* losses) {
+    if (losses->size() == kMaxEntries) return TooLong();
+    return TakeRest(kMaxHead, &losses->emplace_back());
   }
 
   Status ReadThrow(RawThrow* thrown) {
@@ -348,15 +351,16 @@ Report MakeReport(Blocks blocks, const ReadLimits& limits, RawExtent extent) {
   report.files = std::move(blocks.files);
   if (log) LeaveOutDescriptors(HeaderOf(*log), &report.files);
   report.memory = CutAtMappings(std::move(blocks.memory), report.mappings);
-  report.losses.push_back("the program wrote this report itself, without a collector");
+  report.losses.push_back("input files and a minidump: the program wrote this report itself, without a collector");
   report.memory_complete = blocks.complete && blocks.losses.empty();
   if (log && extent == RawExtent::kAll) ReadKeptLog(*log, report.memory_complete, limits.memory, &report);
   DropWithheld(&report);
   std::ranges::move(blocks.losses, std::back_inserter(report.losses));
-  std::ranges::move(blocks.remarks, std::back_inserter(report.losses));
+  std::ranges::move(blocks.other_losses, std::back_inserter(report.losses));
   if (!blocks.complete) {
     report.losses.push_back("the raw report was cut before its end");
   }
+  JoinLosses(&report.losses);
   return report;
 }
 

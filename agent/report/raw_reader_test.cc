@@ -181,7 +181,21 @@ TEST_F(RawReport, TellsWhatTheClientKept) {
   EXPECT_THAT(report->memory[0].bytes, ElementsAre('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'));
   EXPECT_EQ(report->memory[1].address.value, 0x1000010u);
   EXPECT_TRUE(report->memory_complete);
-  EXPECT_THAT(report->losses, ElementsAre(HasSubstr("without a collector")));
+  EXPECT_THAT(report->losses,
+              ElementsAre(HasSubstr("/nowhere/server: its file could not be read"), HasSubstr("without a collector")));
+}
+
+// What is lost of memory makes the memory incomplete; nothing else does. What is there many times is counted.
+TEST_F(RawReport, TellsWhatIsLost) {
+  const RawFile whole = WithoutEnd().Add(BlockKind::kOtherLoss, "a name").Add(BlockKind::kOtherLoss, "a name");
+  Result<Report> report = Read(RawFile(whole).Add(BlockKind::kEnd, "").bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->memory_complete);
+  EXPECT_EQ(report->losses.back(), "a name (2 times)");
+  report = Read(RawFile(whole).Add(BlockKind::kLoss, "a page").Add(BlockKind::kEnd, "").bytes());
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_FALSE(report->memory_complete);
+  EXPECT_THAT(report->losses, testing::IsSupersetOf({"a page", "a name (2 times)"}));
 }
 
 // A signature needs no more, and who makes one may have little memory.

@@ -1,7 +1,9 @@
 """One cell: run, looked at, and compared with the list of expected failures."""
 
+import contextlib
 import dataclasses
 import shutil
+import time
 
 import builds
 import checks
@@ -18,6 +20,15 @@ class Result:
     wrong: dict = dataclasses.field(default_factory=dict)  # {check: sentences}; only checks that were made
     refused: str = ""
     collect_ms: float = None
+    seconds: dict = dataclasses.field(default_factory=dict)  # {phase: what it took}
+
+    @contextlib.contextmanager
+    def timed(self, phase):
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0) + time.monotonic() - begin
 
     @property
     def unexpected(self):
@@ -52,28 +63,33 @@ def start_watched(cell, work, folder, build):
 
 def examine(cell, work, folder, result):
     plain_build, build = builds.build(builds.PLAIN, work), builds.build(cell.mode, work)
-    plain = running.start(cell, work, folder / "plain", plain_build, watched=False)
+    with result.timed("plain"):
+        plain = running.start(cell, work, folder / "plain", plain_build, watched=False)
     result.wrong["plain"] = list(checks.dies(cell, plain))
     if result.wrong["plain"]:
         return
-    ran = start_watched(cell, work, folder / "watched", build)
+    with result.timed("watched"):
+        ran = start_watched(cell, work, folder / "watched", build)
     result.wrong["status"] = list(checks.as_without_recrash(plain, ran))
     result.wrong["clean"] = list(checks.nothing_left(ran))
     result.wrong["report"] = list(checks.has_report(cell, ran))
     if result.wrong["report"] or not ran.reports:
         return
     environment = running.environment(cell, work, folder, build, watched=False)
-    shown = checks.show(ran, build, environment)
+    with result.timed("show"):
+        shown = checks.show(ran, build, environment)
     if isinstance(shown, str):
         result.wrong["content"] = [shown]
         return
     result.collect_ms = shown["collect_ms"] or None
     result.wrong["content"] = list(checks.says_what_failed(cell, ran, build, shown))
-    result.wrong["reproduces"] = list(checks.reproduces(cell, ran, build, environment))
+    with result.timed("reproduce"):
+        result.wrong["reproduces"] = list(checks.reproduces(cell, ran, build, environment))
     if cell.surroundings in checks.WRITTEN_ALONE:
-        twin = dataclasses.replace(cell, surroundings=checks.COLLECTED_IN.get(cell.surroundings, "usual"))
-        collected = start_watched(twin, work, folder / "collected", build)
-        result.wrong["as collected"] = list(checks.as_collected(cell, ran, collected, build, environment))
+        with result.timed("as collected"):
+            twin = dataclasses.replace(cell, surroundings=checks.COLLECTED_IN.get(cell.surroundings, "usual"))
+            collected = start_watched(twin, work, folder / "collected", build)
+            result.wrong["as collected"] = list(checks.as_collected(cell, ran, collected, build, environment))
 
 
 def run(cell, work, cells_folder, keep=False):

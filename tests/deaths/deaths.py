@@ -8,6 +8,8 @@
                                              this one; --keep leaves what it wrote
   tests/deaths/deaths.py --list [...]        print the cells
 
+$RECRASH_JOBS cells run at a time (2). At the end it says which phase took how long: plain (without recrash), watched, show, reproduce.
+
 Of each cell is asked: that the program ends as it does without recrash, with the same output (status); that no process and no file
 is left (clean); that there is one report (report), that it says what failed (content), and that a test of the failing function ends
 so, too (reproduces); of a report that the program had to write itself, that the same frames reproduce as of one by a collector (as
@@ -73,6 +75,10 @@ def summary(results, seconds):
     took = f"; signal to report {statistics.median(times):.1f} ms in the median" if times else ""
     lines.append(f"{len(results)} cells: {sum(result.listed for result in results)} fail as listed, {wrong} are wrong; "
                  f"{seconds:.0f} s{took}")
+    phases = collections.Counter()
+    for result in results:
+        phases.update(result.seconds)
+    lines.append("seconds, of all cells: " + ", ".join(f"{phase} {took:.0f}" for phase, took in phases.items()))
     return "\n".join(lines)
 
 
@@ -106,7 +112,7 @@ def main():
     print(summary(results, time.monotonic() - begin))
     if options.json:
         options.json.write_text(json.dumps([{"cell": str(one.cell), "wrong": one.wrong, "refused": one.refused,
-                                             "collect_ms": one.collect_ms} for one in results], indent=1))
+                                             "collect_ms": one.collect_ms, "seconds": one.seconds} for one in results], indent=1))
     if options.keep:
         print(f"what they wrote is in {place}")
     return 1 if any(result.unexpected for result in results) else 0

@@ -31,13 +31,19 @@ WITH_MEMORY = tuple(name for name in matrix.SURROUNDINGS if name not in checks.W
 
 EXPECTED = (
     # In the program.
-    Expected("a handler that sends the signal again is known by what it sent, without its code", ("content",), way=("FileTooLarge",),
+    Expected("a handler that sends the signal again is known by what it sent, without its code", ("content",), way=("FileTooLarge", "TooLong"),
              context=("reset", "earlier_handlers")),
+    Expected("a handler that sends the signal again is known by what it sent, without its code", ("content",), way=("ForbiddenCall",),
+             context=("earlier_handlers",)),
     # Around it.
+    Expected("a program that is not dumpable is not opened to ptrace for a signal that another process has sent; a user who is not root gets "
+             "a raw report", (), way=("SentByChild",), surroundings=("undumpable", "undumpable_kept"), may_fail=("report",)),
     Expected("a raw report that is written without a process of its own has the soft limit on files; root's processes have no limit", (),
              way=("FileTooLarge",), surroundings=("processes",), may_fail=("report",)),
     Expected("without /proc nothing tells the recorder what is mapped, so that there are no entry states", (),
              surroundings=("no_proc",), mode=matrix.WATCHED, may_fail=("as collected",)),
+    Expected("where the disk has no room for all, the innermost frames alone are kept", (), way=REPORTED, surroundings=("small_disk",),
+             may_fail=("reproduces",)),
     # At the desk.
     Expected("a file that is gone cannot be mapped again, so that the page behind its end is not there", ("reproduces",),
              way=("BeyondFile",), surroundings=WITH_MEMORY),

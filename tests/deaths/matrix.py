@@ -13,7 +13,8 @@ MODES = ("references", "full", "second-chance", "references+second-chance", "ada
 WATCHED = ("second-chance", "references+second-chance", "adaptive")
 CONTEXTS = ("main", "thread", "fork", "vfork", "handler", "constructor", "exit", "library", "ucontext", "coroutine", "blocked",
             "earlier_handlers", "failing_handlers", "failing_later", "reset", "chained", "aborting", "small_stack")
-OUTER = ("usual", "no_collector", "hanging_collector", "dying_collector", "no_ptrace", "no_proc", "docker", "old_docker", "flatpak", "closed_stderr")
+OUTER = ("usual", "no_collector", "hanging_collector", "dying_collector", "no_ptrace", "no_proc", "docker", "old_docker", "flatpak", "closed_stderr",
+         "small_disk", "small_group")
 INNER = ("undumpable", "undumpable_kept", "descriptors", "addresses", "data", "processes", "small_files", "no_exec")
 SURROUNDINGS = (*OUTER, *INNER)
 BY_LAUNCH = (*OUTER, "no_core")  # of speed.py
@@ -25,7 +26,9 @@ THREADS = ("thread", "blocked")
 # An exception that only main catches has to reach it. A coroutine catches it, too, and throws it again.
 CAUGHT_IN = ("main", "library", "handler", "earlier_handlers", "failing_handlers", "failing_later", "reset", "chained", "aborting",
              "small_stack")
-NO_FAILURES = ("Raise_SIGSYS", "Raise_SIGXCPU", "Raise_SIGXFSZ", "Raise_SIGQUIT", "Raise_SIGSTKFLT", "FileTooLarge")
+NO_FAILURES = ("Raise_SIGSYS", "Raise_SIGXCPU", "Raise_SIGXFSZ", "Raise_SIGQUIT", "Raise_SIGSTKFLT", "FileTooLarge", "TooLong", "ForbiddenCall")
+# Contexts, surroundings and numbers of threads for a way that takes seconds; other threads use time, too.
+UNHURRIED = (("main", "thread", "fork", "library", "earlier_handlers"), ("usual", "no_collector", "no_ptrace", "small_disk"), (0,))
 # What is scarce keeps the program itself from its way: no child, no file, no memory for the exception.
 OTHERWISE = (("SentByChild", "processes"), ("FileTooLarge", "descriptors"), ("Replace", "addresses"), ("Replace", "data"))
 
@@ -48,7 +51,9 @@ class Cell:
 
 def possible(values):
     """Of some of a cell's values; None where one is not chosen yet."""
-    way, context, surroundings, _, _ = values
+    way, context, surroundings, _, others = values
+    if way == "TooLong" and not all(value in (None, *allowed) for value, allowed in zip((context, surroundings, others), UNHURRIED)):
+        return False
     if way == "CaughtInMain" and context is not None and context not in CAUGHT_IN:
         return False
     # A program that handles signals which are no failures handles them alone; what its handler dies of is another way.

@@ -8,7 +8,7 @@ import signal
 
 SIGSTKFLT = 16
 SI_KERNEL, SI_USER, SI_TKILL = 128, 0, -6
-MAPERR, ACCERR, ADRALN, ADRERR, INTDIV, ILLOPN = 1, 2, 1, 2, 1, 2
+MAPERR, ACCERR, ADRALN, ADRERR, INTDIV, ILLOPN, SYS_SECCOMP = 1, 2, 1, 2, 1, 2, 1
 REPRODUCED = "reproduced"
 
 
@@ -82,5 +82,9 @@ WAYS = {way.name: way for way in (
     Way("SentByChild", SEGV, verdicts=(REPRODUCED, "different failure", "waited")), 
     # A replay has limits of its own, and writes no file.
     Way("FileTooLarge", signal.SIGXFSZ, (SI_USER,), verdicts=("returned",)),
+    # A replay has a limit of its own.
+    Way("TooLong", signal.SIGXCPU, (SI_KERNEL,), verdicts=("returned",)),
+    # A replay has a filter of its own.
+    Way("ForbiddenCall", signal.SIGSYS, (SYS_SECCOMP,), own_pc=True, verdicts=("returned",)),
     Way("Report", reason="the divisor is zero"),
     Way("CaughtInMain", exception=("std::range_error", "the divisor is zero"), frame="Throw"))}

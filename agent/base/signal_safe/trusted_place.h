@@ -40,9 +40,10 @@ RECRASH_SIGNAL_SAFE __attribute__((noinline)) inline const char* WhyNotTrustedAb
   for (char* at = above; *at != 0; ++at) {
     if (*at != '/' || at == above) continue;
     *at = 0;
-    for (int follow = 0; follow < 2; ++follow) {
-      if ((follow != 0 ? stat(above, &status) : lstat(above, &status)) != 0) return "is not to be reached";
-      if (follow == 0 && !S_ISLNK(status.st_mode)) continue;
+    // What is no link is the same either way.
+    for (bool is_link = true, follow = false; is_link; follow = true) {
+      if ((follow ? stat(above, &status) : lstat(above, &status)) != 0) return "is not to be reached";
+      is_link = S_ISLNK(status.st_mode);
       if (status.st_uid == root.st_uid) status.st_uid = 0;
       if (status.st_uid != 0 && status.st_uid != geteuid()) return "lies below a folder or link of another user";
       if (WhyNotTrusted(status) != nullptr) return "lies below a folder that may be changed by others";
@@ -62,6 +63,7 @@ RECRASH_SIGNAL_SAFE __attribute__((noinline)) inline const char* WhyNotTrustedAb
   close(folder);
   if (length <= 0) return nullptr;
   target[length] = 0;
+  if (strcmp(target, path) == 0) return nullptr;  // its own way has been looked at
   return target[0] == '/' ? WhyNotTrustedAbove(target) : nullptr;
 }
 

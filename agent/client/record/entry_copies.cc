@@ -27,7 +27,7 @@ constexpr uint32_t kFramesAtLeast = 16;
 void FallBackToCopies(LogHeader& log, uint32_t depth) {
   uint64_t word = 0;
   if (depth == 0) return;
-  if (ReadOwnAnyhow(log.start, &word, sizeof word) != sizeof word) {
+  if (Fails("copies") || ReadOwnAnyhow(log.start, &word, sizeof word) != sizeof word) {
     log.stop = Stop::kNoCopies;
     return;
   }

@@ -58,9 +58,13 @@ Outcome PageCopies::CopyRange(VersionLog& log, const WriteTracking& tracking, co
     const long count = tracking.TakeWritten(range, at, std::min(room, kBatch), regions_, kBatch);
     if (count == -EPERM) {
       // The range was mapped or moved since the last snapshot. If another thread has unmapped it already, it is
-      // skipped.
-      if ((number > 1 && LeftOut("new_mappings")) || !tracking.Register(range)) return Outcome::kTaken;
-      continue;
+      // skipped. If somebody else watches it, nobody knows what it holds.
+      if (number > 1 && LeftOut("new_mappings")) return Outcome::kTaken;
+      const long error = tracking.Register(range);
+      if (error == 0) continue;
+      if (error != -EBUSY) return Outcome::kTaken;
+      log.header().stop = Stop::kNotTracked;
+      return Outcome::kStopped;
     }
     if (count < 0) return Outcome::kStopped;
     if (count == 0) continue;

@@ -65,6 +65,7 @@ struct Alive {
 const Settings* g_settings;
 Alive* g_alive;
 Recorder* g_recorder;
+LogHeader g_no_log;  // says why there is none
 uint32_t g_beginning;
 
 RECRASH_SIGNAL_SAFE void* Map(uint64_t size) {
@@ -81,7 +82,7 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   const uint64_t size = signal_safe::PageUp(log_size + sizeof(Recorder));
   auto* alive = static_cast<Alive*>(Map(kPage));
   void* const mapping = Map(size);
-  if (alive == nullptr || mapping == nullptr) return false;
+  if (alive == nullptr || mapping == nullptr || Fails("log_memory")) return false;
   if (Call(SYS_madvise, mapping, size, MADV_DONTFORK) != 0) return false;
   if (!LeftOut("wipe_on_fork") && Call(SYS_madvise, alive, kPage, MADV_WIPEONFORK) != 0) return false;
   auto* recorder = reinterpret_cast<Recorder*>(static_cast<char*>(mapping) + log_size);
@@ -99,12 +100,24 @@ RECRASH_SIGNAL_SAFE bool MapRecorder() {
   return true;
 }
 
+RECRASH_SIGNAL_SAFE void SayNoLog(Stop why) {
+  g_no_log.header_size = sizeof g_no_log;
+  g_no_log.version = kLogVersion;
+  g_no_log.start = reinterpret_cast<uint64_t>(&g_no_log);
+  g_no_log.size = sizeof g_no_log;
+  g_no_log.stop = why;
+  for (int& descriptor : g_no_log.descriptors) descriptor = -1;
+  __atomic_store_n(&g_no_log.magic, kLogMagic, __ATOMIC_RELEASE);
+}
+
 RECRASH_SIGNAL_SAFE bool MayRecord() { return g_settings->cpu_percent != 0 && g_settings->memory_mib != 0; }
 
 // Called at the first entry. Returns false if this process cannot record, or another thread is about to begin.
 RECRASH_SIGNAL_SAFE bool Begin() {
   if (__atomic_exchange_n(&g_beginning, 1, __ATOMIC_ACQ_REL) != 0) return false;
-  return MapRecorder();
+  if (MapRecorder()) return true;
+  SayNoLog(Stop::kNoMemory);
+  return false;
 }
 
 // Holds signals back during a snapshot: a handler that jumped out of it would leave the recorder busy for ever.
@@ -369,9 +382,13 @@ RECRASH_SIGNAL_SAFE void OnEntry(const EntryRegisters& at, EntryCounter* counter
 
 void StartRecording(const Settings* settings) { g_settings = settings; }
 
-uint64_t SnapshotLogAddress() {
+uint64_t SnapshotLogAddress(int32_t process) {
   const Alive* alive = __atomic_load_n(&g_alive, __ATOMIC_ACQUIRE);
-  return alive != nullptr && alive->has_log != 0 ? g_recorder->log.header().start : 0;
+  if (alive != nullptr && alive->has_log != 0) return g_recorder->log.header().start;
+  if (alive != nullptr) SayNoLog(Stop::kForked);
+  if (__atomic_load_n(&g_no_log.magic, __ATOMIC_ACQUIRE) == 0) return 0;
+  g_no_log.pid = process;
+  return g_no_log.start;
 }
 
 }  // namespace recrash::record

@@ -23,7 +23,7 @@ struct Settings {
 void StartRecording(const Settings* settings);
 
 // Returns the address of the log for the collector; 0 if nothing was recorded in this process.
-RECRASH_SIGNAL_SAFE uint64_t SnapshotLogAddress();
+RECRASH_SIGNAL_SAFE uint64_t SnapshotLogAddress(int32_t process);
 
 }  // namespace recrash::record
 

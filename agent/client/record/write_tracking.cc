@@ -59,7 +59,7 @@ int OpenHigh(const char* path) {
 bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
   if (range.start < log.start + log.size && log.start < range.end) return true;
   if (watch::IsEntryCounters(range.start)) return true;
-  if (list.count == kMostRanges) return false;
+  if (list.count == kMostRanges || Fails("map_list")) return false;
   list.ranges[list.count++] = range;
   return true;
 }
@@ -69,13 +69,15 @@ bool Append(const LogHeader& log, const LogRange& range, LogMapList& list) {
 Stop WriteTracking::Open(int& error) {
   for (int& descriptor : descriptors_) descriptor = -1;
   descriptors_[2] = OpenHigh("/proc/self/maps");  // wanted without write tracking, too
-  descriptors_[0] = MoveUp(static_cast<int>(Call(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly)));
+  descriptors_[0] =
+      Fails("userfaultfd") ? -EPERM : MoveUp(static_cast<int>(Call(SYS_userfaultfd, O_CLOEXEC | kUserModeOnly)));
   error = -descriptors_[0];
   if (descriptors_[0] < 0) return Stop::kNoUserfaultfd;
   uffdio_api api = {};
   api.api = UFFD_API;
   api.features = kWriteProtectAsync | kWriteProtectUnpopulated;
   error = static_cast<int>(-Call(SYS_ioctl, descriptors_[0], UFFDIO_API, &api));
+  if (Fails("write_tracking")) error = EINVAL;
   if (error != 0) return Stop::kNoWriteTracking;
   descriptors_[1] = OpenHigh("/proc/self/pagemap");
   error = descriptors_[1] < 0 ? -descriptors_[1] : descriptors_[2] < 0 ? -descriptors_[2] : 0;
@@ -123,7 +125,7 @@ long WriteTracking::TakeWritten(const LogRange& range, uint64_t& at, uint32_t pa
   return ScanPages(pagemap(), at, range.end, regions, most, scan);
 }
 
-bool WriteTracking::Register(const LogRange& range) const {
+long WriteTracking::Register(const LogRange& range) const {
   // A page of a file is not present until it is written, and then its earlier content is gone; so all are read in now.
   if (range.of_file != 0 && !LeftOut("populate") && range.end - range.start <= kLargestData)
     Call(SYS_madvise, range.start, range.end - range.start, kPopulateRead);
@@ -131,7 +133,7 @@ bool WriteTracking::Register(const LogRange& range) const {
   watch.range.start = range.start;
   watch.range.len = range.end - range.start;
   watch.mode = UFFDIO_REGISTER_MODE_WP;
-  return Call(SYS_ioctl, descriptors_[0], UFFDIO_REGISTER, &watch) == 0;
+  return Fails("register") ? -EBUSY : Call(SYS_ioctl, descriptors_[0], UFFDIO_REGISTER, &watch);
 }
 
 }  // namespace recrash::record

@@ -32,7 +32,7 @@ class WriteTracking {
                                        uint32_t most) const;
 
   // Begins to watch a mapping; all its pages count as written.
-  RECRASH_SIGNAL_SAFE bool Register(const LogRange& range) const;
+  RECRASH_SIGNAL_SAFE long Register(const LogRange& range) const;
 
  private:
   RECRASH_SIGNAL_SAFE bool QueryMappings(const LogHeader& log, LogMapList& list, Stop& stop) const;

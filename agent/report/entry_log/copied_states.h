@@ -24,6 +24,7 @@ class CopiedStates {
   // the entry. The error says how the log is damaged.
   Status Describe(const record::LogFrame& frame, const std::vector<Mapping>& mappings, EntryState* state,
                   EntryMemory::Layer* layer);
+  bool knows_heap() const { return heap_.is_known(); }
 
  private:
   using OwnPages = std::map<uint64_t, std::vector<uint8_t>>;

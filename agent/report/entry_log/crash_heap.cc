@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "agent/base/signal_safe/left_out.h"
+
 namespace recrash {
 namespace {
 
@@ -33,10 +35,13 @@ void PutValue(uint64_t address, T value, const CrashHeap::Put& put) {
 CrashHeap::CrashHeap(const PageSource& memory, const Report& report) {
   const uint64_t start = (report.process.brk_start.value + 15) & ~uint64_t{15};
   const uint64_t end = report.process.brk_end.value;
-  if (start == 0 || end <= start || end - start > kMostBytes) return;
+  if (start == 0 || end <= start) return;
+  is_known_ = end - start <= kMostBytes && !Fails("heap");
+  if (!is_known_) return;
   start_ = start;
   bytes_.resize(end - start);
   bytes_.resize(memory.Read({start}, bytes_));
+  is_known_ = !bytes_.empty();
   FindChunks();
   FindCache();
 }

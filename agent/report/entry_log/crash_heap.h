@@ -25,6 +25,7 @@ class CrashHeap {
   // REQUIRES: the copies have been laid. Puts back the heads of chunks and the links of free ones, and takes blocks
   // that have content again out of the cache.
   void Mend(std::vector<record::LogCopy> copies, const Put& put) const;
+  bool is_known() const { return is_known_; }  // false: there is one, but it could not be read
 
  private:
   struct Chunk {
@@ -40,6 +41,7 @@ class CrashHeap {
   void MendBin(size_t bin, const std::vector<record::LogCopy>& copies, const Put& put) const;
 
   uint64_t start_ = 0;
+  bool is_known_ = true;
   std::vector<uint8_t> bytes_;
   std::vector<Chunk> chunks_;                 // ascending
   std::vector<std::vector<uint64_t>> cache_;  // blocks of each bin, in the order in which they are handed out

@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 
+#include "agent/base/signal_safe/left_out.h"
 #include "agent/report/entry_log/copied_states.h"
 #include "agent/report/entry_log/log_tables.h"
 #include "agent/report/maps.h"
@@ -66,14 +67,16 @@ class Log {
   size_t version_count() const { return versions_.size(); }
   bool IsAbsent(uint32_t version) const { return versions_[version].absent != 0; }
 
-  // Read once each.
-  const std::vector<uint8_t>& BytesOf(uint32_t version) const {
-    std::vector<uint8_t>& bytes = contents_[version];
-    if (bytes.empty()) {
+  // Read once each. Null if it cannot be read.
+  const uint8_t* BytesOf(uint32_t version) const {
+    const auto [content, is_new] = contents_.try_emplace(version);
+    std::vector<uint8_t>& bytes = content->second;
+    if (is_new) {
       bytes.resize(kPageSize);
-      memory_.Read(TargetAddress{header_.start} + header_.contents + uint64_t{version} * kPageSize, bytes);
+      const TargetAddress at = TargetAddress{header_.start} + header_.contents + uint64_t{version} * kPageSize;
+      if (Fails("state_page") || memory_.Read(at, bytes) != kPageSize) bytes.clear();
     }
-    return bytes;
+    return bytes.empty() ? nullptr : bytes.data();
   }
 
  private:
@@ -218,6 +221,10 @@ class Differences {
       const Content then = At(page, *mapping);
       if (then.kind == Content::Kind::kUnknown || then == page.later) continue;
       const uint8_t* bytes = BytesOf(then, page);
+      if (bytes == nullptr) {
+        ++unread_;
+        continue;
+      }
       const uint8_t* later = BytesOf(page.later, page);
       page.later = then;
       if (later && std::memcmp(bytes, later, kPageSize) == 0) continue;
@@ -226,6 +233,7 @@ class Differences {
     }
     return JoinPages(changed);
   }
+  uint64_t unread() const { return unread_; }  // pages of states that are as at the crash instead
 
   struct Page {
     uint64_t address = 0;
@@ -245,7 +253,7 @@ class Differences {
   const uint8_t* BytesOf(const Content& content, const Page& page) const {
     switch (content.kind) {
       case Content::Kind::kVersion:
-        return log_.BytesOf(content.version).data();
+        return log_.BytesOf(content.version);
       case Content::Kind::kCrash:
         return page.is_later ? ReadPage(page.address) : page.at_crash;
       default:
@@ -264,6 +272,7 @@ class Differences {
   size_t changed_ = 0;
   size_t most_ = 0;
   mutable std::array<uint8_t, kPageSize> page_;
+  uint64_t unread_ = 0;
 };
 
 // All but the memory.
@@ -326,6 +335,8 @@ std::string WhyStopped(const LogHeader& log) {
       return "no entry states: without /proc nothing tells what is mapped";
     case Stop::kNoMemory:
       return "no entry states: no memory for the log of snapshots";
+    case Stop::kForked:
+      return "no entry states: they were recorded in a parent process, and a child of fork has none of them";
     case Stop::kTooManyMappings:
       return "entry states were recorded until the program had more than " + std::to_string(record::kMostRanges) +
              " writable mappings";
@@ -349,11 +360,111 @@ void SayWhatIsMissing(const LogHeader& log, std::vector<std::string>* losses) {
   if (std::string why = WhyStopped(log); !why.empty()) losses->push_back(std::move(why));
 }
 
+// ---- States
+// ------------------------------------------------------------------------------------------------------------
+
+constexpr char kDamagedHere[] = "an entry state: the log of snapshots cannot be read there";
+
+// The states of live frames, youngest first, each with the pages that differ from the state after it.
+class States {
+ public:
+  States(const PageSource& memory, const LogHeader& log, Report* report)
+      : memory_(memory),
+        log_(log),
+        functions_(ReadFunctions(memory, log)),
+        versions_(memory, log),
+        copies_(memory, log, *report),
+        report_(report) {
+    KeepFunctions(functions_, &*report->snapshots);
+    if (Fails("log_paths")) return;
+    paths_ = ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, record::kMostPaths));
+  }
+
+  void Read(std::span<const PageRun> later) {
+    std::vector<LogFrame> frames = ReadTable<LogFrame>(memory_, log_, log_.frames, log_.frame_count);
+    if (log_.stop == Stop::kNoMemory || log_.stop == Stop::kForked) return;  // there is but a header
+    if (std::string why = WhyNone(frames); !why.empty()) return Lose("no entry states: " + why);
+    if (log_.copy_depth == 0) differences_.emplace(memory_, versions_, later, *report_);
+    std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);
+    for (const LogFrame& frame : frames)
+      if (!Take(frame)) return;
+    SayWhatIsUnknown();
+    std::vector<EntryState>& states = report_->snapshots->states;
+    std::ranges::reverse(states);
+    std::ranges::reverse(layers_);
+    std::vector<EntryMemory> memories = EntryMemory::Of(std::move(layers_));
+    for (size_t i = 0; i < memories.size(); ++i) states[i].memory = std::move(memories[i]);
+  }
+
+ private:
+  void Lose(std::string loss) { report_->losses.push_back(std::move(loss)); }
+
+  std::string WhyNone(const std::vector<LogFrame>& frames) const {
+    const bool has_frames = !frames.empty() || log_.frame_count == 0;
+    const bool has_functions = !functions_.empty() || log_.function_count == 0;
+    if (!versions_.is_whole() || !has_frames || !has_functions || Fails("log_tables"))
+      return "the log of snapshots cannot be read";
+    if (log_.unsure != 0 || Fails("unsure"))
+      return "frames may have ended while another thread took a snapshot, so that it is not known which are live";
+    return "";
+  }
+
+  // Returns false if there are no states after all.
+  bool Take(const LogFrame& frame) {
+    if (!IsLive(memory_, *report_, frame)) return true;
+    const auto maps = ReadOne<LogMapList>(memory_, log_, log_.map_lists, frame.map_list);
+    const auto files = ReadOne<LogFileList>(memory_, log_, log_.file_lists, frame.file_list);
+    if (!maps || !files || frame.number >= last_ || Fails("state_lists")) {
+      Lose(kDamagedHere);
+      return true;
+    }
+    if (HasUnseenEntries(functions_, frame) || Fails("unseen")) {
+      Lose("an entry state: its function was entered again without being seen, so that its frame may have ended");
+      return true;
+    }
+    last_ = frame.number;
+    has_all_files_ &= files->count < record::kMostFiles && !Fails("state_files");
+    const std::vector<Mapping> mappings = MappingsOf(*maps);
+    EntryState& state =
+        report_->snapshots->states.emplace_back(Describe(frame, mappings, FilesOf(*files, paths_), *report_));
+    EntryMemory::Layer* const layer = &layers_.emplace_back();
+    const Status described = differences_ ? differences_->Describe(frame.number, mappings, layer)
+                                          : copies_.Describe(frame, mappings, &state, layer);
+    if (!described) {
+      Lose("no entry states: " + described.error().message);
+      report_->snapshots->states.clear();
+    }
+    return static_cast<bool>(described);
+  }
+
+  void SayWhatIsUnknown() {
+    if (differences_ && differences_->unread() != 0)
+      Lose(std::to_string(differences_->unread()) +
+           " pages of entry states: the log of snapshots cannot be read there");
+    if (log_.copy_depth != 0 && !copies_.knows_heap())
+      Lose("the allocator's lists in entry states: the heap cannot be read, or not in time");
+    if (!has_all_files_) Lose("open files of entry states beyond the first " + std::to_string(record::kMostFiles));
+    if (log_.path_count != 0 && paths_.empty()) Lose("names of open files in entry states: they cannot be read");
+  }
+
+  const PageSource& memory_;
+  const LogHeader& log_;
+  const std::vector<LogFunction> functions_;
+  Log versions_;
+  CopiedStates copies_;
+  std::optional<Differences> differences_;
+  std::vector<LogPath> paths_;
+  std::vector<EntryMemory::Layer> layers_;
+  uint64_t last_ = UINT64_MAX;  // number of the state before
+  bool has_all_files_ = true;
+  Report* report_;
+};
+
 }  // namespace
 
 std::optional<LogHeader> ReadLogHeader(const PageSource& memory, TargetAddress address, int32_t pid) {
   LogHeader log;
-  if (address.value == 0 || !memory.ReadObject(address, &log)) return std::nullopt;
+  if (address.value == 0 || Fails("log") || !memory.ReadObject(address, &log)) return std::nullopt;
   const bool is_ours = log.magic == record::kLogMagic && log.version == record::kLogVersion &&
                        log.header_size == sizeof log && log.start == address.value && log.pid == pid;
   if (!is_ours || log.size > UINT64_MAX - log.start || log.frame_count > record::kMostFrames ||
@@ -387,42 +498,8 @@ void LeaveOutDescriptors(const LogHeader& log, std::vector<OpenFile>* files) {
 
 void ReadSnapshots(const PageSource& memory, const LogHeader& log, std::span<const PageRun> later, Report* report) {
   SayWhatIsMissing(log, &report->losses);
-  SnapshotLog& snapshots = report->snapshots.emplace();
-  snapshots.figures = FiguresOf(log);
-  const std::vector<LogFunction> functions = ReadFunctions(memory, log);
-  KeepFunctions(functions, &snapshots);
-  Log pages(memory, log);
-  const std::vector<LogPath> paths =
-      ReadTable<LogPath>(memory, log, log.paths, std::min(log.path_count, record::kMostPaths));
-  std::vector<LogFrame> frames = ReadTable<LogFrame>(memory, log, log.frames, log.frame_count);
-  if (!pages.is_whole() || log.unsure != 0) return;
-  std::ranges::sort(frames, std::ranges::greater(), &LogFrame::number);
-  std::optional<Differences> differences;
-  if (log.copy_depth == 0) differences.emplace(memory, pages, later, *report);
-  CopiedStates copies(memory, log, *report);
-  std::vector<EntryMemory::Layer> layers;
-  uint64_t last = UINT64_MAX;
-  for (const LogFrame& frame : frames) {
-    const auto maps = ReadOne<LogMapList>(memory, log, log.map_lists, frame.map_list);
-    const auto files = ReadOne<LogFileList>(memory, log, log.file_lists, frame.file_list);
-    if (!maps || !files || frame.number >= last || !IsLive(memory, *report, frame)) continue;
-    if (HasUnseenEntries(functions, frame)) continue;
-    last = frame.number;
-    const std::vector<Mapping> mappings = MappingsOf(*maps);
-    EntryState& state = snapshots.states.emplace_back(Describe(frame, mappings, FilesOf(*files, paths), *report));
-    EntryMemory::Layer* const layer = &layers.emplace_back();
-    const Status described = differences ? differences->Describe(frame.number, mappings, layer)
-                                         : copies.Describe(frame, mappings, &state, layer);
-    if (!described) {
-      report->losses.push_back("no entry states: " + described.error().message);
-      snapshots.states.clear();
-      return;
-    }
-  }
-  std::ranges::reverse(snapshots.states);
-  std::ranges::reverse(layers);
-  std::vector<EntryMemory> memories = EntryMemory::Of(std::move(layers));
-  for (size_t i = 0; i < memories.size(); ++i) snapshots.states[i].memory = std::move(memories[i]);
+  report->snapshots.emplace().figures = FiguresOf(log);
+  States(memory, log, report).Read(later);
 }
 
 }  // namespace recrash

@@ -11,6 +11,7 @@
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -147,8 +148,8 @@ void Write(const char* path, const char* format, unsigned id) {
   close(file);
 }
 
-// Nothing is mounted on /proc. As a user, in a user namespace of its own.
-void HideProc() {
+// What is mounted from here on nobody else sees. As a user, in a user namespace of its own.
+void HaveOwnMounts() {
   const unsigned user = geteuid();
   const unsigned group = getegid();
   if (unshare(user == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) != 0) Refuse("unshare");
@@ -157,12 +158,87 @@ void HideProc() {
     Write("/proc/self/uid_map", "%u %u 1", user);
     Write("/proc/self/gid_map", "%u %u 1", group);
   }
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
-    Refuse("mount");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) Refuse("mount");
+}
+
+void HideProc() {
+  HaveOwnMounts();
+  if (mount("none", "/proc", "tmpfs", 0, nullptr) != 0) Refuse("mount");
+}
+
+// ---- A disk with little room: a small file system over the folder of reports, whose files are moved out at the end.
+
+int g_real_reports = -1;
+
+void LimitDisk() {
+  const char* reports = getenv("RECRASH_DIR");
+  g_real_reports = reports != nullptr ? open(reports, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+  if (g_real_reports < 0) Refuse("RECRASH_DIR");
+  HaveOwnMounts();
+  if (mount("none", reports, "tmpfs", 0, "size=16k,mode=0700") != 0) Refuse("mount");
+}
+
+void CopyFile(int from, int to) {
+  char bytes[4096];
+  ssize_t size;
+  while ((size = read(from, bytes, sizeof bytes)) > 0)
+    if (write(to, bytes, static_cast<size_t>(size)) != size) return;
+}
+
+void MoveReportsOut() {
+  const char* reports = getenv("RECRASH_DIR");
+  DIR* small = reports != nullptr ? opendir(reports) : nullptr;
+  while (const dirent* entry = small != nullptr ? readdir(small) : nullptr) {
+    if (entry->d_type != DT_REG) continue;
+    const int from = openat(dirfd(small), entry->d_name, O_RDONLY);
+    const int to = openat(g_real_reports, entry->d_name, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    CopyFile(from, to);
+    close(from);
+    close(to);
+  }
+  if (small != nullptr) closedir(small);
+}
+
+// ---- Little memory for the program and its collector together.
+
+char g_group[128];
+
+bool WriteInGroup(const char* name, const char* text) {
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", g_group, name);
+  const int file = open(path, O_WRONLY | O_CLOEXEC);
+  const ssize_t length = static_cast<ssize_t>(strlen(text));
+  const bool wrote = file >= 0 && write(file, text, strlen(text)) == length;
+  if (file >= 0) close(file);
+  return wrote;
+}
+
+void MakeGroup() {
+  const struct {
+    const char* folder;
+    const char* limit;
+  } versions[] = {{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, {"/sys/fs/cgroup", "memory.max"}};
+  for (const auto& version : versions) {
+    snprintf(g_group, sizeof g_group, "%s/recrash-deaths-%d", version.folder, getpid());
+    if (mkdir(g_group, 0700) != 0) continue;
+    if (WriteInGroup(version.limit, "25165824")) return;
+    rmdir(g_group);
+  }
+  g_group[0] = 0;
+  Refuse("no control group for memory");
+}
+
+void EnterGroup() {
+  if (!WriteInGroup("cgroup.procs", "0")) Refuse("control group");
+}
+
+// Of a process that has just ended the group may have something for a while.
+void RemoveGroup() {
+  for (int i = 0; i < 500 && rmdir(g_group) != 0; ++i) usleep(2000);
 }
 
 void Surround(const char* name) {
+  if (g_group[0] != 0) EnterGroup();
   if (strcmp(name, "no_ptrace") == 0) ForbidPtrace();
   if (strcmp(name, "docker") == 0) LimitAsDockerDoes(false);
   if (strcmp(name, "old_docker") == 0) LimitAsDockerDoes(true);
@@ -222,6 +298,8 @@ int main(int count, char** words) {
   if (count < 4) return 2;
   g_answer = open(words[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (strcmp(words[1], "small_disk") == 0) LimitDisk();
+  if (strcmp(words[1], "small_group") == 0) MakeGroup();
   const double begin = Seconds();
   const pid_t child = fork();
   if (child == 0) Become(words);
@@ -229,8 +307,10 @@ int main(int count, char** words) {
   while (waitpid(child, &status, 0) != child) {
   }
   const double seconds = Seconds() - begin;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kRefused) return kRefused;
   const int left = EndWhatIsLeft();
+  if (g_group[0] != 0) RemoveGroup();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kRefused) return kRefused;
+  if (g_real_reports >= 0) MoveReportsOut();
   dprintf(g_answer, "{\"exit\": %d, \"signal\": %d, \"core\": %d, \"left\": %d, \"seconds\": %.4f}\n",
           WIFEXITED(status) ? WEXITSTATUS(status) : -1, WIFSIGNALED(status) ? WTERMSIG(status) : 0,
           WIFSIGNALED(status) && WCOREDUMP(status) ? 1 : 0, left, seconds);

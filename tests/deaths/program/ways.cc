@@ -3,12 +3,17 @@
 //
 // Built with -fstack-protector-strong, for SmashStack. With -DLIBRARY it becomes a library that dies in the same ways.
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <recrash/recrash.h>
 #include <signal.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cassert>
@@ -174,6 +179,29 @@ WAY(FileTooLarge) {
   return static_cast<int>(written) + box->count;
 }
 
+// The kernel sends it when the process has used a second of processor time.
+WAY(TooLong) {
+  const rlimit limit = {1, RLIM_INFINITY};
+  rlimit now = {};
+  // A replay has another limit.
+  if (setrlimit(RLIMIT_CPU, &limit) != 0 || getrlimit(RLIMIT_CPU, &now) != 0 || now.rlim_cur != 1) return box->count;
+  while (clock() < 3 * CLOCKS_PER_SEC)
+    for (int i = 0; i < 10'000'000; ++i) box->count = Hidden(box->count);
+  return box->count;
+}
+// A filter of system calls sends it, as a sandbox's does.
+WAY(ForbiddenCall) {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_acct, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  sock_fprog program = {4, code};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+  long result = SYS_acct;
+  asm volatile("syscall" : "+a"(result) : "D"(nullptr) : "rcx", "r11", "memory");
+  return static_cast<int>(result) + box->count;
+}
+
 // Goes on.
 WAY(Report) {
   if (box->divisor == 0) RECRASH_REPORT("the divisor is zero");
@@ -294,6 +322,8 @@ const Entry kEntries[] = {ENTRY(Nothing, UseNothing),
                           RAISE(SIGSTKFLT),
                           ENTRY(SentByChild, UseNothing),
                           ENTRY(FileTooLarge, UseNothing),
+                          ENTRY(TooLong, UseNothing),
+                          ENTRY(ForbiddenCall, UseNothing),
                           ENTRY(Report, UseNothing),
                           ENTRY(CaughtInMain, UseNothing)};
 
