@@ -64,11 +64,12 @@ ROOMS = {
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
+    "testgen/flips": BASE + "agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/stack",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
-                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/discern "
+                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/flips testgen/discern "
                             "testgen/emit testgen/literals",
     "integrations/upload": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",

@@ -10,6 +10,7 @@
 #include "agent/base/signal_safe/clock.h"
 #include "agent/base/signal_safe/options.h"
 #include "agent/collector/additions.h"
+#include "agent/collector/code.h"
 #include "agent/collector/discretion.h"
 #include "agent/collector/inputs.h"
 #include "agent/collector/live_process.h"
@@ -256,10 +257,13 @@ Result<Collected> Collect(const CollectRequest& request) {
     if (collected.minidump.empty()) report.losses.push_back("no minidump: it could not be made");
   }
   // What of the stack is not in the report is still in the process.
-  report.signature = SignatureOf(report, [&memory](TargetAddress address) -> std::optional<uint64_t> {
-    uint64_t word;
-    return memory->ReadObject(address, &word) ? std::optional(word) : std::nullopt;
-  });
+  const WalkedStack stack =
+      WalkStack(report, kPlacesOfSignature, [&](TargetAddress address) -> std::optional<uint64_t> {
+        uint64_t word;
+        return memory->ReadObject(address, &word) ? std::optional(word) : std::nullopt;
+      });
+  report.signature = SignatureOf(report, stack);
+  ReadCode(*memory, request.pid, stack, &report);
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   if (!later.empty())
     collected.later =

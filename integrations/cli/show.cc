@@ -292,6 +292,7 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
   if (const auto& replaced = crash.report.replaced)
     json["replaced"] = {{"type", DemangleType(replaced->type)}, {"what", replaced->what}};
   json["skipped"] = crash.backtrace.skipped;
+  json["flipped_bits"] = crash.backtrace.flipped;
   json["notes"] = crash.backtrace.notes;
   return json;
 }
@@ -313,6 +314,7 @@ int ShowCommand(const ShowArguments& arguments) {
     PrintReplaced(report);
     PrintBacktrace(report, crash->backtrace);
     PrintAround(crash->backtrace.around);
+    for (const std::string& flipped : crash->backtrace.flipped) fmt::print("hardware: {}\n", PrintableText(flipped));
     for (const std::string& note : crash->backtrace.notes) fmt::print("note: {}\n", PrintableText(note));
     PrintProgramNotes(report);
     // What the report says by itself is still worth showing.

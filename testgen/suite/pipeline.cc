@@ -90,6 +90,7 @@ Status Pipeline::Load() {
   if (request_.replaced)
     if (const Status status = GoBackToReplaced(&*crash_); !status) return status;
   outcome_.replaced_exception = crash_->report.replaced.has_value();
+  for (const std::string& flipped : crash_->backtrace.flipped) observer_->Note(flipped);
   if (!crash_->kept_program.empty())
     observer_->Note(fmt::format("the build that crashed is not there any more: using the one that was kept, {}",
                                 crash_->kept_program));
