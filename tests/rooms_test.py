@@ -64,7 +64,9 @@ ROOMS = {
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
-    "testgen/flips": BASE + "agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/stack",
+    "testgen/flips": BASE + "include/recrash agent/client/watch agent/process agent/report testgen/symbols testgen/symbols/files "
+                            "testgen/symbols/dwarf testgen/symbols/stack testgen/symbols/values testgen/replay/plan "
+                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.

@@ -70,8 +70,7 @@ void CodeReader::ComparePages(const Mapping& mapping, int file, const std::vecto
       const CodeDifference difference = CompareCode(page, {in_memory, size}, {in_file, size}, patched_);
       code.changed += difference.changed;
       const size_t room = kMostFlippedBytes - code.flipped.size();
-      const auto end = difference.flipped.begin() +
-                       static_cast<ptrdiff_t>(std::min(room, difference.flipped.size()));
+      const auto end = difference.flipped.begin() + static_cast<ptrdiff_t>(std::min(room, difference.flipped.size()));
       code.flipped.insert(code.flipped.end(), difference.flipped.begin(), end);
     }
   }

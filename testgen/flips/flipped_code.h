@@ -1,7 +1,8 @@
 // Bits of code that were not as in the modules' files when the program failed, one sentence each.
 //
 //   for (const std::string& sentence : FlippedCode(report, symbols)) ...
-//   // "bit 3 of the byte at app+0x1234, in Parser::Next at parser.cc:86, was flipped (0x48 in the file, 0x40 in memory):
+//   // "bit 3 of the byte at app+0x1234, in Parser::Next at parser.cc:86, was flipped (0x48 in the file, 0x40 in
+//   memory):
 //   // a fault of the machine's memory is likely"
 #ifndef RECRASH_TESTGEN_FLIPS_FLIPPED_CODE_H_
 #define RECRASH_TESTGEN_FLIPS_FLIPPED_CODE_H_

@@ -6,6 +6,7 @@
 
 #include "agent/base/printable_text.h"
 #include "agent/elf/elf_notes.h"
+#include "testgen/flips/flips.h"
 #include "testgen/replay/host/sandbox_check.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
@@ -53,6 +54,7 @@ class Pipeline {
   Status Describe();
   Status Replay();
   Status Derive();
+  void FindFlips();
   Status Keep();
   Status Emit();
   Status Build();
@@ -71,6 +73,7 @@ class Pipeline {
   Outcome outcome_;
   Suite& suite_ = outcome_.suite;
   std::optional<Crash> crash_;  // until it is described
+  bool came_back_ = false;      // in another run
   bool same_build_ = true;      // suite_.program is the build that crashed
   bool is_reduced_ = false;     // the report holds too little for the tests to be written anew
   bool has_tests_ = false;      // the folder gets tests of the frames that reproduce
@@ -138,8 +141,10 @@ Status Pipeline::Describe() {
   if (const Status status = PrepareDirectory(suite_.directory, request_.force); !status) return status;
   for (const std::string& note : suite_.backtrace.notes) observer_->Note(note);
   if (request_.rerun) {
+    const int32_t first = suite_.report.process.pid;
     const Status status = RunProgramAgain(*request_.rerun, &suite_, observer_);
     if (!status) return status;
+    came_back_ = suite_.report.process.pid != first;
   }
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   return Ok{};
@@ -180,6 +185,18 @@ Status Pipeline::Derive() {
 Status Pipeline::LeaveCandidates(const Error& error) {
   if (const Status emitted = Emit(); !emitted) return emitted;
   return error;
+}
+
+// A crash that comes back when the program runs again is none of the machine's.
+void Pipeline::FindFlips() {
+  if (!same_build_ || is_reduced_ || request_.goal == Goal::kCandidates || came_back_) return;
+  std::vector<ReplayToFailure> replays;
+  for (const FrameVerdict& verdict : outcome_.verdicts)
+    if (verdict.verdict == Verdict::kReproduced) replays.push_back({verdict.index, verdict.start});
+  const auto flip = ProvedFlip(suite_.report, suite_.backtrace, suite_.symbols, replays, Options());
+  if (!flip) return;
+  suite_.backtrace.flipped.push_back(*flip);
+  outcome_.notes.push_back(*flip);
 }
 
 Status Pipeline::Keep() {
@@ -237,6 +254,7 @@ Result<Outcome> Run(const Request& request, Observer* observer) {
   if (status) status = pipeline.Describe();
   if (status) status = pipeline.Replay();
   if (status) status = pipeline.Derive();
+  if (status) pipeline.FindFlips();
   if (status) status = pipeline.Keep();
   if (status) status = pipeline.Emit();
   if (status) status = pipeline.Build();

@@ -1,4 +1,5 @@
-// Flips one bit of itself, as bad memory does, then goes on: flips WHAT BIT.
+// Flips one bit of itself, as bad memory does, then goes on: flips WHAT BIT [again]. A replay of it does the same
+// again, which bad memory does not: so the flip needs a file that is then gone, but for `again`.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,9 +16,11 @@
 namespace {
 
 int g_bit = 0;
+bool g_is_again = false;
 
 // What a word in memory is after the fault.
 void Flip(void* word) {
+  if (!g_is_again && unlink("flip-once") != 0) return;
   uint64_t value;
   std::memcpy(&value, word, sizeof value);
   value ^= uint64_t{1} << g_bit;
@@ -63,7 +66,7 @@ struct Tree {
 int DepthOfTree() {
   Tree* tree = nullptr;
   for (int i = 0; i < 200; ++i) tree = Insert(tree, i * 7919 % 211);
-  Flip(&tree->left->right);
+  Flip(&tree->right->left);
   return DepthOf(tree);
 }
 
@@ -248,8 +251,9 @@ int main(int count, char** arguments) {
     for (const auto& [name, run] : all) std::puts(name.c_str());
     return 0;
   }
-  const auto found = all.find(count == 3 ? arguments[1] : "");
+  const auto found = all.find(count >= 3 ? arguments[1] : "");
   if (found == all.end()) return 2;
+  g_is_again = count > 3;
   g_bit = std::atoi(arguments[2]);
   std::printf("%d\n", found->second());
   return 0;
