@@ -38,7 +38,7 @@ class CodeReader {
  private:
   Fd FileOf(const Mapping& mapping) const;
   void ComparePages(const Mapping& mapping, int file, const std::vector<PageRun>& runs);
-  void Keep(TargetAddress start, uint64_t size);
+  void Keep(TargetAddress address, uint64_t before, uint64_t behind);
 
   const TargetMemory& memory_;
   pid_t pid_;
@@ -88,7 +88,12 @@ void CodeReader::Compare() {
                              " pages of code that was written to were compared");
 }
 
-void CodeReader::Keep(TargetAddress start, uint64_t size) {
+// Other segments may lie beside the code, at other offsets in the file.
+void CodeReader::Keep(TargetAddress address, uint64_t before, uint64_t behind) {
+  const Mapping* mapping = report_.FindMapping(address);
+  if (mapping == nullptr || (mapping->flags & kMapExecute) == 0) return;
+  const TargetAddress start = address - std::min(before, address - mapping->start);
+  const uint64_t size = address - start + std::min(behind, mapping->end - address);
   Region region = {start, std::vector<uint8_t>(size)};
   region.bytes.resize(memory_.Read(start, region.bytes));
   if (!region.bytes.empty()) report_.code.kept.push_back(std::move(region));
@@ -97,10 +102,10 @@ void CodeReader::Keep(TargetAddress start, uint64_t size) {
 void CodeReader::Keep(const WalkedStack& stack) {
   const Thread* failing = report_.failing_thread();
   const TargetAddress pc{failing ? failing->registers.pc() : 0};
-  if (report_.FindModule(pc) != nullptr) Keep(pc - kBeforeFailure, kBeforeFailure + kBehindFailure);
+  if (report_.FindModule(pc) != nullptr) Keep(pc, kBeforeFailure, kBehindFailure);
   for (const WalkedFrame& frame : stack.frames) {
     const TargetAddress address{frame.address + frame.module->bias};
-    if (address != pc) Keep(address - kBeforeReturn, kBeforeReturn + kBehindReturn);
+    if (address != pc) Keep(address, kBeforeReturn, kBehindReturn);
   }
 }
 

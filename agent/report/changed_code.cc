@@ -7,8 +7,8 @@
 namespace recrash {
 namespace {
 
-// A patch changes bytes that lie together: an instruction, at most 15 bytes, or several.
-constexpr size_t kNear = 16;
+// The agent's patch changes bytes that lie together. One of them may be as it was by chance.
+constexpr size_t kNear = 2;
 // A debugger's, or a probe's. Many instructions begin with a byte that differs from it by one bit: 0x4c, 0xc4, 0xec.
 constexpr uint8_t kBreakpoint = 0xcc;
 

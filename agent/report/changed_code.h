@@ -24,7 +24,7 @@ struct CodeDifference {
 };
 
 // Compares the code at `address`, a page or less, with that of its file. A byte counts as flipped only if one bit of it
-// differs, nothing near it does, and it is no breakpoint. If nobody patches, nothing else in the page may differ.
+// differs, and it is no breakpoint. Nothing else in the page may differ or, if the agent patches, nothing beside it.
 // REQUIRES: both are of the same size.
 CodeDifference CompareCode(TargetAddress address, std::span<const uint8_t> in_memory, std::span<const uint8_t> in_file,
                            PatchedBy patched);

@@ -63,7 +63,7 @@ TEST_F(ChangedCode, IsFoundBesideTheAgentsPatches) {
   EXPECT_THAT(Compare(PatchedBy::kAgent).flipped, ElementsAre(FlippedByte{kPage + 0x180, 0x48, 0x08}));
   EXPECT_EQ(Compare(PatchedBy::kAgent).changed, 0u);
   memory_[0x180] = 0x48;
-  memory_[0x105] = 0x08;  // where a patch ends
+  memory_[0x106] = 0x08;  // where a patch ends
   EXPECT_THAT(Compare(PatchedBy::kAgent).flipped, IsEmpty());
 }
 

@@ -38,7 +38,7 @@ class Finder {
 
 // The access has to lie in the object that the pointer leads to.
 std::optional<LiveObject> Finder::ObjectOf(const UsedPointer& used, int bit) {
-  const uint64_t right = used.value ^ uint64_t{1} << bit;
+  const uint64_t right = used.value ^ uint64_t { 1 } << bit;
   if (used.is_function) return objects_.FunctionAt(right);
   const uint64_t access = used.access - used.value + right;
   const std::optional<LiveObject> object = objects_.At(access);

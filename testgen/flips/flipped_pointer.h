@@ -2,9 +2,9 @@
 //
 //   if (const auto pointer = FindFlippedPointer(report, symbols, backtrace.frames)) ... PutRight(...)
 //
-// Only a guess, which a replay has to prove (put_right.h). The pointer leads nowhere. With exactly one of its bits 12 to
-// 63 the other way round it leads into a live object; whichever other bit is flipped, it does not. What programs do by
-// themselves is told apart:
+// Only a guess, which a replay has to prove (put_right.h). The pointer leads nowhere. With exactly one of its bits 12
+// to 63 the other way round it leads into a live object; whichever other bit is flipped, it does not. What programs do
+// by themselves is told apart:
 //   - the access lies within a page of used memory: something ran over its end;
 //   - it lies below a stack: the stack overflowed;
 //   - other words of the program carry the same upper bit: it tags its pointers;
@@ -33,7 +33,9 @@ struct FlippedPointer {
   bool is_function = false;
   std::string place;  // as UsedPointer has it
 
-  uint64_t right() const { return value ^ uint64_t{1} << bit; }
+  uint64_t right() const {
+    return value ^ uint64_t { 1 } << bit;
+  }
   // A word that leads into the object once the bit is the other way round.
   bool IsSo(uint64_t word) const { return word == value || (!is_function && object.Holds(word ^ uint64_t{1} << bit)); }
 };

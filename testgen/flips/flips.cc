@@ -22,7 +22,7 @@ std::string Whose(const Backtrace& backtrace, const Cure& cure) {
   if (!cure.made_again_by) return "a fault of the machine's memory is likely";
   const auto frame = std::ranges::find(backtrace.frames, *cure.made_again_by, &Frame::index);
   const std::string name = frame == backtrace.frames.end() ? "the program" : PlainFunction(frame->function);
-  return fmt::format("{}, called again, fails so with another pointer: the program does it, not the machine", name);
+  return fmt::format("{}, called again, makes another such pointer: the program does it, not the machine", name);
 }
 
 }  // namespace
@@ -40,9 +40,10 @@ std::optional<std::string> ProvedFlip(const TestReport& report, const Backtrace&
   const ReturnOfFailing where = {failing->index, {*address}, failing->entry_sp};
   const Result<Cure> cure = PutRight(report, *pointer, where, replays, options);
   if (!cure || !cure->returns) return std::nullopt;
-  return fmt::format("bit {} of the {} in {} was flipped ({:#x} in place of {:#x}): with it put right {} returns; {}",
+  return fmt::format("bit {} of the {} in {} {} ({:#x} in place of {:#x}): with it put right {} returns; {}",
                      pointer->bit, pointer->is_function ? "address of a function" : "pointer", pointer->place,
-                     pointer->value, pointer->right(), PlainFunction(failing->function), Whose(backtrace, *cure));
+                     cure->made_again_by ? "is wrong" : "was flipped", pointer->value, pointer->right(),
+                     PlainFunction(failing->function), Whose(backtrace, *cure));
 }
 
 }  // namespace recrash

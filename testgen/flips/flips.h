@@ -19,8 +19,9 @@ namespace recrash {
 
 // `replays` are frames that reproduced in the build that crashed, innermost first. Nothing if no pointer seems to be
 // flipped, or no replay proves it. Text of the report is not escaped.
-std::optional<std::string> ProvedFlip(const TestReport& report, const Backtrace& backtrace, const SymbolOptions& symbols,
-                                      const std::vector<ReplayToFailure>& replays, const VerifyOptions& options);
+std::optional<std::string> ProvedFlip(const TestReport& report, const Backtrace& backtrace,
+                                      const SymbolOptions& symbols, const std::vector<ReplayToFailure>& replays,
+                                      const VerifyOptions& options);
 
 }  // namespace recrash
 

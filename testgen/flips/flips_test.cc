@@ -48,9 +48,7 @@ class Flipped : public testing::Test {
   }
   Report& report() { return program_.report(); }
   const Report& report() const { return program_.report(); }
-  Registers& registers() {
-    return std::ranges::find(report().threads, true, &Thread::failing)->registers;
-  }
+  Registers& registers() { return std::ranges::find(report().threads, true, &Thread::failing)->registers; }
   // Puts a word into memory that the report holds, far from the stack.
   void Put(uint64_t word) {
     std::vector<uint8_t>& bytes = report().memory.front().bytes;

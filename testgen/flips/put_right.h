@@ -24,9 +24,9 @@ struct ReplayToFailure {
 
 // Where the innermost function of the program's own on the failing stack returns to its caller.
 struct ReturnOfFailing {
-  uint32_t frame = 0;         // its index
-  TargetAddress address;      // the return address
-  TargetAddress entry_sp;     // where that lies
+  uint32_t frame = 0;      // its index
+  TargetAddress address;   // the return address
+  TargetAddress entry_sp;  // where that lies
 };
 
 struct Cure {
@@ -35,9 +35,9 @@ struct Cure {
   std::optional<uint32_t> made_again_by = {};
 };
 
-// Replays the frames, innermost first, until one comes to the failure with the pointer; from the memory of the crash, which
-// has the flipped one, else from its Start. There the bit is put right in registers and memory. Then the outermost frame
-// is replayed. REQUIRES: there is a frame.
+// Replays the frames, innermost first, until one comes to the failure with the pointer; from the memory of the crash,
+// which has the flipped one, else from its Start. There the bit is put right in registers and memory. Then the
+// outermost frame is replayed. REQUIRES: there is a frame.
 Result<Cure> PutRight(const TestReport& report, const FlippedPointer& pointer, const ReturnOfFailing& failing,
                       const std::vector<ReplayToFailure>& replays, const VerifyOptions& options);
 

@@ -11,7 +11,7 @@
 namespace recrash {
 namespace {
 
-constexpr int kFromKernel = 0x80;  // SI_KERNEL: a general protection fault has no address
+constexpr int kFromKernel = 0x80;      // SI_KERNEL: a general protection fault has no address
 constexpr uint64_t kLowest = 1 << 20;  // below it lie null and its neighbours
 constexpr uint64_t kWidest = 64;       // bytes that an instruction accesses at a time
 constexpr uint64_t kNear = 4096;
@@ -38,9 +38,7 @@ class Reader {
   uint64_t Register(uint8_t number) const { return number == kNoRegister ? 0 : registers_.dwarf[kDwarf[number]]; }
   bool IsBad(uint64_t value) const { return value >= kLowest && !objects_.IsUsable(value); }
   bool IsKnown() const { return report_.failure.code != kFromKernel; }
-  bool Explains(uint64_t access) const {
-    return !IsKnown() || report_.failure.address.value - access < kWidest;
-  }
+  bool Explains(uint64_t access) const { return !IsKnown() || report_.failure.address.value - access < kWidest; }
   void AddAccess(const MemoryAccess& access);
   void AddTarget(std::span<const uint8_t> code, const watch::Instruction& instruction,
                  const std::optional<MemoryAccess>& access);

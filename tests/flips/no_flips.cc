@@ -23,7 +23,8 @@ struct Item {
 // A megabyte too far: one bit, in the address and in the index.
 int Index() {
   int* values = new int[16]();
-  int* there = Advance(values, (reinterpret_cast<uintptr_t>(values) & 1 << 26) != 0 ? -(size_t{1} << 24) : size_t{1} << 24);
+  int* there =
+      Advance(values, (reinterpret_cast<uintptr_t>(values) & 1 << 26) != 0 ? -(size_t{1} << 24) : size_t{1} << 24);
   return At(there, 3);
 }
 
@@ -83,7 +84,8 @@ int StackOverflow() { return Deep(0); }
 // 32 bits of a pointer.
 int Cut() {
   const auto* item = new Item;
-  return ValueOf(reinterpret_cast<const Item*>(static_cast<intptr_t>(static_cast<int>(reinterpret_cast<intptr_t>(item)))));
+  return ValueOf(
+      reinterpret_cast<const Item*>(static_cast<intptr_t>(static_cast<int>(reinterpret_cast<intptr_t>(item)))));
 }
 
 int Random() { return ValueOf(reinterpret_cast<const Item*>(uintptr_t{0x6d2b79f5a3c1})); }
@@ -91,10 +93,11 @@ int Random() { return ValueOf(reinterpret_cast<const Item*>(uintptr_t{0x6d2b79f5
 }  // namespace
 
 int main(int count, char** arguments) {
-  const std::map<std::string, int (*)()> all = {
-      {"index", Index},       {"over-the-end", OverTheEnd}, {"tagged", Tagged}, {"unmapped", Unmapped},
-      {"freed", Freed},       {"text", Text},               {"small", Small},   {"stack-overflow", StackOverflow},
-      {"cut", Cut},           {"random", Random}};
+  const std::map<std::string, int (*)()> all = {{"index", Index},   {"over-the-end", OverTheEnd},
+                                                {"tagged", Tagged}, {"unmapped", Unmapped},
+                                                {"freed", Freed},   {"text", Text},
+                                                {"small", Small},   {"stack-overflow", StackOverflow},
+                                                {"cut", Cut},       {"random", Random}};
   if (count == 2 && std::strcmp(arguments[1], "--list") == 0) {
     for (const auto& [name, run] : all) std::puts(name.c_str());
     return 0;
