@@ -31,6 +31,7 @@
 //                 of at most 1 MiB. The client's own buffers are among them.
 //   kRegisters    RawRegisters: of a thread that was held while the report was written, as its signal handler got them
 //   kLoss         a sentence on what the report has not, no NUL
+//   kCode         RawMemory, then bytes: code around the failing instruction
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then
 //   kAdditions    the head of abi::Additions, up to its states
@@ -78,6 +79,7 @@ enum class BlockKind : uint32_t {
   kNamedFile = 18,
   kRegisters = 32,
   kLoss = 33,
+  kCode = 40,
 };
 
 struct RawBlock {

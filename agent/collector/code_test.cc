@@ -54,5 +54,13 @@ TEST(CodeInMemory, AroundTheFailureIsKept) {
   EXPECT_LE(size, 2048u);
 }
 
+TEST(CodeInMemory, AroundTheFailureIsKeptWithoutACollector) {
+  const Ran ran = Program::Failing("segv").With("RECRASH_COLLECTOR", "/nonexistent").Run();
+  const Report report = ran.OnlyReport(".rcraw");
+  ASSERT_EQ(report.code.kept.size(), 1u);
+  EXPECT_TRUE(Keeps(report, report.failure.pc));
+  EXPECT_EQ(report.code.kept[0].bytes, Program::Failing("segv").Run().OnlyReport().code.kept[0].bytes);
+}
+
 }  // namespace
 }  // namespace recrash

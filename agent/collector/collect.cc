@@ -190,6 +190,18 @@ abi::ClientPlaces FindPlaces(const CollectRequest& request, const TargetMemory& 
   return FindClient(memory, *report);
 }
 
+// Where the stack was: its signature, and the code there. What of the stack is not in the report is still in the
+// process.
+void ReadPlaces(const TargetMemory& memory, pid_t pid, Report* report) {
+  const auto read = [&memory](TargetAddress address) -> std::optional<uint64_t> {
+    uint64_t word;
+    return memory.ReadObject(address, &word) ? std::optional(word) : std::nullopt;
+  };
+  const WalkedStack stack = WalkStack(*report, kPlacesOfSignature, read);
+  report->signature = SignatureOf(*report, stack);
+  ReadCode(memory, pid, stack, report);
+}
+
 }  // namespace
 
 void KeepInnermostFrames(Report* report) {
@@ -256,14 +268,7 @@ Result<Collected> Collect(const CollectRequest& request) {
     HideInMinidump(report.mappings, discretion, &collected.minidump);
     if (collected.minidump.empty()) report.losses.push_back("no minidump: it could not be made");
   }
-  // What of the stack is not in the report is still in the process.
-  const WalkedStack stack =
-      WalkStack(report, kPlacesOfSignature, [&](TargetAddress address) -> std::optional<uint64_t> {
-        uint64_t word;
-        return memory->ReadObject(address, &word) ? std::optional(word) : std::nullopt;
-      });
-  report.signature = SignatureOf(report, stack);
-  ReadCode(*memory, request.pid, stack, &report);
+  ReadPlaces(*memory, request.pid, &report);
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   if (!later.empty())
     collected.later =

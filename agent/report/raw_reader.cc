@@ -46,6 +46,7 @@ struct Blocks {
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
+  std::vector<Region> code;
   std::vector<raw::RawRange> withheld;
   abi::Additions additions_head{};  // up to its states
   std::vector<abi::Addition> additions;
@@ -153,6 +154,8 @@ class BlockReader {
         return ReadHead();
       case BlockKind::kMemory:
         return extent_ == RawExtent::kMetadata ? Ok{} : ReadMemory();
+      case BlockKind::kCode:
+        return ReadCode();
       case BlockKind::kWithheld:
         if (blocks_.withheld.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.withheld.emplace_back());
@@ -230,6 +233,13 @@ class BlockReader {
   }
 
   // Runs that touch become one region.
+  Status ReadCode() {
+    raw::RawMemory run;
+    if (Status status = TakeStruct(&run); !status) return status;
+    if (!blocks_.code.empty() || payload_left() > UINT64_MAX - run.address) return TooLong();
+    return TakeRest(kMostKeptCode, &blocks_.code.emplace_back(Region{{run.address}, {}}).bytes);
+  }
+
   Status ReadMemory() {
     raw::RawMemory run;
     if (Status status = TakeStruct(&run); !status) return status;
@@ -336,6 +346,7 @@ Report MakeReport(Blocks blocks) {
   for (const auto& [head, rest] : blocks.named_files) TakeNamedFile(head, rest, &report);
   TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
+  report.code.kept = std::move(blocks.code);
   report.memory = CutAtMappings(std::move(blocks.memory), report.mappings);
   DropWithheld(&report);
   report.losses.push_back("the program wrote this report itself, without a collector");

@@ -53,7 +53,9 @@ std::vector<std::string> FlippedCode(const Report& report, const Symbols& symbol
   std::set<FlippedByte> flipped(report.code.flipped.begin(), report.code.flipped.end());
   AddFromKept(report, symbols, &flipped);
   std::vector<std::string> sentences;
-  if (flipped.size() > kMost) return sentences;
+  if (flipped.size() > kMost)
+    return {fmt::format("{} bytes of code have one bit that is not as in the file: too many to be flipped bits",
+                        flipped.size())};
   for (const FlippedByte& byte : flipped) sentences.push_back(Sentence(report, symbols, byte));
   return sentences;
 }

@@ -26,6 +26,7 @@ class Finder {
   std::optional<LiveObject> ObjectOf(const UsedPointer& used, int bit);
   std::vector<FlippedPointer> NeighboursOf(const UsedPointer& used);
   bool HasRoom(const FlippedPointer& pointer) const;
+  bool HoldsStack(const Mapping& mapping) const;
   bool RanOver(const UsedPointer& used) const;
   bool IsTagged(const FlippedPointer& pointer) const;
   bool HasDistance(const FlippedPointer& pointer) const;
@@ -70,15 +71,20 @@ bool Finder::HasRoom(const FlippedPointer& pointer) const {
   return true;
 }
 
+bool Finder::HoldsStack(const Mapping& mapping) const {
+  return std::ranges::any_of(report_.threads, [&](const Thread& thread) {
+    return thread.registers.sp() >= mapping.start.value && thread.registers.sp() < mapping.end.value;
+  });
+}
+
 bool Finder::RanOver(const UsedPointer& used) const {
+  if (used.is_function) return false;
   for (const Mapping& mapping : report_.mappings) {
     if ((mapping.flags & (kMapRead | kMapWrite | kMapExecute)) == 0) continue;
     const bool is_behind = used.access - mapping.end.value < kPage;
     const bool is_before = mapping.start.value - used.access <= kPage;
-    const bool is_stack = std::ranges::any_of(report_.threads, [&](const Thread& thread) {
-      return thread.registers.sp() >= mapping.start.value && thread.registers.sp() < mapping.end.value;
-    });
-    if (is_behind || is_before || (is_stack && mapping.start.value - used.access < kOverflow)) return true;
+    const bool is_below = mapping.start.value - used.access < kOverflow;
+    if (is_behind || is_before || (is_below && HoldsStack(mapping))) return true;
   }
   return false;
 }

@@ -199,6 +199,11 @@ TEST_F(FlippedCodeText, IsFoundInKeptCode) {
   EXPECT_THAT(Text(), IsEmpty());
 }
 
+TEST_F(FlippedCodeText, IsNotSaidOfManyBytes) {
+  for (uint64_t i = 0; i < 9; ++i) report().code.flipped.push_back({report().failure.pc + i * 4096, 0x48, 0x4a});
+  EXPECT_THAT(Text(), testing::ElementsAre(HasSubstr("9 bytes of code have one bit that is not as in the file")));
+}
+
 TEST_F(FlippedCodeText, IsNoneWithoutABuildId) {
   report().code.kept[0].bytes[7] ^= 0x20;
   std::ranges::find(report().modules, true, &Module::is_program)->build_id.clear();

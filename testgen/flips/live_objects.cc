@@ -16,10 +16,14 @@ bool LiveObjects::IsUsable(uint64_t address) const {
   return mapping != nullptr && (mapping->flags & (kMapRead | kMapWrite | kMapExecute)) != 0;
 }
 
+bool LiveObjects::IsCode(uint64_t address) const {
+  const Mapping* mapping = report_.FindMapping({address});
+  return mapping != nullptr && (mapping->flags & kMapExecute) != 0;
+}
+
 std::optional<LiveObject> LiveObjects::FunctionAt(uint64_t address) {
   const Module* module = report_.FindModule({address});
-  const Mapping* mapping = report_.FindMapping({address});
-  if (module == nullptr || mapping == nullptr || (mapping->flags & kMapExecute) == 0) return std::nullopt;
+  if (module == nullptr || !IsCode(address)) return std::nullopt;
   LoadedModule* loaded = modules_.Find({address});
   const uint64_t in_file = address - module->bias;
   const auto range = loaded != nullptr && loaded->names != nullptr ? loaded->names->FunctionAt(in_file) : std::nullopt;

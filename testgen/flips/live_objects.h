@@ -40,6 +40,7 @@ class LiveObjects {
   std::optional<LiveObject> FunctionAt(uint64_t address);
   // A mapping that may be read, written or executed holds the address.
   bool IsUsable(uint64_t address) const;
+  bool IsCode(uint64_t address) const;  // one that may be executed
   const ReportMemory& memory() const { return memory_; }
 
  private:

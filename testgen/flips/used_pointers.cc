@@ -92,8 +92,8 @@ void Reader::AddAll() {
 
 std::vector<UsedPointer> Reader::Read() {
   const uint64_t pc = registers_.pc();
-  if (!objects_.IsUsable(pc)) {
-    Add(pc, pc, true, "the instruction pointer");
+  if (!objects_.IsCode(pc)) {
+    if (pc >= kLowest) used_.push_back({pc, pc, true, "the instruction pointer"});
     return std::move(used_);
   }
   std::array<uint8_t, 16> code{};

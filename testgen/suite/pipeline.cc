@@ -6,6 +6,7 @@
 
 #include "agent/base/printable_text.h"
 #include "agent/elf/elf_notes.h"
+#include "testgen/flips/flipped_code.h"
 #include "testgen/flips/flips.h"
 #include "testgen/replay/host/sandbox_check.h"
 #include "testgen/suite/build.h"
@@ -124,6 +125,7 @@ Status Pipeline::LoadTests() {
   if (!backtrace && same_build_ && !is_reduced_) return backtrace.error();
   outcome_.whole_stack = backtrace && !is_reduced_;
   suite_.backtrace = outcome_.whole_stack ? *std::move(backtrace) : FramesOfTests(suite_.report.replay);
+  if (symbols) suite_.backtrace.flipped = FlippedCode(suite_.report, *symbols);
   return Ok{};
 }
 

@@ -2,7 +2,7 @@
 """Flips bits of a running program, and counts how many of those that crash it recrash names.
 
     tests/flips/flips.py --prefix build/prefix [--bits 12-63] [--kinds list,tree] [--json FILE]
-    tests/flips/flips.py --prefix build/prefix --alarms PROGRAM...   # crash programs without a flip: none may be named
+    tests/flips/flips.py --prefix build/prefix --alarms [SOURCE...]   # crashes without a flip, of all small programs: none may be named
 
 Pointers: flips.cc flips one bit of one pointer, in each of its kinds, at -O0 and -O2. Counted are crashes by a pointer that leads
 nowhere; where a flipped pointer leads to other memory of the program, nothing can be known. Code: each bit of a function, in steps.
@@ -16,11 +16,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "rebuilds"))
+import small_programs
+
 HERE = pathlib.Path(__file__).resolve().parent
 LEVELS = ("-O0", "-O2")
 LOWEST_ADDRESS = 1 << 20
 FAULTS = {-11, -7}
-MACHINE = "a fault of the machine's memory is likely"
 
 
 class Bench:
@@ -110,22 +112,33 @@ def say(title, rows):
 
 
 def alarms(bench, programs):
-    """Each is a source; a program that does not crash says nothing."""
+    """Gives how many crashes are named though no bit flipped. What does not crash says nothing."""
     crashed, named = 0, 0
     for source in programs:
         for level in LEVELS:
-            compiler = "recrash-clang" if source.suffix == ".c" else "recrash-clang++"
+            compiler = "recrash-clang" if source.is_c else "recrash-clang++"
             program = bench.folder / "program"
-            if bench.run(compiler, level, "-g", source, "-o", program, "-pthread").returncode != 0:
+            library = bench.folder / "library.so"
+            words = ["-g", level, *bench.mode, *source.flags]
+            if source.library:
+                bench.run(compiler, *words, "-DLIBRARY", "-shared", "-fPIC", source.file, "-o", library)
+                words.append(library)
+            if bench.run(compiler, source.file, *words, "-o", program, "-pthread").returncode != 0:
+                print(f"  {source.name} {level}: does not compile")
                 continue
-            report, _ = bench.crash(program)
+            arguments = source.place_input(bench.folder)
+            for _ in range(source.tries):
+                report, _ = bench.crash(program, *arguments)
+                if report:
+                    break
             if not report:
+                print(f"  {source.name} {level}: does not crash")
                 continue
             crashed += 1
-            said = [name for name in bench.named(report, program) if MACHINE in name]
+            said = bench.named(report, program)
             named += bool(said)
             if said:
-                print(f"  {source} {level}: {said}")
+                print(f"  {source.name} {level}: {said}")
     print(f"alarms: {crashed} crashes, {named} named")
     return named
 
@@ -139,13 +152,14 @@ def main():
     parser.add_argument("--again", action="store_true", help="the flip happens in replays, too")
     parser.add_argument("--code-bytes", type=int, default=120)
     parser.add_argument("--json", type=pathlib.Path)
-    parser.add_argument("--alarms", nargs="+", type=pathlib.Path)
+    parser.add_argument("--alarms", nargs="*", type=pathlib.Path)
     options = parser.parse_args()
     first, last = map(int, options.bits.split("-"))
     with tempfile.TemporaryDirectory(prefix="recrash-flips.") as folder:
         bench = Bench(options.prefix.resolve(), pathlib.Path(folder), options.mode)
-        if options.alarms:
-            sys.exit(1 if alarms(bench, [source.resolve() for source in options.alarms]) else 0)
+        if options.alarms is not None:
+            given = [small_programs.read("other", source.resolve()) for source in options.alarms]
+            sys.exit(1 if alarms(bench, given or small_programs.all_programs().values()) else 0)
         kinds = [kind for kind in options.kinds.split(",") if kind]
         pointers = [] if kinds == ["code"] else list(flip_pointers(bench, kinds, range(first, last + 1), ["again"] if options.again else []))
         code = list(flip_code(bench, options.code_bytes)) if not kinds or "code" in kinds else []
