@@ -34,6 +34,7 @@
 //   kOtherLoss    one on anything else
 //   kEntryLog     RawEntryLog: where the log of a program lies that recorded its entries (log_format.h). It comes
 //                 behind the memory, among which the log's pages are
+//   kCode         RawMemory, then bytes: code around the failing instruction
 //   kWithheld     RawRange: private writable memory that the program excludes from core dumps. Of a program that is not
 //                 dumpable, all of it; there is no kMemory then
 //   kAdditions    the head of abi::Additions, up to its states
@@ -83,6 +84,7 @@ enum class BlockKind : uint32_t {
   kLoss = 33,
   kEntryLog = 34,
   kOtherLoss = 35,
+  kCode = 40,
 };
 
 struct RawBlock {

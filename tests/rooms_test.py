@@ -69,13 +69,16 @@ ROOMS = {
     "testgen/rerun": BASE + "agent/elf agent/report agent/process testgen/symbols",
     "testgen/derive": BASE + "include/recrash agent/elf agent/report agent/process testgen/replay/plan testgen/replay/host "
                              "testgen/verify testgen/rerun",
+    "testgen/flips": BASE + "include/recrash agent/client/watch agent/process agent/report testgen/symbols testgen/symbols/files "
+                            "testgen/symbols/dwarf testgen/symbols/stack testgen/symbols/values testgen/replay/plan "
+                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive",
     "testgen/discern": BASE + "include/recrash agent/report testgen/replay/plan testgen/replay/host testgen/verify",
     "testgen/explain": BASE + "include/recrash agent/elf agent/process agent/report testgen/symbols testgen/symbols/dwarf testgen/symbols/files "
                               "testgen/symbols/stack testgen/symbols/values testgen/verify testgen/derive",
     "testgen/emit": BASE + "include/recrash agent/report testgen/symbols testgen/symbols/dwarf testgen/literals",
     # Of testgen/symbols/dwarf, the names of functions as people read them.
     "testgen/suite": BASE + "include/recrash agent/elf agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/replay/plan "
-                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/discern "
+                            "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/flips testgen/discern "
                             "testgen/emit testgen/literals",
     "integrations/upload": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",

@@ -284,6 +284,22 @@ RECRASH_SIGNAL_SAFE void PutModuleHeads(RawFileOut& out) {
   }
 }
 
+constexpr uint64_t kCodeBefore = 512, kCodeBehind = 128;
+
+// The desk compares it with the file: a bit of it may have flipped.
+RECRASH_SIGNAL_SAFE void PutCode(RawFileOut& out) {
+  const uint64_t pc = static_cast<uint64_t>(g_record.context.uc_mcontext.gregs[REG_RIP]);
+  MapLines lines;
+  for (Map map; lines.Next(map);) {
+    if (!map.readable || map.writable || pc < map.start || pc >= map.end) continue;
+    const raw::RawMemory head = {pc - map.start > kCodeBefore ? pc - kCodeBefore : map.start};
+    const uint64_t end = map.end - pc > kCodeBehind ? pc + kCodeBehind : map.end;
+    const uint64_t size = ReadSelf(head.address, end - head.address);
+    if (size != 0) PutBlock(out, BlockKind::kCode, &head, sizeof head, g_buffer, size);
+    return;
+  }
+}
+
 // Where PAGEMAP_SCAN is missing, pagemap is read page by page, and mappings that are larger than this are left out.
 constexpr uint64_t kMostRead = uint64_t{1} << 34;
 
@@ -702,6 +718,7 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutProcTexts(out);
   PutDescriptors(out);
   PutModuleHeads(out);
+  PutCode(out);
   if (g_record.without_memory == 0) {
     PutMemory(out);
     PutEntryLog(out);

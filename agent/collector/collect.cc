@@ -11,6 +11,7 @@
 #include "agent/base/signal_safe/left_out.h"
 #include "agent/base/signal_safe/options.h"
 #include "agent/collector/additions.h"
+#include "agent/collector/code.h"
 #include "agent/collector/discretion.h"
 #include "agent/collector/inputs.h"
 #include "agent/collector/live_process.h"
@@ -195,16 +196,6 @@ void ReadStates(const TargetMemory& memory, const record::LogHeader& log, const 
   report->snapshots->figures.process_cpu_ns = CpuTime(report->process.pid);
 }
 
-void Sign(const TargetMemory& memory, Report* report) {
-  if (!Fails("signature"))
-    report->signature = SignatureOf(*report, [&memory](TargetAddress address) -> std::optional<uint64_t> {
-      uint64_t word;
-      return memory.ReadObject(address, &word) ? std::optional(word) : std::nullopt;
-    });
-  if (report->signature.empty())
-    report->losses.push_back("no signature: of the failing stack nothing of the program's own was found");
-}
-
 // What the program adds, and files. Without additions where they cannot be masked: they may hold what nobody can find.
 void ReadAddedFiles(TargetAddress additions, const signal_safe::Options& options, bool can_be_masked,
                     const TargetMemory& memory, Report* report) {
@@ -225,6 +216,20 @@ abi::ClientPlaces FindPlaces(const CollectRequest& request, const TargetMemory& 
   TakeModules(LookupIn(memory, request.pid), report);
   report->losses.resize(losses);  // they are taken once more
   return FindClient(memory, *report);
+}
+
+// Where the stack was: its signature, and the code there. What of the stack is not in the report is still in the
+// process.
+void ReadPlaces(const TargetMemory& memory, pid_t pid, Report* report) {
+  const auto read = [&memory](TargetAddress address) -> std::optional<uint64_t> {
+    uint64_t word;
+    return memory.ReadObject(address, &word) ? std::optional(word) : std::nullopt;
+  };
+  const WalkedStack stack = WalkStack(*report, kPlacesOfSignature, read);
+  if (!Fails("signature")) report->signature = SignatureOf(*report, stack);
+  if (report->signature.empty())
+    report->losses.push_back("no signature: of the failing stack nothing of the program's own was found");
+  ReadCode(memory, pid, stack, report);
 }
 
 }  // namespace
@@ -294,8 +299,7 @@ Result<Collected> Collect(const CollectRequest& request) {
     HideInMinidump(report.mappings, discretion, &collected.minidump);
     if (collected.minidump.empty()) report.losses.push_back("no minidump: it could not be made");
   }
-  // What of the stack is not in the report is still in the process.
-  Sign(*memory, &report);
+  ReadPlaces(*memory, request.pid, &report);
   JoinLosses(&report.losses);
   report.process.collect_ns = Nanoseconds(CLOCK_MONOTONIC) - record->monotonic_ns;
   if (!later.empty())

@@ -38,7 +38,9 @@ bool ScanPages(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs) 
   return true;
 }
 
-bool ReadPagemap(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs) {
+// Gives the runs of pages whose entries in the pagemap are as `wanted` says.
+template <typename Wanted>
+bool ReadPagemap(int pagemap, const Mapping& mapping, const Wanted& wanted, std::vector<PageRun>* runs) {
   const uint64_t pages = (mapping.end - mapping.start) / kPageSize;
   uint64_t entries[4096];
   for (uint64_t first = 0; first < pages;) {
@@ -48,12 +50,16 @@ bool ReadPagemap(int pagemap, const Mapping& mapping, std::vector<PageRun>* runs
     if (got <= 0) return false;
     const uint64_t read = static_cast<uint64_t>(got) / sizeof entries[0];
     for (uint64_t i = 0; i < read; ++i) {
-      if (entries[i] >> 62 != 0) Append(mapping.start + (first + i) * kPageSize, 1, runs);
+      if (wanted(entries[i])) Append(mapping.start + (first + i) * kPageSize, 1, runs);
     }
     first += read;
   }
   return true;
 }
+
+// Bits of an entry: Documentation/admin-guide/mm/pagemap.rst.
+bool IsPresent(uint64_t entry) { return entry >> 62 != 0; }
+bool IsCopied(uint64_t entry) { return IsPresent(entry) && (entry >> 61 & 1) == 0; }
 
 }  // namespace
 
@@ -81,7 +87,15 @@ std::optional<std::vector<PageRun>> TargetMemory::Present(const Mapping& mapping
   std::vector<PageRun> runs;
   if (ScanPages(pagemap_.get(), mapping, &runs)) return runs;
   runs.clear();
-  if (mapping.end - mapping.start > kMostRead || !ReadPagemap(pagemap_.get(), mapping, &runs)) return std::nullopt;
+  if (mapping.end - mapping.start > kMostRead || !ReadPagemap(pagemap_.get(), mapping, IsPresent, &runs))
+    return std::nullopt;
+  return runs;
+}
+
+std::optional<std::vector<PageRun>> TargetMemory::Copied(const Mapping& mapping) const {
+  std::vector<PageRun> runs;
+  if (mapping.end - mapping.start > kMostRead || !ReadPagemap(pagemap_.get(), mapping, IsCopied, &runs))
+    return std::nullopt;
   return runs;
 }
 

@@ -22,6 +22,8 @@ class TargetMemory final : public PageSource {
 
   size_t Read(TargetAddress address, std::span<uint8_t> out) const override;
   std::optional<std::vector<PageRun>> Present(const Mapping& mapping) const override;
+  // Pages of a private mapping of a file that the process has written to, ascending; none when nobody can tell.
+  std::optional<std::vector<PageRun>> Copied(const Mapping& mapping) const;
   // Up to a NUL or the limit.
   std::string ReadText(TargetAddress address, size_t limit) const;
   bool Write(TargetAddress address, std::span<const uint8_t> bytes) const;

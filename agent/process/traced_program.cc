@@ -242,8 +242,13 @@ void TracedProgram::Stopped(pid_t who, int status) {
   } else if (signal == SIGTRAP) {
     Trapped(who);
   } else {
-    Continue(who, signal);
+    Continue(who, TakesSignal(who, signal) ? 0 : signal);
   }
+}
+
+bool TracedProgram::TakesSignal(pid_t who, int signal) {
+  stopped_ = who;
+  return on_signal_ && threads_.contains(who) && on_signal_(*this, signal);
 }
 
 // A forked child has a copy of our breakpoints. They are taken out, and the child is let go.

@@ -40,8 +40,11 @@ class TracedProgram {
   // A thread stands at the first instruction of an armed function, where `sp` points to the return address.
   using OnEntry = std::function<AtEntry(TracedProgram&, uint64_t entry, uint64_t sp)>;
 
-  TracedProgram(OnLoaded on_loaded, OnEntry on_entry)
-      : on_loaded_(std::move(on_loaded)), on_entry_(std::move(on_entry)) {}
+  // A thread, stopped(), is about to get a signal. True: it does not, and goes on.
+  using OnSignal = std::function<bool(TracedProgram&, int signal)>;
+
+  TracedProgram(OnLoaded on_loaded, OnEntry on_entry, OnSignal on_signal = {})
+      : on_loaded_(std::move(on_loaded)), on_entry_(std::move(on_entry)), on_signal_(std::move(on_signal)) {}
 
   // Until the program has ended; gives its wait status. kRefused when the machine does not let it be traced or the time
   // is over.
@@ -56,7 +59,7 @@ class TracedProgram {
   void Arm(uint64_t entry);
   void Disarm(uint64_t entry);
   pid_t pid() const { return pid_; }
-  // The thread that stands at an entry, within OnEntry.
+  // The thread that stands at an entry, within OnEntry, or that gets a signal, within OnSignal.
   pid_t stopped() const { return stopped_; }
 
  private:
@@ -66,6 +69,7 @@ class TracedProgram {
   Result<int> Follow();
   void Stopped(pid_t who, int status);
   void Executed(pid_t who);
+  bool TakesSignal(pid_t who, int signal);
   void Forked(pid_t child);
   void Trapped(pid_t who);
   void EnteredProgram(pid_t who, user_regs_struct* registers);
@@ -80,6 +84,7 @@ class TracedProgram {
 
   OnLoaded on_loaded_;
   OnEntry on_entry_;
+  OnSignal on_signal_;
   pid_t pid_ = 0;
   pid_t stopped_ = 0;
   Fd memory_;

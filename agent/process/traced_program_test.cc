@@ -68,6 +68,10 @@ TracedStart Self(const std::string& what, double seconds = 30) {
   }
   if (what == "nest") _exit(RecrashTestNest(3));
   if (what == "signal") abort();
+  if (what == "user-signal") {
+    raise(SIGUSR1);
+    _exit(4);
+  }
   if (what == "fork") {
     const pid_t child = fork();
     if (child == 0) _exit(RecrashTestStep(6));
@@ -147,6 +151,20 @@ TEST(TracedProgram, PassesSignalsOn) {
   ASSERT_TRUE(status);
   EXPECT_TRUE(WIFSIGNALED(*status));
   EXPECT_EQ(WTERMSIG(*status), SIGABRT);
+}
+
+TEST(TracedProgram, KeepsSignalsBack) {
+  std::vector<int> signals;
+  const auto keep = [&](TracedProgram& program, int signal) {
+    EXPECT_EQ(program.stopped(), program.pid());
+    signals.push_back(signal);
+    return true;
+  };
+  TracedProgram program([](TracedProgram&) {}, nullptr, keep);
+  const Result<int> status = program.Run(Self("user-signal"));
+  ASSERT_TRUE(status);
+  EXPECT_EQ(signals, std::vector<int>{SIGUSR1});
+  EXPECT_EQ(WEXITSTATUS(*status), 4);
 }
 
 TEST(TracedProgram, LeavesTheProgramsOwnBreakpointsToIt) {

@@ -8,6 +8,8 @@
 // them.
 #include "agent/report/archive.h"
 
+#include <algorithm>
+#include <bit>
 #include <boost/archive/archive_exception.hpp>
 #include <boost/archive/detail/common_iarchive.hpp>
 #include <boost/archive/detail/common_oarchive.hpp>
@@ -305,6 +307,22 @@ void CheckLogs(const std::vector<KeptLog>& logs) {
   }
 }
 
+void CheckCode(const CodeInMemory& code) {
+  uint64_t size = 0;
+  for (const Region& region : code.kept) {
+    size += region.bytes.size();
+    Check(region.address.value <= UINT64_MAX - region.bytes.size(), "code beyond the address space");
+  }
+  Check(size <= kMostKeptCode, "more code than a report keeps");
+  Check(code.flipped.size() <= kMostFlippedBytes, "more flipped bytes than a report keeps");
+  Check(std::ranges::adjacent_find(code.flipped, std::ranges::greater_equal{}, &FlippedByte::address) ==
+            code.flipped.end(),
+        "flipped bytes that do not ascend");
+  for (const FlippedByte& flipped : code.flipped)
+    Check(std::has_single_bit(static_cast<uint8_t>(flipped.in_file ^ flipped.in_memory)),
+          "a flipped byte of which not one bit differs");
+}
+
 void CheckInputs(const Report& report) {
   for (const Input& input : report.inputs) {
     Check(input.content >= InputContent::kHeld && input.content <= InputContent::kUnreadable,
@@ -369,6 +387,7 @@ Status DecodeMetadata(std::span<const uint8_t> bytes, uint32_t version, Report* 
     CheckInputs(*report);
     CheckSignature(report->signature);
     CheckLogs(report->logs);
+    CheckCode(report->code);
     const auto check_stack = [](const ThrownStack& stack) {
       Check(stack.address.value <= UINT64_MAX - stack.bytes.size(),
             "the stack of the throw is larger than the address space");

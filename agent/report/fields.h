@@ -111,6 +111,14 @@ void Fields(Is<ReplacedException> auto& record, auto&& visit) {
   auto& [type, what, stack] = record;
   visit(type, what, stack);
 }
+void Fields(Is<FlippedByte> auto& record, auto&& visit) {
+  auto& [address, in_file, in_memory] = record;
+  visit(address, in_file, in_memory);
+}
+void Fields(Is<CodeInMemory> auto& record, auto&& visit) {
+  auto& [kept, flipped, changed] = record;
+  visit(kept, flipped, changed);
+}
 void Fields(Is<SnapshotFigures> auto& record, auto&& visit) {
   auto& [taken, skipped_rate, skipped_budget, skipped_memory, skipped_pause, skipped_busy, cpu_ns, process_cpu_ns,
          longest_pause_ns, pages_copied, log_bytes, entries, entries_ns, faults_ns] = record;
@@ -212,9 +220,10 @@ void Fields(Is<ReplayData> auto& record, auto&& visit) {
 }
 void Fields(Is<Report> auto& record, auto&& visit) {
   auto& [process, failure, threads, modules, mappings, files, inputs, thrown, replaced, memory, memory_complete, losses,
-         snapshots, signature, notes, logs] = record;
+         snapshots, signature, notes, logs, code] = record;
   visit(process, failure, threads, modules, mappings, files, inputs, thrown, Since{8, replaced}, Elsewhere{memory},
-        memory_complete, losses, Elsewhere{snapshots}, Since{9, signature}, Since{9, notes}, Since{9, logs});
+        memory_complete, losses, Elsewhere{snapshots}, Since{9, signature}, Since{9, notes}, Since{9, logs},
+        Since{9, code});
 }
 
 template <typename T>

@@ -89,6 +89,12 @@ TEST_F(HostileMetadata, WithValuesThatNoWriterMakes) {
   ExpectMetadataDamaged(encoded([](Report& r) { r.files[0].input = -2; }), "an open file is an input");
   ExpectMetadataDamaged(encoded([](Report& r) { r.signature.pop_back(); }), "a signature that");
   ExpectMetadataDamaged(encoded([](Report& r) { r.signature.back() = '\n'; }), "a signature that");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.code.kept[0].address = {UINT64_MAX}; }), "code beyond the");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.code.kept[0].bytes.resize(kMostKeptCode); }), "more code than");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.code.flipped.resize(65); }), "more flipped bytes than");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.code.flipped[1].address = {0x401010}; }), "flipped bytes that do");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.code.flipped[1].in_memory = 0x81; }), "a flipped byte of which");
+  ExpectMetadataDamaged(encoded([](Report& r) { r.code.flipped[1].in_memory = 0; }), "a flipped byte of which");
   ExpectMetadataDamaged(encoded([](Report& r) { r.thrown->address = {UINT64_MAX - 8}; }), "the stack of the throw");
 }
 

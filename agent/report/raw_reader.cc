@@ -48,6 +48,7 @@ struct Blocks {
   std::vector<OpenFile> files;
   std::map<uint64_t, std::vector<uint8_t>> heads;  // by address
   std::vector<Region> memory;
+  std::vector<Region> code;
   std::vector<raw::RawRange> withheld;
   std::optional<raw::RawEntryLog> entry_log;
   abi::Additions additions_head{};  // up to its states
@@ -157,6 +158,8 @@ class BlockReader {
         return ReadHead();
       case BlockKind::kMemory:
         return extent_ == RawExtent::kMetadata ? Ok{} : ReadMemory();
+      case BlockKind::kCode:
+        return ReadCode();
       case BlockKind::kWithheld:
         if (blocks_.withheld.size() == kMaxEntries) return TooLong();
         return TakeStruct(&blocks_.withheld.emplace_back());
@@ -241,6 +244,13 @@ class BlockReader {
   }
 
   // Runs that touch become one region.
+  Status ReadCode() {
+    raw::RawMemory run;
+    if (Status status = TakeStruct(&run); !status) return status;
+    if (!blocks_.code.empty() || payload_left() > UINT64_MAX - run.address) return TooLong();
+    return TakeRest(kMostKeptCode, &blocks_.code.emplace_back(Region{{run.address}, {}}).bytes);
+  }
+
   Status ReadMemory() {
     raw::RawMemory run;
     if (Status status = TakeStruct(&run); !status) return status;
@@ -350,6 +360,7 @@ Report MakeReport(Blocks blocks, const ReadLimits& limits, RawExtent extent) {
   TakeModules([&](const Mapping& first) { return LookUp(blocks, first); }, &report);
   report.files = std::move(blocks.files);
   if (log) LeaveOutDescriptors(HeaderOf(*log), &report.files);
+  report.code.kept = std::move(blocks.code);
   report.memory = CutAtMappings(std::move(blocks.memory), report.mappings);
   report.losses.push_back("input files and a minidump: the program wrote this report itself, without a collector");
   report.memory_complete = blocks.complete && blocks.losses.empty();

@@ -108,7 +108,8 @@ RawFile WithoutEnd(abi::FailureKind kind = abi::FailureKind::kException) {
       .Add(BlockKind::kFile, Raw(raw::RawFile{3, 2, 12, 0100644, 0, 34}) + "/tmp/input")
       .Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000000}) + "abcd")
       .Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000004}) + "efgh")
-      .Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000010}) + "ijkl");
+      .Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000010}) + "ijkl")
+      .Add(BlockKind::kCode, Raw(raw::RawMemory{0x401000}) + "code");
   return file;
 }
 
@@ -314,6 +315,8 @@ TEST_F(RawReport, IsToldFromANewerVersion) {
 
 TEST_F(RawReport, HasMemoryInOrder) {
   ExpectDamaged(WithoutEnd().Add(BlockKind::kMemory, Raw(raw::RawMemory{0x1000012}) + "x"), "out of order");
+  ExpectDamaged(WithoutEnd().Add(BlockKind::kCode, Raw(raw::RawMemory{0x401000}) + "x"), "more than possible");
+  ExpectDamaged(WithoutEnd().Add(BlockKind::kCode, "x"), "at least 8 expected");
   ExpectDamaged(WithoutEnd().Add(BlockKind::kMemory, Raw(raw::RawMemory{UINT64_MAX}) + "xx"), "out of order");
   ExpectDamaged(
       WithoutEnd().Add(BlockKind::kMemory, Raw(raw::RawMemory{1ull << 40}) + std::string(raw::kMaxRun + 1, 'x')),

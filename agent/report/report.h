@@ -184,6 +184,26 @@ struct ReplacedException {
   ThrownStack stack;
 };
 
+// A byte of a module's code of which one bit was not as in the module's file.
+struct FlippedByte {
+  TargetAddress address;
+  uint8_t in_file = 0;
+  uint8_t in_memory = 0;
+  auto operator<=>(const FlippedByte&) const = default;
+};
+
+constexpr size_t kMostFlippedBytes = 64;
+constexpr uint64_t kMostKeptCode = 64 << 10;
+
+// What lay in memory of the modules' code.
+struct CodeInMemory {
+  std::vector<Region> kept;  // around the failing instruction and the innermost return addresses; may overlap
+  std::vector<FlippedByte> flipped = {};  // ascending; found where the program ran
+  // Other bytes that were not as in their files: breakpoints, code that something has patched. Without those of an
+  // agent that patches.
+  uint64_t changed = 0;
+};
+
 enum class ValueSource : uint8_t { kUnknown = 0, kRecord = 1, kDwarf = 2, kRegister = 3 };
 
 // One word of the call that a replay makes: put where the callee expects it.
@@ -434,6 +454,7 @@ struct Report {
   std::string signature = {};
   std::vector<Note> notes;  // by key
   std::vector<KeptLog> logs;
+  CodeInMemory code = {};
 
   const Thread* failing_thread() const;
   const Module* program() const;

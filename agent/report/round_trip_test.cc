@@ -63,6 +63,7 @@ void TakeNinthAway(TestReport* report) {
   report->signature.clear();
   report->notes.clear();
   report->logs.clear();
+  report->code = {};
   for (Input& input : report->inputs) input.attached = false;
 }
 

@@ -217,6 +217,9 @@ TestReport FullReport() {
   report.logs = {{LogKind::kStandardError, "/var/log/app.err", 70000, Pattern(400, 8)},
                  {LogKind::kNamed, "/var/log/app.log", 3, {1, 2, 3}}};
   report.snapshots = SomeSnapshots();
+  report.code = {{{{0x401000}, Pattern(80, 3)}, {{0x7f0000001000}, Pattern(40, 4)}},
+                 {{{0x401010}, 0x48, 0x58}, {{0x401011}, 0x00, 0x80}},
+                 3};
   report.signature = "0123456789abcdef0123456789abcdef";
   report.replay = SomeReplay();
   return report;

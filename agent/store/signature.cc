@@ -9,7 +9,6 @@
 namespace recrash {
 namespace {
 
-constexpr size_t kMostPlaces = 16;
 constexpr size_t kDigits = 32;
 
 std::string KindText(const Failure& failure) {
@@ -32,7 +31,10 @@ std::string PlaceText(const WalkedFrame& frame) {
 }  // namespace
 
 std::string SignatureOf(const Report& report, const ReadStackWord& elsewhere) {
-  const WalkedStack stack = WalkStack(report, kMostPlaces, elsewhere);
+  return SignatureOf(report, WalkStack(report, kPlacesOfSignature, elsewhere));
+}
+
+std::string SignatureOf(const Report& report, const WalkedStack& stack) {
   // Failures that have nothing in common end in the same places of libraries.
   const auto is_of_program = [](const WalkedFrame& frame) { return frame.module->is_program; };
   if (!stack.is_whole && std::ranges::none_of(stack.frames, is_of_program)) return "";

@@ -20,6 +20,10 @@ namespace recrash {
 // has what is not in the report's memory.
 std::string SignatureOf(const Report& report, const ReadStackWord& elsewhere = {});
 
+// The same of a stack that was walked: WalkStack(report, kPlacesOfSignature, ...).
+constexpr size_t kPlacesOfSignature = 16;
+std::string SignatureOf(const Report& report, const WalkedStack& stack);
+
 }  // namespace recrash
 
 #endif  // RECRASH_AGENT_STORE_SIGNATURE_H_

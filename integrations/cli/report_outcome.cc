@@ -136,6 +136,7 @@ nlohmann::ordered_json ToJson(const Outcome& outcome) {
                {"skipped", outcome.suite.backtrace.skipped},
                {"tests", outcome.kept.size()},
                {"directory", std::filesystem::absolute(outcome.suite.directory).lexically_normal().string()},
+               {"flipped_bits", outcome.suite.backtrace.flipped},
                {"notes", outcome.notes}});
   return json;
 }

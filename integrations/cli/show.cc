@@ -161,6 +161,9 @@ void PrintHoldings(const Report& report, uint64_t bytes) {
   PrintInputs(report);
   PrintLogs(report);
   PrintSnapshots(report);
+  if (report.code.changed > 0)
+    fmt::print("{} bytes of code are not as in the files: breakpoints, or something has patched them\n",
+               report.code.changed);
   if (report.process.collect_ns > 0) fmt::print("collected in {:.1f} ms\n", Milliseconds(report.process.collect_ns));
   for (const std::string& loss : report.losses) fmt::print("lost: {}\n", PrintableText(loss));
 }
@@ -292,6 +295,8 @@ nlohmann::ordered_json ToJson(const Crash& crash, const std::string& failure) {
   if (const auto& replaced = crash.report.replaced)
     json["replaced"] = {{"type", DemangleType(replaced->type)}, {"what", replaced->what}};
   json["skipped"] = crash.backtrace.skipped;
+  json["flipped_bits"] = crash.backtrace.flipped;
+  json["changed_code"] = report.code.changed;
   json["notes"] = crash.backtrace.notes;
   return json;
 }
@@ -313,6 +318,7 @@ int ShowCommand(const ShowArguments& arguments) {
     PrintReplaced(report);
     PrintBacktrace(report, crash->backtrace);
     PrintAround(crash->backtrace.around);
+    for (const std::string& flipped : crash->backtrace.flipped) fmt::print("hardware: {}\n", PrintableText(flipped));
     for (const std::string& note : crash->backtrace.notes) fmt::print("note: {}\n", PrintableText(note));
     PrintProgramNotes(report);
     // What the report says by itself is still worth showing.

@@ -18,7 +18,7 @@ Result<Verdict> RunTraced(Replays* replays, size_t position, const Start& start,
   const auto trace = [&](pid_t process, const std::function<void()>& begin) {
     // The number stands in memory that the replay shares until it has its tracer.
     if (!IsDescendant(process, getpid())) return;
-    TracedProgram program(round.on_loaded, round.on_entry);
+    TracedProgram program(round.on_loaded, round.on_entry, round.on_signal);
     const Result<int> status = program.Join(process, seconds + kGrace, begin);
     traced = status ? Status(Ok{}) : Status(status.error());
   };

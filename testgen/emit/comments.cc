@@ -227,6 +227,8 @@ std::string HeadComment(const Report& report, const Backtrace& backtrace, const 
   if (backtrace.around.thrown) out += ThrownText(*backtrace.around.thrown);
   if (const std::string& last = report.failure.replaced_by; !last.empty())
     out += fmt::format("// Then     a handler caught it and threw {}\n", CommentText(DemangleType(last)));
+  for (const std::string& flipped : backtrace.flipped)
+    out += Wrapped("Hardware " + CommentText(WithoutUnnamedNamespaces(flipped), 400));
   out += "//\n";
   if (backtrace.around.source) out += SourceText(*backtrace.around.source);
 

@@ -21,6 +21,7 @@ constexpr uint64_t kTooOften = 200000;
 struct Round {
   TracedProgram::OnLoaded on_loaded;
   TracedProgram::OnEntry on_entry;
+  TracedProgram::OnSignal on_signal = {};
 };
 
 // Counts the entries of the functions that `entries` gives for the program as it is loaded.

@@ -12,6 +12,7 @@
 #include "agent/elf/elf_notes.h"
 #include "agent/elf/kept_programs.h"
 #include "agent/report/reader.h"
+#include "testgen/flips/flipped_code.h"
 #include "testgen/symbols/first_failure.h"
 
 namespace recrash {
@@ -66,6 +67,7 @@ Result<Crash> LoadReport(const fs::path& path, const SymbolOptions& symbols) {
   if (backtrace) {
     crash.backtrace = *std::move(backtrace);
     if (!handled.empty()) crash.backtrace.notes.push_back(handled);
+    crash.backtrace.flipped = FlippedCode(crash.report, *crash.opened);
   } else {
     crash.no_backtrace = backtrace.error();
   }

@@ -117,6 +117,7 @@ class Minimizer {
   Status TakeRegisters() {
     TestReport reduced = report_;
     reduced.snapshots.reset();
+    reduced.code = {};
     DropRegisters(&reduced);
     const Result<bool> taken = TakeIfNotNeeded(std::move(reduced));
     return taken ? Status(Ok{}) : taken.error();

@@ -6,6 +6,8 @@
 
 #include "agent/base/printable_text.h"
 #include "agent/elf/elf_notes.h"
+#include "testgen/flips/flipped_code.h"
+#include "testgen/flips/flips.h"
 #include "testgen/replay/host/sandbox_check.h"
 #include "testgen/suite/build.h"
 #include "testgen/suite/load.h"
@@ -54,6 +56,7 @@ class Pipeline {
   Status Replay();
   Status Derive();
   Status KeepFrames();
+  void FindFlips();
   Status Keep();
   Status Emit();
   Status Build();
@@ -73,6 +76,7 @@ class Pipeline {
   Outcome outcome_;
   Suite& suite_ = outcome_.suite;
   std::optional<Crash> crash_;  // until it is described
+  bool came_back_ = false;      // in another run
   bool same_build_ = true;      // suite_.program is the build that crashed
   bool is_reduced_ = false;     // the report holds too little for the tests to be written anew
   bool has_tests_ = false;      // the folder gets tests of the frames that reproduce
@@ -92,6 +96,7 @@ Status Pipeline::Load() {
   if (request_.replaced)
     if (const Status status = GoBackToReplaced(&*crash_); !status) return status;
   outcome_.replaced_exception = crash_->report.replaced.has_value();
+  for (const std::string& flipped : crash_->backtrace.flipped) observer_->Note(flipped);
   if (!crash_->kept_program.empty())
     observer_->Note(fmt::format("the build that crashed is not there any more: using the one that was kept, {}",
                                 crash_->kept_program));
@@ -122,6 +127,7 @@ Status Pipeline::LoadTests() {
   if (!backtrace && same_build_ && !is_reduced_) return backtrace.error();
   outcome_.whole_stack = backtrace && !is_reduced_;
   suite_.backtrace = outcome_.whole_stack ? *std::move(backtrace) : FramesOfTests(suite_.report.replay);
+  if (symbols) suite_.backtrace.flipped = FlippedCode(suite_.report, *symbols);
   return Ok{};
 }
 
@@ -137,8 +143,10 @@ Status Pipeline::Describe() {
   if (request_.goal != Goal::kFrames)
     if (const Status status = PrepareFolder(); !status) return status;
   if (request_.rerun) {
+    const int32_t first = suite_.report.process.pid;
     const Status status = RunProgramAgain(*request_.rerun, &suite_, observer_);
     if (!status) return status;
+    came_back_ = suite_.report.process.pid != first;
   }
   same_build_ = IsBuildThatCrashed(suite_.report, suite_.program);
   return Ok{};
@@ -199,6 +207,18 @@ Status Pipeline::KeepFrames() {
   return Error{Errc::kMissing, "no frame reproduces the crash\nrecrash reproduce says what became of each"};
 }
 
+// A crash that comes back when the program runs again is none of the machine's.
+void Pipeline::FindFlips() {
+  if (!same_build_ || is_reduced_ || request_.goal == Goal::kCandidates || came_back_) return;
+  std::vector<ReplayToFailure> replays;
+  for (const FrameVerdict& verdict : outcome_.verdicts)
+    if (verdict.verdict == Verdict::kReproduced) replays.push_back({verdict.index, verdict.start});
+  const auto flip = ProvedFlip(suite_.report, suite_.backtrace, suite_.symbols, replays, Options());
+  if (!flip) return;
+  suite_.backtrace.flipped.push_back(*flip);
+  outcome_.notes.push_back(*flip);
+}
+
 Status Pipeline::Keep() {
   ReplayData& replay = suite_.report.replay;
   if (request_.goal == Goal::kCandidates) {
@@ -254,6 +274,7 @@ Result<Outcome> Run(const Request& request, Observer* observer) {
   if (status) status = pipeline.Describe();
   if (status) status = pipeline.Replay();
   if (status) status = pipeline.Derive();
+  if (status) pipeline.FindFlips();
   if (status) status = pipeline.Keep();
   if (status) status = pipeline.Emit();
   if (status) status = pipeline.Build();

@@ -25,9 +25,10 @@ namespace recrash {
 struct Backtrace {
   std::vector<Frame> frames;  // of the failing thread, innermost first
   Place place;
-  uint32_t skipped = 0;            // frames of a deep stack that were left out between its two ends; inlined ones count
-  Surroundings around;             // of the failing stack
-  std::vector<std::string> notes;  // one sentence each: "libfoo.so: no unstripped file found"
+  uint32_t skipped = 0;  // frames of a deep stack that were left out between its two ends; inlined ones count
+  Surroundings around;   // of the failing stack
+  std::vector<std::string> flipped;  // bits that flipped in the machine's memory, one sentence each (testgen/flips)
+  std::vector<std::string> notes;    // one sentence each: "libfoo.so: no unstripped file found"
 };
 
 // Reads the frames of the failing thread. REQUIRES: `symbols` were opened for this report. If the program recorded the

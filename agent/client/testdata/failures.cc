@@ -47,6 +47,15 @@ void FailIn(void (*function)()) {
 
 NOINLINE void ReadNull() { g_global = *reinterpret_cast<int*>(static_cast<long>(g_zero)); }
 NOINLINE void DivideByZero() { g_global = g_global / g_zero; }
+// The lowest bit of the first bytes of a function that is not called.
+NOINLINE void ChangeCodeAndRead(int bytes) {
+  const auto code = reinterpret_cast<uintptr_t>(&DivideByZero);
+  std::vector<unsigned char> changed(reinterpret_cast<unsigned char*>(code),
+                                     reinterpret_cast<unsigned char*>(code) + bytes);
+  for (unsigned char& byte : changed) byte ^= 1;
+  const int memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);  // writes where the program may not
+  if (pwrite(memory, changed.data(), changed.size(), static_cast<off_t>(code)) == bytes) ReadNull();
+}
 NOINLINE void Illegal() { __builtin_trap(); }
 NOINLINE void Breakpoint() { asm volatile("int3"); }
 NOINLINE void Abort() { std::abort(); }
@@ -488,6 +497,13 @@ int main(int count, char** arguments) {
   const std::map<std::string, std::function<void()>> failures = {
       {"segv", [] { FailIn(ReadNull); }},
       {"fpe", [] { FailIn(DivideByZero); }},
+      {"flip-code",
+       [] {
+         std::printf("%p\n", reinterpret_cast<void*>(&DivideByZero));
+         std::fflush(stdout);
+         ChangeCodeAndRead(1);
+       }},
+      {"patch-code", [] { ChangeCodeAndRead(5); }},
       {"ill", [] { FailIn(Illegal); }},
       {"trap", [] { FailIn(Breakpoint); }},
       {"bus", [] { FailIn(ReadBeyondFile); }},
