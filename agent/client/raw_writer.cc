@@ -148,13 +148,20 @@ AddressSpace g_space;
 
 RECRASH_SIGNAL_SAFE bool HasProc() { return access("/proc/self/maps", R_OK) == 0; }
 
+// The log of entries; null if there is none, or no more than its header.
+RECRASH_SIGNAL_SAFE const record::LogHeader* EntryLog() {
+  const auto* log = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress(g_record.pid));
+  const bool is_there =
+      log != nullptr && log->stop != record::Stop::kNoMemory && log->stop != record::Stop::kForked;
+  return is_there ? log : nullptr;
+}
+
 RECRASH_SIGNAL_SAFE void FindWhatIsMapped(const Discretion& discretion) {
   const uint64_t now = Nanoseconds(CLOCK_MONOTONIC);
   g_space.Begin(g_state.loaded, g_state.main_stack, now + (g_made.deadline > now ? (g_made.deadline - now) / 2 : 0));
   g_space.SetApart(reinterpret_cast<uint64_t>(g_state.additions), sizeof(abi::Additions), true);
   g_space.SetApart(discretion.table(), discretion.table_size(), true);
-  if (const uint64_t log = SnapshotLogAddress(); log != 0)
-    g_space.SetApart(log, reinterpret_cast<const record::LogHeader*>(log)->size, false);
+  if (const record::LogHeader* log = EntryLog(); log != nullptr) g_space.SetApart(log->start, log->size, false);
   const auto* const registers = g_record.context.uc_mcontext.gregs;
   for (int i = 0; i < NGREG; ++i) g_space.Use(static_cast<uint64_t>(registers[i]));
   uint64_t thread_pointer;
@@ -472,7 +479,8 @@ RECRASH_SIGNAL_SAFE void PutMemory(RawFileOut& out) {
     const bool failing_stack = sp + kPage >= map.start && sp < map.end;
     if (out.last_resort && failing_stack) PutInnermostFrames(out, map, sp, pages);
     if (out.last_resort) continue;
-    if (const uint64_t log = SnapshotLogAddress(); log >= map.start && log < map.end) {
+    const record::LogHeader* const log = EntryLog();
+    if (log != nullptr && log->start >= map.start && log->start < map.end) {
       PutLogPages(out, map, pages);
       continue;
     }
@@ -491,10 +499,19 @@ RECRASH_SIGNAL_SAFE uint64_t ProcessTime() {
   return Nanoseconds(static_cast<clockid_t>(~static_cast<unsigned>(g_record.pid) << 3 | kOfProcess));
 }
 
+RECRASH_SIGNAL_SAFE void PutWhyNoLog(RawFileOut& out) {
+  const auto* header = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress(g_record.pid));
+  if (header == nullptr) return;
+  PutOtherLoss(out, header->stop == record::Stop::kNoMemory
+                        ? "no entry states: no memory for the log of snapshots"
+                        : "no entry states: they were recorded in a parent process, and a child of fork has none of them");
+}
+
 // Behind the memory.
 RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
-  const auto* log = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress());
-  if (log == nullptr || out.last_resort) return;
+  const record::LogHeader* const log = EntryLog();
+  if (log == nullptr) return PutWhyNoLog(out);
+  if (out.last_resort) return;
   raw::RawEntryLog block = {reinterpret_cast<uint64_t>(log), log->size, ProcessTime(), {}, out.has_log ? 1u : 0u};
   memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
   PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);

@@ -202,6 +202,8 @@ class Differences {
     most_ = log.version_count() + pages_.size();
   }
 
+  uint64_t unread() const { return unread_; }  // pages of states that are as at the crash instead
+
   // A page differs once for each of its versions, and once more where it had none. A log in which more do is damaged.
   Status Describe(uint64_t number, const std::vector<Mapping>& mappings, EntryMemory::Layer* layer) {
     *layer = To(number, mappings);
@@ -233,7 +235,6 @@ class Differences {
     }
     return JoinPages(changed);
   }
-  uint64_t unread() const { return unread_; }  // pages of states that are as at the crash instead
 
   struct Page {
     uint64_t address = 0;
