@@ -119,6 +119,34 @@ TEST_F(Flipped, IsNoneInAFreedBlock) {
   EXPECT_FALSE(Find());
 }
 
+TEST_F(Flipped, IsNoneBelowAStack) {
+  Mapping stack;
+  stack.start = {(report().failure.address.value & ~uint64_t{4095}) + (8 << 20)};
+  stack.end = stack.start + 4096;
+  stack.flags = kMapRead | kMapWrite;
+  report().mappings.push_back(stack);
+  std::ranges::sort(report().mappings, {}, &Mapping::start);
+  EXPECT_TRUE(Find());
+  Thread other;
+  other.registers.dwarf[7] = stack.start.value + 64;
+  report().threads.push_back(other);
+  EXPECT_FALSE(Find());
+}
+
+TEST_F(Flipped, IsNoneWhereTheArgumentHasNoRoom) {
+  const Result<Symbols> symbols = Symbols::Open(report(), {});
+  Frame frame;
+  Parameter& parameter = frame.parameters.emplace_back();
+  parameter.bytes.resize(sizeof(uint64_t));
+  std::memcpy(parameter.bytes.data(), &report().failure.address.value, sizeof(uint64_t));
+  parameter.type.kind = TypeKind::kPointer;
+  parameter.type.pointee.resize(1);
+  parameter.type.pointee[0].size = 24;  // as the block has
+  EXPECT_TRUE(FindFlippedPointer(report(), *symbols, std::span(&frame, 1)));
+  parameter.type.pointee[0].size = 25;
+  EXPECT_FALSE(FindFlippedPointer(report(), *symbols, std::span(&frame, 1)));
+}
+
 TEST_F(Flipped, IsNoneWithoutAFault) {
   report().failure.code = 0;  // somebody sent the signal
   EXPECT_FALSE(Find());

@@ -8,7 +8,6 @@
 
 #include "agent/process/target_memory.h"
 #include "agent/process/traced_program.h"
-#include "agent/report/maps.h"
 #include "testgen/derive/traced_replay.h"
 #include "testgen/flips/used_pointers.h"
 #include "testgen/verify/replays.h"

@@ -1,6 +1,7 @@
 // Flips one bit of itself, as bad memory does, then goes on: flips WHAT BIT [again]. A replay of it does the same
 // again, which bad memory does not: so the flip needs a file that is then gone, but for `again`.
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -25,6 +26,10 @@ void Flip(void* word) {
   std::memcpy(&value, word, sizeof value);
   value ^= uint64_t{1} << g_bit;
   std::memcpy(word, &value, sizeof value);
+  unsigned char resident;
+  const bool is_mapped = mincore(reinterpret_cast<void*>(value & ~uint64_t{4095}), 1, &resident) == 0;
+  std::puts(is_mapped ? "leads elsewhere" : "leads nowhere");
+  std::fflush(stdout);
 }
 
 struct Node {
