@@ -23,7 +23,7 @@ constexpr uint32_t kMostSearched = 1 << 15;  // pages, for the beginning of a fi
 
 template <typename T>
 RECRASH_SIGNAL_SAFE bool Read(const void* from, T& to) {
-  return ReadOwnAnyhow(reinterpret_cast<uint64_t>(from), &to, sizeof to) == sizeof to;
+  return ReadOwnAnyhow(reinterpret_cast<uint64_t>(from), &to, sizeof(T)) == sizeof(T);
 }
 
 struct Headers {

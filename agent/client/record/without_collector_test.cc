@@ -71,6 +71,7 @@ TEST_P(WithoutCollector, EntriesAreAsATracerFindsThem) {
   const TracedRun run = RunEntries(GetParam(), {{"RECRASH_COLLECTOR", kNoCollector}});
   ASSERT_EQ(run.reports.size(), 1u) << run.output;
   EXPECT_THAT(run.output, HasSubstr("raw report"));
+  ASSERT_TRUE(run.reports[0].snapshots);
   ASSERT_GE(run.entries.size(), 3u);
   for (const TracedEntry& entry : run.entries) EXPECT_THAT(Compare(run.reports[0], entry), IsEmpty());
 }
@@ -78,6 +79,7 @@ TEST_P(WithoutCollector, EntriesAreAsATracerFindsThem) {
 TEST_P(WithoutCollector, EntriesAreSoWhereMemoryMayNotBeRead) {
   const TracedRun run = RunEntries(GetParam(), {{"RECRASH_COLLECTOR", kNoCollector}, {"REFUSE", "reads"}});
   ASSERT_EQ(run.reports.size(), 1u) << run.output;
+  ASSERT_TRUE(run.reports[0].snapshots);
   ASSERT_GE(run.entries.size(), 3u);
   for (const TracedEntry& entry : run.entries) EXPECT_THAT(Compare(run.reports[0], entry), IsEmpty());
 }
