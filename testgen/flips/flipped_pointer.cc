@@ -28,7 +28,8 @@ class Finder {
   bool HasRoom(const FlippedPointer& pointer) const;
   bool HoldsStack(const Mapping& mapping) const;
   bool RanOver(const UsedPointer& used) const;
-  bool IsTagged(const FlippedPointer& pointer) const;
+  bool IsTagged(const FlippedPointer& pointer);
+  bool LeadsToStart(uint64_t address);
   bool HasDistance(const FlippedPointer& pointer) const;
   const Registers& registers() const { return report_.failing_thread()->registers; }
 
@@ -89,8 +90,15 @@ bool Finder::RanOver(const UsedPointer& used) const {
   return false;
 }
 
+// What was computed from the flipped pointer leads into other objects, but not to where they begin; or to
+// the beginning of a page.
+bool Finder::LeadsToStart(uint64_t address) {
+  const std::optional<LiveObject> object = objects_.At(address);
+  return object && object->start == address && address % kPage != 0;
+}
+
 // Does the program set this bit in other pointers, too?
-bool Finder::IsTagged(const FlippedPointer& pointer) const {
+bool Finder::IsTagged(const FlippedPointer& pointer) {
   if (pointer.bit < kFirstNotCanonical) return false;
   const uint64_t mask = uint64_t{1} << pointer.bit;
   for (const Region& region : report_.memory) {
@@ -98,7 +106,7 @@ bool Finder::IsTagged(const FlippedPointer& pointer) const {
       uint64_t word;
       std::memcpy(&word, &region.bytes[at], sizeof word);
       if ((word & mask) == (pointer.value & mask) && !pointer.IsSo(word) && !objects_.IsUsable(word) &&
-          objects_.IsUsable(word ^ mask))
+          LeadsToStart(word ^ mask))
         return true;
     }
   }
