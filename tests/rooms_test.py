@@ -81,8 +81,9 @@ ROOMS = {
                             "testgen/replay/host testgen/verify testgen/rerun testgen/derive testgen/flips testgen/discern "
                             "testgen/emit testgen/literals",
     "integrations/upload": BASE,
+    "integrations/terminal": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",
-    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/minimise testgen/emit testgen/explain testgen/suite testgen/bug_report",
+    "integrations/cli": BASE + "integrations/upload integrations/terminal include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/minimise testgen/emit testgen/explain testgen/suite testgen/bug_report",
     "integrations/compiler": BASE + "agent/elf",
 }
 

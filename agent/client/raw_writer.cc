@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/base/signal_safe/clock.h"
@@ -20,6 +22,7 @@
 #include "agent/base/signal_safe/own_memory.h"
 #include "agent/base/signal_safe/pages.h"
 #include "agent/base/signal_safe/part_file.h"
+#include "agent/base/signal_safe/system_call.h"
 #include "agent/base/signal_safe/text.h"
 #include "agent/client/address_space/address_space.h"
 #include "agent/client/client.h"
@@ -54,7 +57,21 @@ struct RawFileOut {
   uint32_t threads_unnamed;
 };
 
+// The kernel has taken the collector, for want of memory. What is written counts as the program's own until it is on the
+// disk: so it goes there piece by piece, lest the program be taken next.
+RECRASH_SIGNAL_SAFE void WriteThrough(RawFileOut& out, uint64_t size) {
+  constexpr uint64_t kPiece = 1 << 20;
+  constexpr unsigned kWrittenAndWaitedFor = 7;  // SYNC_FILE_RANGE_WAIT_BEFORE, …_WRITE, …_WAIT_AFTER
+  static uint64_t waiting;
+  if (!WIFSIGNALED(g_made.status) || WTERMSIG(g_made.status) != SIGKILL) return;
+  waiting += size;
+  if (waiting < kPiece) return;
+  waiting = 0;
+  Call(SYS_sync_file_range, out.fd, uint64_t{0}, uint64_t{0}, kWrittenAndWaitedFor);
+}
+
 RECRASH_SIGNAL_SAFE void Put(RawFileOut& out, const void* data, uint64_t size) {
+  WriteThrough(out, size);
   const char* at = static_cast<const char*>(data);
   while (size != 0 && !out.failed) {
     const ssize_t wrote = Fails("disk") && !out.last_resort ? 0 : write(out.fd, at, size);

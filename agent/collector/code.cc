@@ -11,7 +11,7 @@
 #include "agent/base/fd.h"
 #include "agent/base/text.h"
 #include "agent/process/proc_files.h"
-#include "agent/report/changed_code.h"
+#include "agent/process/changed_code.h"
 
 namespace recrash {
 namespace {

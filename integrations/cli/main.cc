@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "integrations/cli/commands.h"
-#include "integrations/cli/suggestion.h"
+#include "integrations/terminal/suggestion.h"
 #include "integrations/cli/terminal.h"
 
 namespace recrash::cli {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "agent/base/result.h"
-#include "integrations/cli/status_line.h"
+#include "integrations/terminal/status_line.h"
 #include "testgen/suite/observer.h"
 
 namespace recrash::cli {

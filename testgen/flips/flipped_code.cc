@@ -6,7 +6,7 @@
 #include <set>
 
 #include "agent/base/text.h"
-#include "agent/report/changed_code.h"
+#include "agent/process/changed_code.h"
 #include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash {

@@ -1,4 +1,4 @@
-#include "agent/report/changed_code.h"
+#include "agent/process/changed_code.h"
 
 #include <bit>
 

@@ -1,8 +1,8 @@
 // What was meant by a word that the command line does not know.
 //
 //   Nearest("reprodce", {"reproduce", "run"})  // "reproduce"
-#ifndef RECRASH_INTEGRATIONS_CLI_SUGGESTION_H_
-#define RECRASH_INTEGRATIONS_CLI_SUGGESTION_H_
+#ifndef RECRASH_INTEGRATIONS_TERMINAL_SUGGESTION_H_
+#define RECRASH_INTEGRATIONS_TERMINAL_SUGGESTION_H_
 
 #include <string>
 #include <string_view>
@@ -16,4 +16,4 @@ std::string Nearest(std::string_view word, const std::vector<std::string>& known
 
 }  // namespace recrash::cli
 
-#endif  // RECRASH_INTEGRATIONS_CLI_SUGGESTION_H_
+#endif  // RECRASH_INTEGRATIONS_TERMINAL_SUGGESTION_H_

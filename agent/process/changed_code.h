@@ -2,8 +2,8 @@
 //
 //   const CodeDifference difference = CompareCode(page, in_memory, in_file, PatchedBy::kNobody);
 //   for (const FlippedByte& flipped : difference.flipped) ... FlippedBit(flipped)
-#ifndef RECRASH_AGENT_REPORT_CHANGED_CODE_H_
-#define RECRASH_AGENT_REPORT_CHANGED_CODE_H_
+#ifndef RECRASH_AGENT_PROCESS_CHANGED_CODE_H_
+#define RECRASH_AGENT_PROCESS_CHANGED_CODE_H_
 
 #include <cstdint>
 #include <span>
@@ -37,4 +37,4 @@ int FlippedBit(const FlippedByte& flipped);
 
 }  // namespace recrash
 
-#endif  // RECRASH_AGENT_REPORT_CHANGED_CODE_H_
+#endif  // RECRASH_AGENT_PROCESS_CHANGED_CODE_H_

@@ -1,4 +1,4 @@
-#include "integrations/cli/status_line.h"
+#include "integrations/terminal/status_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

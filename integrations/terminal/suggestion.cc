@@ -1,4 +1,4 @@
-#include "integrations/cli/suggestion.h"
+#include "integrations/terminal/suggestion.h"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 //   StatusLine line(stderr);
 //   line.Show("replaying frame 1/2");  // after some seconds: "replaying frame 1/2, for 12 s"
 //   line.Clear();
-#ifndef RECRASH_INTEGRATIONS_CLI_STATUS_LINE_H_
-#define RECRASH_INTEGRATIONS_CLI_STATUS_LINE_H_
+#ifndef RECRASH_INTEGRATIONS_TERMINAL_STATUS_LINE_H_
+#define RECRASH_INTEGRATIONS_TERMINAL_STATUS_LINE_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -44,4 +44,4 @@ class StatusLine {
 
 }  // namespace recrash::cli
 
-#endif  // RECRASH_INTEGRATIONS_CLI_STATUS_LINE_H_
+#endif  // RECRASH_INTEGRATIONS_TERMINAL_STATUS_LINE_H_
