@@ -125,6 +125,17 @@ void WordNames::Find(const std::map<uint64_t, uint8_t>& words, const std::functi
   }
 }
 
+// Of a class that is passed in several words.
+std::vector<uint8_t> WordNames::WholeOf(const ReplayParameter& parameter, uint64_t size) const {
+  std::vector<uint8_t> whole(size);
+  for (const ReplayWord& word : frame_.words) {
+    if (word.parameter != parameter.number || word.source_offset >= size) continue;
+    const size_t fits = std::min<size_t>({word.size, word.bytes.size(), size - word.source_offset});
+    std::copy_n(word.bytes.begin(), fits, whole.begin() + word.source_offset);
+  }
+  return whole;
+}
+
 // What a register has of an argument lies at its place in the register, for as many bytes.
 void WordNames::AddArgument(const ReplayParameter& parameter) {
   const TypeLayout& type = At(parameter.type);
@@ -141,10 +152,7 @@ void WordNames::AddArgument(const ReplayParameter& parameter) {
       Add({Number(bytes), parameter.type, {name}, {}});
     } else if (type.form == TypeForm::kClass || type.form == TypeForm::kUnion || type.form == TypeForm::kArray) {
       // As if the object began before the register.
-      std::vector<uint8_t> whole(std::min(type.size, kMostBytes));
-      if (word.source_offset >= whole.size()) continue;
-      std::copy_n(bytes.begin(), std::min(bytes.size(), whole.size() - word.source_offset),
-                  whole.begin() + word.source_offset);
+      const std::vector<uint8_t> whole = WholeOf(parameter, std::min(type.size, kMostBytes));
       LookAt(parameter.type, place - word.source_offset, whole, {name}, {}, 0);
     } else {
       LookAt(parameter.type, place, bytes, {name}, {}, 0);

@@ -78,6 +78,7 @@ class WordNames {
   const TypeLayout& At(uint32_t type) const;
   void AddArguments();
   void AddArgument(const ReplayParameter& parameter);
+  std::vector<uint8_t> WholeOf(const ReplayParameter& parameter, uint64_t size) const;
   void AddGlobals();
   void Add(Object object);
   void Run();

@@ -68,6 +68,24 @@ TEST_F(Names, OfArguments) {
   EXPECT_EQ(Of(plan::RegisterAddress(1)), "next = nullptr");
 }
 
+// The first word names its members alone, with values of all words.
+TEST_F(Names, OfAClassOnTheStack) {
+  const uint32_t three =
+      types_.Class("Three", 24, {{"a", 0, types_.Long()}, {"b", 8, types_.Long()}, {"c", 16, types_.Long()}});
+  frame_.parameters.push_back({1, "three", three, false});
+  for (uint8_t i = 0; i < 3; ++i) {
+    ReplayWord word;
+    word.parameter = 1;
+    word.location = abi::Location::kStack;
+    word.stack_offset = word.source_offset = static_cast<uint16_t>(8 * i);
+    word.size = 8;
+    word.bytes[0] = static_cast<uint8_t>(5 + i);
+    frame_.words.push_back(word);
+  }
+  EXPECT_EQ(Of(0x7001000), "three.a = 5");
+  EXPECT_EQ(Of(0x7001010), "three.c = 7");
+}
+
 TEST_F(Names, OfMembersBehindPointers) {
   const uint32_t inner =
       types_.Class("Inner", 16, {{"a", 0, types_.Long()}, {"cells", 8, types_.ArrayOf(types_.Int(), 2)}});
