@@ -57,8 +57,8 @@ struct RawFileOut {
   uint32_t threads_unnamed;
 };
 
-// The kernel has taken the collector, for want of memory. What is written counts as the program's own until it is on the
-// disk: so it goes there piece by piece, lest the program be taken next.
+// The kernel has taken the collector, for want of memory. What is written counts as the program's own until it is on
+// the disk: so it goes there piece by piece, lest the program be taken next.
 RECRASH_SIGNAL_SAFE void WriteThrough(RawFileOut& out, uint64_t size) {
   constexpr uint64_t kPiece = 1 << 20;
   constexpr unsigned kWrittenAndWaitedFor = 7;  // SYNC_FILE_RANGE_WAIT_BEFORE, …_WRITE, …_WAIT_AFTER
@@ -168,8 +168,7 @@ RECRASH_SIGNAL_SAFE bool HasProc() { return access("/proc/self/maps", R_OK) == 0
 // The log of entries; null if there is none, or no more than its header.
 RECRASH_SIGNAL_SAFE const record::LogHeader* EntryLog() {
   const auto* log = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress(g_record.pid));
-  const bool is_there =
-      log != nullptr && log->stop != record::Stop::kNoMemory && log->stop != record::Stop::kForked;
+  const bool is_there = log != nullptr && log->stop != record::Stop::kNoMemory && log->stop != record::Stop::kForked;
   return is_there ? log : nullptr;
 }
 
@@ -519,9 +518,10 @@ RECRASH_SIGNAL_SAFE uint64_t ProcessTime() {
 RECRASH_SIGNAL_SAFE void PutWhyNoLog(RawFileOut& out) {
   const auto* header = reinterpret_cast<const record::LogHeader*>(SnapshotLogAddress(g_record.pid));
   if (header == nullptr) return;
-  PutOtherLoss(out, header->stop == record::Stop::kNoMemory
-                        ? "no entry states: no memory for the log of snapshots"
-                        : "no entry states: they were recorded in a parent process, and a child of fork has none of them");
+  PutOtherLoss(out,
+               header->stop == record::Stop::kNoMemory
+                   ? "no entry states: no memory for the log of snapshots"
+                   : "no entry states: they were recorded in a parent process, and a child of fork has none of them");
 }
 
 // Behind the memory.
@@ -533,10 +533,10 @@ RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
   memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
   PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
   if (!out.has_log)
-    PutOtherLoss(out,
-              out.discretion.has_values()
-                  ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
-                  : "no entry states: the time was over before their log was kept");
+    PutOtherLoss(
+        out, out.discretion.has_values()
+                 ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
+                 : "no entry states: the time was over before their log was kept");
 }
 
 RECRASH_SIGNAL_SAFE void PutProcess(RawFileOut& out) {

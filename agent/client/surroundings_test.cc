@@ -37,8 +37,7 @@ TEST(BusyThreads, AreAllStoppedAtOnce) {
 }
 
 constexpr char kNoCollector[] = "/nonexistent";
-constexpr char kByItself[] =
-    "input files and a minidump: the program wrote this report itself, without a collector";
+constexpr char kByItself[] = "input files and a minidump: the program wrote this report itself, without a collector";
 constexpr char kWhy[] = "a report by the collector: no recrash-collector was found (set RECRASH_COLLECTOR)";
 
 // Without a collector the program stops its threads itself.

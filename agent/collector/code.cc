@@ -10,8 +10,8 @@
 
 #include "agent/base/fd.h"
 #include "agent/base/text.h"
-#include "agent/process/proc_files.h"
 #include "agent/process/changed_code.h"
+#include "agent/process/proc_files.h"
 
 namespace recrash {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "integrations/cli/commands.h"
-#include "integrations/terminal/suggestion.h"
 #include "integrations/cli/terminal.h"
+#include "integrations/terminal/suggestion.h"
 
 namespace recrash::cli {
 namespace {

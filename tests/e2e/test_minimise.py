@@ -137,7 +137,7 @@ class Minimise(harness.Workspace):
         return self.crash(self.program, died_of=died_of)
 
     def minimise(self, target, *options, expect=0):
-        self.output = self.run_command("recrash", "minimise", target, "--program", self.program, "--json", "-", *options,
+        self.output = self.run_command("recrash", "minimise", target, "--program", self.program, "--json", "-", "--timeout", "60", *options,
                                        expect=expect)
         return json.loads(self.output.stdout) if expect == 0 else self.output.stderr
 
