@@ -74,7 +74,8 @@ ROOMS = {
                             "testgen/emit testgen/literals",
     "integrations/upload": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",
-    "integrations/cli": BASE + "integrations/upload include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/emit testgen/explain testgen/suite testgen/bug_report",
+    "integrations/pages": BASE + "testgen/explain",
+    "integrations/cli": BASE + "integrations/upload integrations/pages include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/emit testgen/explain testgen/suite testgen/bug_report",
     "integrations/compiler": BASE + "agent/elf",
 }
 

@@ -11,7 +11,12 @@
 #include "integrations/cli/store.h"
 #include "integrations/cli/terminal.h"
 #include "integrations/cli/tests.h"
+#include "integrations/pages/markup.h"
+#include "integrations/pages/why_page.h"
+#include "integrations/pages/why_sarif.h"
+#include "integrations/pages/written_page.h"
 #include "testgen/explain/explain.h"
+#include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash::cli {
 namespace fs = std::filesystem;
@@ -47,7 +52,7 @@ void PrintLink(const explain::Link& link) {
   const std::string indent(2 + 2 * static_cast<size_t>(link.depth), ' ');
   const std::string function = PrintableText(link.function);
   fmt::print("{}{}{}\n", indent, function.empty() ? "" : Coloured(Colour::kBold, function) + ": ",
-             PrintableText(link.text) + (link.undone.value_or(false) ? " (undone, the failure goes)" : ""));
+             PrintableText(explain::ClauseOf(link)));
   if (link.line != 0)
     fmt::print("{}    {}  {}\n", indent, Coloured(Colour::kDim, PlaceText(link)), PrintableText(link.source));
 }
@@ -58,6 +63,7 @@ nlohmann::ordered_json LinkJson(const explain::Link& link) {
           {"file", link.file},
           {"line", link.line},
           {"text", link.text},
+          {"value", link.value},
           {"source", link.source},
           {"depth", link.depth},
           {"undone", link.undone ? nlohmann::ordered_json(*link.undone) : nlohmann::ordered_json()}};
@@ -74,19 +80,69 @@ nlohmann::ordered_json ExplanationJson(const explain::Explanation& explanation) 
 void Print(const explain::Explanation& explanation) {
   fmt::print("{}\n", PrintableText(explanation.failure));
   for (const explain::Link& link : explanation.links) PrintLink(link);
-  fmt::print("replayed {} times from {} of {}, in {:.1f} s\n", explanation.replays,
-             explanation.is_exact ? "the entry" : "a call, in the memory of the crash,",
-             PrintableText(explanation.began), explanation.seconds);
-  const bool began_so = std::ranges::any_of(explanation.links, [](const explain::Link& link) {
-    return link.kind == explain::LinkKind::kBefore && link.depth == 0;
-  });
-  if (began_so && !explanation.is_exact)
+  fmt::print("{}\n", PrintableText(explain::ReplayedText(explanation)));
+  if (explain::IsCutOff(explanation))
     Note("what came before is not known: `recrash why --rerun` runs the program again, and looks from its beginning");
+}
+
+// "recrash debug REPORT --program PROGRAM", to be run anywhere.
+std::string CommandLine(const char* command, const WhyArguments& arguments, const Suite& suite) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(arguments.target.report, error);
+  const fs::path target = fs::absolute(is_folder ? arguments.target.report : suite.report_path, error);
+  std::string line =
+      fmt::format("recrash {} {} --program {}", command, pages::ShellWord(target), pages::ShellWord(suite.program));
+  for (const std::string& path : arguments.target.search_paths)
+    line += " --search-path " + pages::ShellWord(fs::absolute(path, error));
+  return line;
+}
+
+pages::WhyContext ContextOf(const Outcome& outcome, const WhyArguments& arguments) {
+  pages::WhyContext context;
+  const Suite& suite = outcome.suite;
+  std::error_code error;
+  if (fs::is_directory(arguments.target.report, error))
+    context.commands.push_back(
+        {"Run the tests", pages::ShellWord(fs::absolute(arguments.target.report, error) / "build/crash_test")});
+  else
+    context.commands.push_back({"Make tests that fail in the same way", CommandLine("reproduce", arguments, suite)});
+  context.commands.push_back({"Look for the cause again", CommandLine("why", arguments, suite)});
+  for (const Frame& frame : suite.backtrace.frames) {
+    const auto verdict = std::ranges::find(outcome.verdicts, frame.index, &FrameVerdict::index);
+    const bool has_verdict = verdict != outcome.verdicts.end();
+    if (!has_verdict && (!frame.own || frame.file.empty())) continue;
+    pages::StackRow row{frame.index, PlainFunction(frame.function), "",
+                        has_verdict ? VerdictText(verdict->verdict) : "", ""};
+    if (!frame.file.empty()) row.place = fmt::format("{}:{}", BaseName(frame.file), frame.line);
+    if (has_verdict && verdict->verdict == Verdict::kReproduced)
+      row.command = CommandLine("debug", arguments, suite) + fmt::format(" --frame {}", frame.index);
+    context.stack.push_back(std::move(row));
+  }
+  return context;
+}
+
+// The one way to standard output is taken by at most one of them.
+bool IsForOneReader(const WhyArguments& arguments) {
+  return (arguments.json == "-") + (arguments.html == "-") + (arguments.sarif == "-") <= 1;
+}
+
+Status WriteAll(const explain::Explanation& explanation, const Outcome& outcome, const WhyArguments& arguments) {
+  if (const Status written = WriteJson(ExplanationJson(explanation), arguments.json); !written) return written;
+  if (!arguments.html.empty()) {
+    const std::string page = pages::WhyPage(explanation, ContextOf(outcome, arguments));
+    if (const Status written = pages::WriteWhole(page, arguments.html, "page"); !written) return written;
+  }
+  if (arguments.sarif.empty()) return Ok{};
+  std::error_code error;
+  const std::string sarif = pages::SarifText(pages::WhySarif(explanation, fs::current_path(error)));
+  return pages::WriteWhole(sarif, arguments.sarif, "SARIF");
 }
 
 }  // namespace
 
 int WhyCommand(const WhyArguments& arguments) {
+  if (!IsForOneReader(arguments))
+    return Fail({Errc::kUsage, "only one of --json, --html and --sarif can be written to standard output"});
   const Result<Outcome> outcome = VerdictsOf(arguments);
   if (!outcome) return Fail(outcome.error());
   const Suite& suite = outcome->suite;
@@ -111,9 +167,9 @@ int WhyCommand(const WhyArguments& arguments) {
   Result<explain::Explanation> explanation = explain::Explain(suite.report, *symbols, options);
   if (!explanation) return Fail(explanation.error());
   explanation->failure = suite.failure;
-  if (const Status written = WriteJson(ExplanationJson(*explanation), arguments.json); !written)
-    return Fail(written.error());
-  if (arguments.json != "-") Print(*explanation);
+  const Status written = WriteAll(*explanation, *outcome, arguments);
+  if (arguments.json != "-" && arguments.html != "-" && arguments.sarif != "-") Print(*explanation);
+  if (!written) return Fail(written.error());
   return kSuccess;
 }
 
