@@ -83,7 +83,8 @@ ROOMS = {
     "integrations/upload": BASE,
     "integrations/terminal": BASE,
     "testgen/bug_report": BASE + "agent/elf agent/report testgen/symbols testgen/emit testgen/suite",
-    "integrations/cli": BASE + "integrations/upload integrations/terminal include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/minimise testgen/emit testgen/explain testgen/suite testgen/bug_report",
+    "integrations/pages": BASE + "testgen/explain",
+    "integrations/cli": BASE + "integrations/upload integrations/terminal integrations/pages include/recrash agent/bundle agent/process agent/report agent/store testgen/symbols testgen/symbols/dwarf testgen/minimise testgen/emit testgen/explain testgen/suite testgen/bug_report",
     "integrations/compiler": BASE + "agent/elf",
 }
 

@@ -114,6 +114,8 @@ struct WhyArguments {
   bool all = false;
   Request request;
   std::string json;
+  std::string html;  // these two: a file, or "-"; empty: not asked for
+  std::string sarif;
 };
 int WhyCommand(const WhyArguments& arguments);
 

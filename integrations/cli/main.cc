@@ -170,6 +170,7 @@ takes that memory.
 Example:                 recrash why
 With the whole past:     recrash why --rerun
 A folder of tests:       recrash why server-1-tests
+A page to look at:       recrash why --html why.html
 For scripts:             recrash why --json -)";
 
 constexpr const char* kMinimiseHelp =
@@ -548,6 +549,12 @@ void AddWhy(CLI::App* app, Invocation* to) {
   AddReport(command, &to->why.target);
   command->get_option("REPORT")->description("report or folder of tests (default: the newest report)");
   AddJson(command, &to->why.json);
+  command->add_option("--html", to->why.html, "also write a page to look at (-: to standard output)")
+      ->type_name("FILE");
+  command
+      ->add_option("--sarif", to->why.sarif,
+                   "also write it as SARIF, for editors and code scanning (-: to standard output)")
+      ->type_name("FILE");
   AddTrust(command, &to->why.request);
   command->add_option("--frame", to->why.frame, "frame to replay (default: the outermost one that reproduces)")
       ->type_name("N");

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "agent/base/printable_text.h"
@@ -10,9 +11,15 @@
 #include "integrations/cli/json.h"
 #include "integrations/cli/terminal.h"
 #include "integrations/cli/tests.h"
+#include "integrations/pages/markup.h"
+#include "integrations/pages/why_page.h"
+#include "integrations/pages/why_sarif.h"
+#include "integrations/pages/written_page.h"
 #include "testgen/explain/explain.h"
+#include "testgen/symbols/dwarf/plain_function.h"
 
 namespace recrash::cli {
+namespace fs = std::filesystem;
 namespace {
 
 // The past of the outermost frame is the longest.
@@ -35,7 +42,7 @@ void PrintLink(const explain::Link& link) {
   const std::string indent(2 + 2 * static_cast<size_t>(link.depth), ' ');
   const std::string function = PrintableText(link.function);
   fmt::print("{}{}{}\n", indent, function.empty() ? "" : Coloured(Colour::kBold, function) + ": ",
-             PrintableText(link.text) + (link.undone.value_or(false) ? " (undone, the failure goes)" : ""));
+             PrintableText(explain::ClauseOf(link)));
   if (link.line != 0)
     fmt::print("{}    {}  {}\n", indent, Coloured(Colour::kDim, PlaceText(link)), PrintableText(link.source));
 }
@@ -46,6 +53,7 @@ nlohmann::ordered_json LinkJson(const explain::Link& link) {
           {"file", link.file},
           {"line", link.line},
           {"text", link.text},
+          {"value", link.value},
           {"source", link.source},
           {"depth", link.depth},
           {"undone", link.undone ? nlohmann::ordered_json(*link.undone) : nlohmann::ordered_json()}};
@@ -62,19 +70,66 @@ nlohmann::ordered_json ExplanationJson(const explain::Explanation& explanation) 
 void Print(const explain::Explanation& explanation) {
   fmt::print("{}\n", PrintableText(explanation.failure));
   for (const explain::Link& link : explanation.links) PrintLink(link);
-  fmt::print("replayed {} times from {} of {}, in {:.1f} s\n", explanation.replays,
-             explanation.is_exact ? "the entry" : "a call, in the memory of the crash,",
-             PrintableText(explanation.began), explanation.seconds);
-  const bool began_so = std::ranges::any_of(explanation.links, [](const explain::Link& link) {
-    return link.kind == explain::LinkKind::kBefore && link.depth == 0;
-  });
-  if (began_so && !explanation.is_exact)
+  fmt::print("{}\n", PrintableText(explain::ReplayedText(explanation)));
+  if (explain::IsCutOff(explanation))
     Note("what came before is not known: `recrash why --rerun` runs the program again, and looks from its beginning");
+}
+
+// "recrash debug REPORT --program PROGRAM", to be run anywhere.
+std::string CommandLine(const char* command, const WhyArguments& arguments, const Suite& suite) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(arguments.target.report, error);
+  const fs::path target = fs::absolute(is_folder ? arguments.target.report : suite.report_path, error);
+  std::string line =
+      fmt::format("recrash {} {} --program {}", command, pages::ShellWord(target), pages::ShellWord(suite.program));
+  for (const std::string& path : arguments.target.search_paths)
+    line += " --search-path " + pages::ShellWord(fs::absolute(path, error));
+  return line;
+}
+
+pages::WhyContext ContextOf(const Suite& suite, const WhyArguments& arguments) {
+  pages::WhyContext context;
+  std::error_code error;
+  if (fs::is_directory(arguments.target.report, error))
+    context.commands.push_back(
+        {"Run the tests", pages::ShellWord(fs::absolute(arguments.target.report, error) / "build/crash_test")});
+  else
+    context.commands.push_back({"Make tests that fail in the same way", CommandLine("reproduce", arguments, suite)});
+  context.commands.push_back({"Look for the cause again", CommandLine("why", arguments, suite)});
+  for (const Frame& frame : suite.backtrace.frames) {
+    const auto& reproduced = suite.report.replay.frames;
+    const bool is_reproduced = std::ranges::find(reproduced, frame.index, &ReplayFrame::index) != reproduced.end();
+    if (!is_reproduced && (!frame.own || frame.file.empty())) continue;
+    pages::StackRow row{frame.index, PlainFunction(frame.function), "", is_reproduced ? "reproduced" : "", ""};
+    if (!frame.file.empty()) row.place = fmt::format("{}:{}", BaseName(frame.file), frame.line);
+    if (is_reproduced) row.command = CommandLine("debug", arguments, suite) + fmt::format(" --frame {}", frame.index);
+    context.stack.push_back(std::move(row));
+  }
+  return context;
+}
+
+// The one way to standard output is taken by at most one of them.
+bool IsForOneReader(const WhyArguments& arguments) {
+  return (arguments.json == "-") + (arguments.html == "-") + (arguments.sarif == "-") <= 1;
+}
+
+Status WriteAll(const explain::Explanation& explanation, const Suite& suite, const WhyArguments& arguments) {
+  if (const Status written = WriteJson(ExplanationJson(explanation), arguments.json); !written) return written;
+  if (!arguments.html.empty()) {
+    const std::string page = pages::WhyPage(explanation, ContextOf(suite, arguments));
+    if (const Status written = pages::WriteWhole(page, arguments.html, "page"); !written) return written;
+  }
+  if (arguments.sarif.empty()) return Ok{};
+  std::error_code error;
+  const std::string sarif = pages::SarifText(pages::WhySarif(explanation, fs::current_path(error)));
+  return pages::WriteWhole(sarif, arguments.sarif, "SARIF");
 }
 
 }  // namespace
 
 int WhyCommand(const WhyArguments& arguments) {
+  if (!IsForOneReader(arguments))
+    return Fail({Errc::kUsage, "only one of --json, --html and --sarif can be written to standard output"});
   Request request = arguments.request;
   request.runs = 1;
   const Result<Suite> suite = FramesOf(arguments.target, request);
@@ -93,9 +148,9 @@ int WhyCommand(const WhyArguments& arguments) {
   Result<explain::Explanation> explanation = explain::Explain(suite->report, *symbols, options);
   if (!explanation) return Fail(explanation.error());
   explanation->failure = suite->failure;
-  if (const Status written = WriteJson(ExplanationJson(*explanation), arguments.json); !written)
-    return Fail(written.error());
-  if (arguments.json != "-") Print(*explanation);
+  const Status written = WriteAll(*explanation, *suite, arguments);
+  if (arguments.json != "-" && arguments.html != "-" && arguments.sarif != "-") Print(*explanation);
+  if (!written) return Fail(written.error());
   return kSuccess;
 }
 

@@ -1,5 +1,8 @@
 #include "testgen/explain/explanation.h"
 
+#include <algorithm>
+#include <cstdio>
+
 namespace recrash::explain {
 
 const char* LinkText(LinkKind kind) {
@@ -38,6 +41,24 @@ const char* LinkText(LinkKind kind) {
       return "lost";
   }
   return "lost";
+}
+
+std::string ClauseOf(const Link& link) {
+  return link.text + (link.undone.value_or(false) ? " (undone, the failure goes)" : "");
+}
+
+std::string ReplayedText(const Explanation& explanation) {
+  char seconds[32];
+  snprintf(seconds, sizeof seconds, "%.1f", explanation.seconds);
+  return "replayed " + std::to_string(explanation.replays) + " times from " +
+         (explanation.is_exact ? "the entry" : "a call, in the memory of the crash,") + " of " + explanation.began +
+         ", in " + seconds + " s";
+}
+
+bool IsCutOff(const Explanation& explanation) {
+  return !explanation.is_exact && std::ranges::any_of(explanation.links, [](const Link& link) {
+    return link.kind == LinkKind::kBefore && link.depth == 0;
+  });
 }
 
 }  // namespace recrash::explain

@@ -31,6 +31,12 @@ enum class LinkKind : uint8_t {
 // "returned": the word for JSON.
 const char* LinkText(LinkKind kind);
 
+// Lines of the source as they are there, the one that is meant among them.
+struct Excerpt {
+  uint32_t first = 0;  // the number of the first line
+  std::vector<std::string> lines;
+};
+
 struct Link {
   LinkKind kind = LinkKind::kLost;
   std::string function;     // of the program's own source, as people read it; empty: none is known
@@ -42,6 +48,8 @@ struct Link {
   int32_t experiment = -1;  // its number in Trail::experiments
   // A replay in which this one thing was otherwise: whether the call returned. Nothing: it was not tried.
   std::optional<bool> undone = {};
+  std::string value = {};  // that was passed, returned or is constant there: "0x7f12"; empty: the text has it, or none
+  Excerpt around = {};     // the line and some around it; empty: the source is not there
 };
 
 struct Explanation {
@@ -52,6 +60,12 @@ struct Explanation {
   uint64_t replays = 0;
   double seconds = 0;
 };
+
+// The same words in the terminal and on pages. What they hold of names comes from the report as it is.
+std::string ClauseOf(const Link& link);                    // the text, and what undoing it did
+std::string ReplayedText(const Explanation& explanation);  // "replayed 7 times from the entry of main, in 0.3 s"
+// The value was there when the replay began, in the memory of the crash: what came before is not known.
+bool IsCutOff(const Explanation& explanation);
 
 }  // namespace recrash::explain
 

@@ -2,6 +2,7 @@
 
 #include <dwarf.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "testgen/explain/machine_code.h"
@@ -115,6 +116,16 @@ std::string SourceOf::Line(const SourceSpot& spot) {
   const auto found = sources_.find(spot.file);
   if (found == sources_.end() || spot.line == 0 || spot.line > found->second.size()) return "";
   return Trimmed(found->second[spot.line - 1]);
+}
+
+Excerpt SourceOf::Around(const SourceSpot& spot, uint32_t lines) {
+  const auto found = sources_.find(spot.file);
+  if (found == sources_.end() || spot.line == 0 || spot.line > found->second.size()) return {};
+  const uint64_t first = spot.line > lines ? spot.line - lines : 1;
+  const uint64_t last = std::min<uint64_t>(uint64_t{spot.line} + lines, found->second.size());
+  const auto begin = found->second.begin();
+  return {static_cast<uint32_t>(first),
+          {begin + static_cast<ptrdiff_t>(first - 1), begin + static_cast<ptrdiff_t>(last)}};
 }
 
 }  // namespace recrash::explain

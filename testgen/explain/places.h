@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "testgen/explain/code_graph.h"
+#include "testgen/explain/explanation.h"
 #include "testgen/symbols/symbols.h"
 
 namespace recrash::explain {
@@ -44,6 +45,8 @@ class SourceOf {
   bool ReturnsAddress(uint64_t entry);
   // The line's text, without the white space around it; empty: the source is not there.
   std::string Line(const SourceSpot& spot);
+  // The line, and as many before and after it; empty: the source is not there.
+  Excerpt Around(const SourceSpot& spot, uint32_t lines);
 
  private:
   const Symbols& symbols_;

@@ -15,6 +15,7 @@ constexpr uint32_t kDeepest = 2;      // conditions of conditions
 constexpr int kMostReuseChecks = 2;   // each follows a pointer to its beginning
 constexpr uint64_t kNear = 4096;      // an access lies so near to the pointer that it came from
 constexpr uint64_t kSmall = 1 << 20;  // numbers up to it are shown in decimal
+constexpr uint32_t kLinesAround = 3;  // of the source, before and after a link's
 
 constexpr std::array kArgumentRegisters = {kRdi, kRsi, kRdx, kRcx, uint8_t{8}, uint8_t{9}};
 
@@ -94,6 +95,7 @@ bool Trail::is_full() const { return links_.size() >= most_links_ || std::chrono
 void Trail::AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth) {
   const SourceSpot spot = source_.At(pc);
   Link link{kind, spot.function, spot.file, spot.line, text, source_.Line(spot), depth};
+  link.around = source_.Around(spot, kLinesAround);
   links_.push_back(std::move(link));
 }
 
@@ -360,7 +362,9 @@ Trail::Next Trail::Computed(const TracedValue& value, size_t step, uint32_t dept
 
 Trail::Next Trail::Constant(const CallPtr& call, size_t step, uint64_t constant, uint32_t depth) {
   const uint32_t size = constant > UINT32_MAX && constant < static_cast<uint64_t>(INT64_MIN) ? 8 : 4;
-  Add(LinkKind::kConstant, call, step, "the constant " + (constant == 0 ? "0" : ValueText(constant, size)), depth);
+  const std::string value = constant == 0 ? "0" : ValueText(constant, size);
+  Add(LinkKind::kConstant, call, step, "the constant " + value, depth);
+  links_.back().value = value;
   return Why(call, step, depth + 1);
 }
 
@@ -377,10 +381,10 @@ Trail::Next Trail::Argument(const TracedValue& value, uint32_t depth) {
   const SourceOf::Passed parameter = source_.ParameterIn(value.call->entry, value.reg);
   // Inside library code the value only passes through.
   if (!source_.At(calls_.TraceOf(caller).steps[step].code->pc).function.empty()) {
-    std::string text =
-        callee + " was called with " + (parameter.name.empty() ? RegisterText(value.reg) : parameter.name);
+    std::string text = parameter.name.empty() ? RegisterText(value.reg) : parameter.name;
     if (value.reg < kFirstVector) text += " = " + ValueText(passed, value.size, parameter.is_address);
-    Add(LinkKind::kArgument, caller, step, text, depth);
+    Add(LinkKind::kArgument, caller, step, callee + " was called with " + text, depth);
+    if (value.reg < kFirstVector) links_.back().value = text;
   }
   return TracedValue{caller, step, value.reg, value.offset, 0, value.size};
 }
@@ -396,12 +400,13 @@ Trail::Next Trail::Returned(const TracedValue& value, size_t step, uint32_t dept
     if (depth == 0) allocation_ = {value.call, step};
     return std::nullopt;
   }
-  const std::string returned = value.reg >= kFirstVector ? ""
-                                                         : " " + ValueText(ValueOf(after, value.reg), value.size,
-                                                                           source_.ReturnsAddress(at.callee));
+  const std::string returned =
+      value.reg >= kFirstVector ? ""
+                                : ValueText(ValueOf(after, value.reg), value.size, source_.ReturnsAddress(at.callee));
   if (!source_.At(at.code->pc).function.empty()) {
-    Add(LinkKind::kReturned, value.call, step, (function.empty() ? "a call" : function) + " returned" + returned,
-        depth);
+    Add(LinkKind::kReturned, value.call, step,
+        (function.empty() ? "a call" : function) + " returned" + (returned.empty() ? "" : " ") + returned, depth);
+    links_.back().value = returned;
     if (value.reg == kRax) AddExperiment({value.call, step, 0, after.rax});
   }
   if (!is_own) return Compared(function, value, step, depth);

@@ -4,6 +4,7 @@ NAME.txt beside NAME.cc is its trail without optimisation; `test_why.py --write`
 committed. With optimisation the trail comes to the same cause: the line that ends in `// cause`.
 """
 
+import html.parser
 import json
 import pathlib
 import re
@@ -12,6 +13,7 @@ import signal
 import struct
 import sys
 import unittest
+import xml.etree.ElementTree
 
 import harness
 
@@ -60,6 +62,86 @@ class Trails(harness.Workspace):
             with self.subTest(source.stem):
                 links = json.loads(self.explain(source.stem, 2, "--json", "-"))["links"]
                 self.assertIn(cause, [link["line"] for link in links])
+
+
+class Elements(html.parser.HTMLParser):
+    """Elements that are left open or closed twice, steps by their id, and what a browser would load."""
+
+    VOID = ("meta",)
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.steps, self.loads = [], [], {}, []
+
+    def handle_starttag(self, tag, attributes):
+        self.loads += [value for name, value in attributes if name in ("src", "href", "xlink:href") and not value.startswith("#")]
+        if dict(attributes).get("id", "").startswith("s") and tag == "li":
+            self.steps[dict(attributes)["id"]] = ""
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID and (not self.open or self.open.pop() != tag):
+            self.wrong.append(tag)
+
+    def handle_data(self, data):
+        if "li" in self.open and self.steps:
+            self.steps[list(self.steps)[-1]] += data
+
+
+class Pages(harness.Workspace):
+    def explained(self):
+        shutil.copy(SOURCES / "freed.cc", self.path)
+        program = self.compile("freed.cc", output="freed", flags=("-std=c++20", "-O0", "-g", "-w"))
+        self.crash(program, died_of=signal.SIGSEGV)
+        (self.path / "why.html").write_text("an older page")
+        said = self.run_command("recrash", "why", "--program", program, "--json", "why.json", "--html", "why.html",
+                                "--sarif", "why.sarif")
+        self.assertIn("freed here", said.stdout)
+        return json.loads((self.path / "why.json").read_text())["links"]
+
+    def test_page_and_sarif(self):
+        links = self.explained()
+        self.assertEqual(sorted(file.name for file in self.path.glob("why.*")), ["why.html", "why.json", "why.sarif"])
+        self.check_page((self.path / "why.html").read_text(), links)
+        self.check_sarif(json.loads((self.path / "why.sarif").read_text()), links)
+
+    def check_page(self, page, links):
+        elements = Elements()
+        elements.feed(page)
+        elements.close()
+        self.assertEqual((elements.open, elements.wrong, elements.loads), ([], [], []))
+        xml.etree.ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>"))
+        self.assertNotRegex(page, "https?:")
+        self.assertEqual(list(elements.steps), [f"s{number}" for number in range(1, len(links) + 1)])
+        lines = (SOURCES / "freed.cc").read_text().splitlines()
+        for link, step in zip(links, elements.steps.values()):
+            self.assertIn(f"{link['function']}: {link['text']}", step)
+            self.assertIn(f"▸ {link['line']}{lines[link['line'] - 1].strip()}", re.sub(r"(▸ \d+) *", r"\1", step))
+            self.assertIn(link["value"], step)
+            self.assertIn(lines[link["line"] - 2].strip(), step)  # the source around it
+        self.assertIn(f"recrash debug {next(self.reports.glob('*.rcr'))}", page)
+
+    def check_sarif(self, sarif, links):
+        result = sarif["runs"][0]["results"][0]
+        self.assertEqual((sarif["version"], result["level"]), ("2.1.0", "error"))
+        flow = [step["location"] for step in result["codeFlows"][0]["threadFlows"][0]["locations"]]
+        places = [(place["physicalLocation"]["artifactLocation"]["uri"], place["physicalLocation"]["region"]["startLine"])
+                  for place in flow]
+        self.assertEqual(places, [("freed.cc", link["line"]) for link in reversed(links)])
+        self.assertEqual(result["locations"][0]["physicalLocation"]["region"]["startLine"], links[0]["line"])
+
+    def test_a_page_that_cannot_be_written(self):
+        shutil.copy(SOURCES / "constant.cc", self.path)
+        program = self.compile("constant.cc", output="constant", flags=("-std=c++20", "-O0", "-g", "-w"))
+        self.crash(program, died_of=signal.SIGSEGV)
+        said = self.run_command("recrash", "why", "--program", program, "--html", "nosuch/why.html", expect=None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("nosuch/why.html: page not written: No such file or directory", said.stderr)
+        self.assertIn("// cause", said.stdout)  # what was found is told all the same
+        said = self.run_command("recrash", "why", "--json", "-", "--html", "-", expect=None)
+        self.assertNotEqual(said.returncode, 0)
+        self.assertIn("only one of", said.stderr)
 
 
 class Refused(harness.Workspace):
