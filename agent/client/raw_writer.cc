@@ -524,15 +524,15 @@ RECRASH_SIGNAL_SAFE void PutWhyNoLog(RawFileOut& out) {
                    : "no entry states: they were recorded in a parent process, and a child of fork has none of them");
 }
 
-// Behind the memory.
+// Behind the memory. The desk leaves the log's descriptors out of the program's files, also without its pages.
 RECRASH_SIGNAL_SAFE void PutEntryLog(RawFileOut& out) {
   const record::LogHeader* const log = EntryLog();
   if (log == nullptr) return PutWhyNoLog(out);
-  if (out.last_resort) return;
   raw::RawEntryLog block = {reinterpret_cast<uint64_t>(log), log->size, ProcessTime(), {}, out.has_log ? 1u : 0u};
   memcpy(block.descriptors, log->descriptors, sizeof block.descriptors);
   PutBlock(out, BlockKind::kEntryLog, nullptr, 0, &block, sizeof block);
-  if (!out.has_log)
+  // Where all other memory is lost, too, that is said.
+  if (!out.has_log && !out.last_resort && g_record.without_memory == 0)
     PutOtherLoss(
         out, out.discretion.has_values()
                  ? "no entry states: a report without a collector has none of a program that marks values as sensitive"
@@ -753,10 +753,8 @@ RECRASH_SIGNAL_SAFE void PutAll(RawFileOut& out) {
   PutDescriptors(out);
   PutModuleHeads(out);
   PutCode(out);
-  if (g_record.without_memory == 0) {
-    PutMemory(out);
-    PutEntryLog(out);
-  }
+  if (g_record.without_memory == 0) PutMemory(out);
+  PutEntryLog(out);
   if (knows_marked && !out.last_resort) PutNamedFiles(PutWhole, &out);
   PutBlock(out, BlockKind::kEnd, nullptr, 0, nullptr, 0);
 }

@@ -27,6 +27,7 @@ class Expected:
                     (self.mode, cell.mode), (self.others, cell.others)))
 
 
+REPORTED = tuple(name for name, way in ways.WAYS.items() if way.leaves_report)
 WITH_MEMORY = tuple(name for name in matrix.SURROUNDINGS if name not in checks.WITHOUT_MEMORY)
 
 EXPECTED = (

@@ -96,9 +96,9 @@ RAW = (
     Case("cmdline", "what /proc did not tell of the process: its command line"),
     Case("smaps", "which memory the program excludes from core dumps"),
     Case("maps", "what /proc did not tell of the process: its mappings", "all"),
-    Case("time", "the time was over before all of the memory was kept", "frames memory"),
-    Case("pagemap", "mappings were left out: their pages cannot be listed", "frames memory"),
-    Case("page", "[0-9]+ pages of memory could not be read", "frames memory"),
+    Case("time", "the time was over before all of the memory was kept", "frames memory snapshots"),
+    Case("pagemap", "mappings were left out: their pages cannot be listed", "frames memory snapshots"),
+    Case("page", "[0-9]+ pages of memory could not be read", "frames memory snapshots"),
     Case("task", "other threads, if there were any: without /proc they were not all found", "names threads"),
     Case("hold", "1 threads were not held: they ran on", "memory names threads"),
     Case("thread_name", "1 names of threads: /proc does not tell", "names"),
@@ -110,7 +110,7 @@ RAW = (
     Case("named_file_memory", "a log or an attached file: there was no memory to read it into \\(2 times\\)", "logs inputs"),
     Case("mask", "all memory: not all values that the program marks as sensitive could be masked", "frames", how="mark"),
     Case("marked_table", "notes, logs and attached files: the program marks more values than can be masked", "frames inputs logs notes", how="mark"),
-    Case("disk", "all but the innermost frames", "memory logs inputs"),
+    Case("disk", "all but the innermost frames", "memory logs inputs snapshots"),
 )
 ALWAYS = ("collector_missing",)  # a raw report has the sentence anyway
 # There is a collector, but no report by it: the raw one says so.
@@ -200,7 +200,7 @@ class FailPoints(unittest.TestCase):
 
     def test_each_is_tested(self):
         self.assertEqual(points_in("agent/client"), self.points_of(BEFORE, RAW, NOT_STARTED))
-        self.assertEqual(points_in("agent/report/entry_log", "agent/collector", "agent/process", "agent/store", "agent/report", "agent/base"),
+        self.assertEqual(points_in("agent/collector", "agent/process", "agent/store", "agent/report", "agent/base"),
                          self.points_of(COLLECTED, REFUSED))
 
 

@@ -162,7 +162,11 @@ class Refused(harness.Workspace):
         program = self.compile_text("#include <unistd.h>\n"
                                     "int main() { if (getppid() != 0) __builtin_trap(); }", output="main_alone")
         self.crash(program, died_of=signal.SIGILL)
-        said = self.run_command("recrash", "why", "--program", program, "--frame", "77", expect=4)
+        said = self.run_command("recrash", "why", "--program", program, expect=4)
+        self.assertIn("no frame reproduces the crash", said.stderr)
+
+    def test_no_such_frame(self):
+        said = self.run_command("recrash", "why", "--program", self.crashed(), "--frame", "77", expect=4)
         self.assertIn("frame 77 does not reproduce", said.stderr)
 
 

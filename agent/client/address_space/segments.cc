@@ -23,7 +23,8 @@ constexpr uint32_t kMostSearched = 1 << 15;  // pages, for the beginning of a fi
 
 template <typename T>
 RECRASH_SIGNAL_SAFE bool Read(const void* from, T& to) {
-  return ReadOwnAnyhow(reinterpret_cast<uint64_t>(from), &to, sizeof(T)) == sizeof(T);
+  constexpr size_t kSize = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
+  return ReadOwnAnyhow(reinterpret_cast<uint64_t>(from), &to, kSize) == kSize;
 }
 
 struct Headers {
