@@ -12,6 +12,11 @@
 #include "agent/base/signal_safe/part_file.h"
 
 namespace recrash {
+namespace {
+
+constexpr size_t kPiece = 1 << 20;
+
+}  // namespace
 
 Error OutputFile::NotWritten(int problem) const {
   const std::string message = path_ + ": " + what_ + " not written: " + std::strerror(problem);
@@ -61,7 +66,11 @@ void OutputFile::WriteAt(uint64_t offset, const void* data, size_t size) {
     bytes += written;
     size -= written;
     offset += written;
+    waiting_ += static_cast<size_t>(written);
   }
+  if (!writes_through_ || waiting_ < kPiece) return;
+  waiting_ = 0;
+  sync_file_range(fd_.get(), 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
 }
 
 Status OutputFile::Keep() {

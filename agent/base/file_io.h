@@ -25,6 +25,9 @@ class OutputFile {
   ~OutputFile();
 
   const std::string& path() const { return path_; }
+  // What is written goes to the disk piece by piece. Where memory is short, pages that wait for a slow disk are a part
+  // of what may be used.
+  void WriteThrough() { writes_through_ = true; }
   // Does nothing after a write that failed.
   void WriteAt(uint64_t offset, const void* data, size_t size);
   // The error of the first write that failed, too.
@@ -38,7 +41,9 @@ class OutputFile {
   Fd fd_;
   std::string path_;
   std::string what_;
-  int problem_ = 0;        // errno of a write that failed
+  int problem_ = 0;  // errno of a write that failed
+  bool writes_through_ = false;
+  size_t waiting_ = 0;     // bytes that may not be on the disk yet
   std::string temporary_;  // empty after Keep, and in what was moved from
 };
 

@@ -265,13 +265,17 @@ void ExpectItsHeap(const Report& report) {
   EXPECT_TRUE(report.memory_complete);
 }
 
-// The kernel ended the program, which had exit status 137 then, and there was no report.
+// The kernel ended the program, which had exit status 137 then, and there was no report. How much room the collector
+// needs beside the heap depends on the disk.
 TEST(MemoryOfAContainer, NearlyUsedUpIsStillInTheReport) {
-  const Group group(120);
-  if (!group.is_there()) GTEST_SKIP() << "no control group can be made here";
-  const Ran ran = Program::In("heap").With("RECRASH_OPTIONS", "memory=200,timeout=60").After(group.Join()).Run();
-  EXPECT_EQ(ran.outcome(), -SIGSEGV);
-  ExpectItsHeap(ran.OnlyReport());
+  for (uint64_t mebibytes = 115; mebibytes <= 140; mebibytes += 5) {
+    const Group group(mebibytes);
+    if (!group.is_there()) GTEST_SKIP() << "no control group can be made here";
+    const Ran ran = Program::In("heap").With("RECRASH_OPTIONS", "memory=200,timeout=60").After(group.Join()).Run();
+    EXPECT_EQ(ran.outcome(), -SIGSEGV) << mebibytes;
+    if (ran.errors().find("raw report in") == std::string::npos) return ExpectItsHeap(ran.OnlyReport());
+  }
+  ADD_FAILURE() << "no collector had room for its report";
 }
 
 // Where even the collector finds no room, it has to go, and not the program. How much the kernel counts for a process

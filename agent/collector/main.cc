@@ -112,6 +112,7 @@ Result<std::string> WriteNewReport(const std::string& folder, Collected* collect
   Result<OutputFile> file =
       NewReport(folder, ReportBaseName(process.program, process.crashed_at / 1000000000, process.pid));
   if (!file) return file.error();
+  if (collected->later) file->WriteThrough();
   std::string path = file->path();
   WriteMinidumpBeside(path, collected);
   const Status status = Fails("disk") && report.memory_complete
