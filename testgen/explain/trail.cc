@@ -314,7 +314,7 @@ Trail::Next Trail::Chosen(const TracedValue& value, size_t step, uint32_t depth)
 bool Trail::IsChosenObject(const TracedValue& value, uint32_t depth) const { return depth > 0 && IsGoodAddress(value); }
 
 bool Trail::IsGoodAddress(const TracedValue& value) const {
-  if (value.reg == kNone || value.reg >= kFirstVector) return false;
+  if (value.reg >= kFirstVector) return false;  // also where there is none
   const Trace& trace = calls_.TraceOf(value.call);
   const user_regs_struct& at = value.step < trace.steps.size() ? trace.steps[value.step].before : trace.after;
   return IsMapped(ValueOf(at, value.reg));
