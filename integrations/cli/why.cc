@@ -60,9 +60,10 @@ nlohmann::ordered_json LinkJson(const explain::Link& link) {
 }
 
 nlohmann::ordered_json ExplanationJson(const explain::Explanation& explanation) {
-  nlohmann::ordered_json json = {{"failure", explanation.failure},     {"began", explanation.began},
-                                 {"from_entry", explanation.is_exact}, {"replays", explanation.replays},
-                                 {"seconds", explanation.seconds},     {"links", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"failure", explanation.failure},          {"began", explanation.began},
+                                 {"from_entry", explanation.is_exact},      {"replays", explanation.replays},
+                                 {"seconds", explanation.seconds},          {"cut_short", explanation.is_cut_short},
+                                 {"links", nlohmann::ordered_json::array()}};
   for (const explain::Link& link : explanation.links) json["links"].push_back(LinkJson(link));
   return json;
 }

@@ -18,7 +18,7 @@ inline explain::Link LinkAt(uint32_t line, explain::LinkKind kind, std::string f
 
 inline explain::Explanation NullReturned() {
   using explain::LinkKind;
-  explain::Explanation explanation{"SIGSEGV in Use at app.cc:3", {}, "main", true, 7, 0.25};
+  explain::Explanation explanation{"SIGSEGV in Use at app.cc:3", {}, "main", true, 7, 0.25, false};
   explanation.links = {LinkAt(3, LinkKind::kFailed, "Use", "failed here"),
                        LinkAt(9, LinkKind::kArgument, "main", "Use was called with p = null"),
                        LinkAt(8, LinkKind::kReturned, "main", "Find returned null"),

@@ -33,7 +33,7 @@ CallPtr Calls::CallOf(std::span<const StackCall> stack, const UntilWritten& unti
     if (until.number != 0) run.Watch(until.address, until.size, until.number);
     count = run.CountToEnd(call->entry, call->sp);
   });
-  if (!visited || count == 0) return nullptr;
+  if (!visited || count == 0 || past_.is_over()) return nullptr;
   call->moment = {{call->entry, call->sp, count}};
   return call;
 }

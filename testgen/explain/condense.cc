@@ -42,8 +42,6 @@ Link OneOf(const Row& row) {
   const auto decides_here = [&](const Link& other) {
     return other.kind == LinkKind::kDecided && IsSameLine(other, link);
   };
-  for (const Link& other : row.links)
-    if (link.experiment < 0 && link.kind != LinkKind::kFailed) link.experiment = other.experiment;
   const auto lies = std::ranges::find(row.links, LinkKind::kLies, &Link::kind);
   if (lies != row.links.end() && link.kind != LinkKind::kLies) link.text += "; " + lies->text;
   const bool is_constant = link.kind == LinkKind::kConstant;

@@ -61,14 +61,6 @@ uint64_t ValueOf(const user_regs_struct& registers, uint8_t reg) {
   return reg < kFirstVector ? values[reg] : 0;
 }
 
-void SetValue(user_regs_struct* registers, uint8_t reg, uint64_t value) {
-  unsigned long long* const values[] = {&registers->rax, &registers->rcx, &registers->rdx, &registers->rbx,
-                                        &registers->rsp, &registers->rbp, &registers->rsi, &registers->rdi,
-                                        &registers->r8,  &registers->r9,  &registers->r10, &registers->r11,
-                                        &registers->r12, &registers->r13, &registers->r14, &registers->r15};
-  if (reg < kFirstVector) *values[reg] = value;
-}
-
 uint64_t AddressOf(const user_regs_struct& registers, const CodeOperand& operand) {
   uint64_t address = static_cast<uint64_t>(operand.displacement);
   if (operand.base != kNone) address += ValueOf(registers, operand.base);
@@ -101,7 +93,7 @@ Status Execution::Attach() {
   if (ptrace(PTRACE_SEIZE, pid_, nullptr, PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD) != 0)
     return Error{Errc::kRefused, std::string("the replay may not be traced here: ") + strerror(errno)};
   attached_ = true;
-  memory_ = Fd(open(ProcPath(pid_, "mem").c_str(), O_RDWR | O_CLOEXEC));
+  memory_ = Fd(open(ProcPath(pid_, "mem").c_str(), O_RDONLY | O_CLOEXEC));
   ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr);
   int status = 0;
   while (waitpid(pid_, &status, __WALL) < 0)
@@ -162,11 +154,6 @@ std::optional<uint64_t> Execution::ReadWord(uint64_t address, uint32_t size) con
   uint64_t value = 0;
   if (size > sizeof value || !Read(address, {reinterpret_cast<uint8_t*>(&value), size})) return std::nullopt;
   return value;
-}
-
-bool Execution::Write(uint64_t address, std::span<const uint8_t> bytes) const {
-  return pwrite(memory_.get(), bytes.data(), bytes.size(), static_cast<off_t>(address)) ==
-         static_cast<ssize_t>(bytes.size());
 }
 
 Status Execution::SetRegisters(const user_regs_struct& registers) {
@@ -272,19 +259,6 @@ std::optional<Stop> Execution::LookAtTrap() {
     if (slots_[i].used && (hit >> i & 1) != 0)
       return Stop{slots_[i].is_watch ? Stop::kWritten : Stop::kAtInstruction, static_cast<int>(i)};
   return (hit & kSteppedBit) != 0 ? std::optional(Stop{Stop::kStepped}) : std::nullopt;
-}
-
-Stop Execution::StepOver(const CodeInstruction& instruction) {
-  const uint64_t sp = registers_.rsp;
-  const int slot = BreakAt(instruction.next());
-  if (slot < 0) return {};
-  Stop stop;
-  // A recursion comes back here deeper in the stack, too.
-  do stop = Continue();
-  while (stop.kind == Stop::kAtInstruction && stop.slot == slot && registers_.rsp < sp);
-  Clear(slot);
-  if (stop.kind == Stop::kAtInstruction && stop.slot == slot) return {Stop::kStepped};
-  return stop;
 }
 
 }  // namespace recrash::explain

@@ -82,8 +82,6 @@ class Execution {
 
   Stop Continue();
   Stop Step();
-  // Runs the call at which it stands to its return. Anything else than that comes back as it is.
-  Stop StepOver(const CodeInstruction& instruction);
 
   const user_regs_struct& registers() const { return registers_; }
   uint64_t pc() const { return registers_.rip; }
@@ -91,7 +89,6 @@ class Execution {
   pid_t process() const { return pid_; }
   bool Read(uint64_t address, std::span<uint8_t> out) const;
   std::optional<uint64_t> ReadWord(uint64_t address, uint32_t size = 8) const;
-  bool Write(uint64_t address, std::span<const uint8_t> bytes) const;
   // It goes on without us.
   Status LetGo();
   Status SetRegisters(const user_regs_struct& registers);
@@ -134,7 +131,6 @@ class Execution {
 
 // The value of a register, of the first eight bytes of a vector register nothing.
 uint64_t ValueOf(const user_regs_struct& registers, uint8_t reg);
-void SetValue(user_regs_struct* registers, uint8_t reg, uint64_t value);
 // Where an operand in memory lies.
 uint64_t AddressOf(const user_regs_struct& registers, const CodeOperand& operand);
 

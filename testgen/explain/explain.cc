@@ -15,8 +15,6 @@
 namespace recrash::explain {
 namespace {
 
-constexpr double kSecondsPerReplay = 10;
-
 constexpr int kMostExperiments = 12;
 
 // Undoes what the link is about, in one more replay. Nothing: there is nothing else to put in its place.
@@ -62,7 +60,7 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   const Thread* thread = report.failing_thread();
   // An inlined function's copy out of line fails elsewhere.
   const Fault fault{report.failure.signal, thread && frame->inlined_at.value == 0 ? thread->registers.pc() : 0};
-  Past past(&*replays, static_cast<size_t>(frame - frames.begin()), options.start, fault, kSecondsPerReplay);
+  Past past(&*replays, static_cast<size_t>(frame - frames.begin()), options.start, fault, deadline);
   SourceOf source(symbols);
   Calls calls(report, symbols, &source, &past, frame->entry_sp.value);
   // What cannot be traced at all is told once, not as a trail without links.
@@ -74,6 +72,7 @@ Result<Explanation> Explain(const TestReport& report, const Symbols& symbols, co
   Explanation explanation;
   explanation.links = options.all ? std::move(trail.links()) : Condense(trail.links());
   UndoEach(trail, &explanation.links, &calls, &past, deadline);
+  explanation.is_cut_short = past.is_over();
   explanation.began = frame->function;
   explanation.is_exact = options.start.from_entry;
   explanation.replays = past.visits();

@@ -52,7 +52,7 @@ std::string ReplayedText(const Explanation& explanation) {
   snprintf(seconds, sizeof seconds, "%.1f", explanation.seconds);
   return "replayed " + std::to_string(explanation.replays) + " times from " +
          (explanation.is_exact ? "the entry" : "a call, in the memory of the crash,") + " of " + explanation.began +
-         ", in " + seconds + " s";
+         ", in " + seconds + " s" + (explanation.is_cut_short ? "; then the time was over (--seconds)" : "");
 }
 
 bool IsCutOff(const Explanation& explanation) {

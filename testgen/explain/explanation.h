@@ -59,6 +59,7 @@ struct Explanation {
   bool is_exact = false;    // from its entry, else from the memory of the crash
   uint64_t replays = 0;
   double seconds = 0;
+  bool is_cut_short = false;  // the time was over
 };
 
 // The same words in the terminal and on pages. What they hold of names comes from the report as it is.

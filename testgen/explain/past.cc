@@ -35,10 +35,8 @@ std::string SourceOfInput(const Execution& execution) {
 
 void PastRun::Watch(uint64_t address, uint32_t size, uint64_t until, std::function<void(const Written&)> on_write) {
   on_write_ = std::move(on_write);
-  watched_ = address;
-  watched_size_ = size;
   until_ = until;
-  watch_slot_ = execution_.Watch(address, size);
+  execution_.Watch(address, size);
 }
 
 StackSnapshot PastRun::TakeStack() const {
@@ -54,7 +52,6 @@ void PastRun::NoteWrite(bool by_kernel) {
   Written& write = *last_write_;
   ++write.number;
   write.by_kernel = by_kernel;
-  write.value = execution_.ReadWord(watched_, watched_size_).value_or(0);
   write.stack = TakeStack();
   write.source = by_kernel ? SourceOfInput(execution_) : "";
   if (on_write_) on_write_(write);
@@ -104,13 +101,10 @@ bool PastRun::GoTo(const Moment& moment) {
 uint64_t PastRun::CountToEnd(uint64_t pc, uint64_t sp) {
   const int slot = execution_.BreakAt(pc);
   uint64_t count = execution_.pc() == pc && execution_.sp() == sp ? 1 : 0;
-  for (uint64_t hits = 0; hits < kMostHits; ++hits) {
-    const Stop stop = Continue();
-    if (stop.kind != Stop::kAtInstruction) break;
-    count += execution_.sp() == sp;
-  }
+  uint64_t hits = 0;
+  while (Continue().kind == Stop::kAtInstruction && ++hits <= kMostHits) count += execution_.sp() == sp;
   execution_.Clear(slot);
-  return count;
+  return hits > kMostHits ? 0 : count;
 }
 
 // Runs the one instruction; of a call also what the linker has put before the function.
@@ -200,8 +194,7 @@ Result<Verdict> Past::Undo(const Moment& moment, const Edit& edit) {
 Result<Verdict> Past::Run(const std::function<void(PastRun&)>& visit) {
   Status visited = Error{Errc::kRefused, "the replay did not come to its call"};
   const auto trace = [&](pid_t process, const std::function<void()>& begin) {
-    const auto limit = Execution::Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds_ * 1000));
-    Execution execution(process, begin, fault_, limit, &code_);
+    Execution execution(process, begin, fault_, deadline_, &code_);
     visited = execution.Attach();
     if (!visited) return;
     PastRun run(&execution);

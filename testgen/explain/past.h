@@ -52,7 +52,6 @@ struct StackSnapshot {
 struct Written {
   uint64_t number = 0;  // among all of them, from 1
   bool by_kernel = false;
-  uint64_t value = 0;  // of the word, after it
   std::string source;  // by the kernel: " from descriptor 3, at offset 0"; may be empty
   StackSnapshot stack;
 };
@@ -77,7 +76,7 @@ class PastRun {
   bool GoTo(const Gate& gate);
   // REQUIRES: at the first instruction of the call.
   Trace TraceCall(size_t most_steps);
-  // Runs to the end, and counts how often the instruction is reached with this stack pointer.
+  // Runs to the end, and counts how often the instruction is reached with this stack pointer; 0: too often to count.
   uint64_t CountToEnd(uint64_t pc, uint64_t sp);
   // Runs to the failure; false if it ends otherwise.
   bool GoToFailure() { return Continue().kind == Stop::kFailed; }
@@ -94,9 +93,6 @@ class PastRun {
   void NoteWrite(bool by_kernel);
 
   Execution& execution_;
-  uint64_t watched_ = 0;
-  uint32_t watched_size_ = 0;
-  int watch_slot_ = -1;
   uint64_t until_ = 0;
   std::function<void(const Written&)> on_write_;
   int reach_slot_ = -1;
@@ -113,14 +109,16 @@ struct Edit {
 
 class Past {
  public:
-  // Replays the frame at `position` of the report.
-  Past(Replays* replays, size_t position, const Start& start, const Fault& fault, double seconds_per_replay)
-      : replays_(replays), position_(position), start_(start), fault_(fault), seconds_(seconds_per_replay) {}
+  // Replays the frame at `position` of the report. Each replay ends at the deadline.
+  Past(Replays* replays, size_t position, const Start& start, const Fault& fault, Execution::Clock::time_point deadline)
+      : replays_(replays), position_(position), start_(start), fault_(fault), deadline_(deadline) {}
 
   Status Visit(const std::function<void(PastRun&)>& visit);
   // Goes on by itself from the moment, edited, and tells what became of it.
   Result<Verdict> Undo(const Moment& moment, const Edit& edit);
   uint64_t visits() const { return visits_; }
+  // What a visit has counted may not be all.
+  bool is_over() const { return Execution::Clock::now() > deadline_; }
 
  private:
   Result<Verdict> Run(const std::function<void(PastRun&)>& visit);
@@ -129,7 +127,7 @@ class Past {
   size_t position_;
   Start start_;
   Fault fault_;
-  double seconds_;
+  Execution::Clock::time_point deadline_;
   uint64_t visits_ = 0;
   DecodedCode code_;
 };

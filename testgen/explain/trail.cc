@@ -117,12 +117,10 @@ void Trail::AddExperiment(const Experiment& experiment) {
   experiments_.push_back(experiment);
 }
 
-bool Trail::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
-  const auto own =
-      std::ranges::find_if(stack, [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); });
-  if (own == stack.end()) return false;
-  AddAt(kind, own->pc, text, depth);
-  return true;
+void Trail::AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth) {
+  const auto is_own = [&](const StackCall& call) { return !source_.At(call.pc).function.empty(); };
+  const auto own = std::ranges::find_if(stack, is_own);
+  if (own != stack.end()) AddAt(kind, own->pc, text, depth);
 }
 
 // A function of the program's own that ended in a jump to the one that failed has no frame.

@@ -112,7 +112,7 @@ class Trail {
   // The link that was added last can be undone so.
   void AddExperiment(const Experiment& experiment);
   void AddAt(LinkKind kind, uint64_t pc, const std::string& text, uint32_t depth);
-  bool AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
+  void AddOnStack(LinkKind kind, const std::vector<StackCall>& stack, const std::string& text, uint32_t depth);
   bool IsMapped(uint64_t address) const { return memory_.report().FindMapping(TargetAddress{address}) != nullptr; }
   bool is_full() const;
 
