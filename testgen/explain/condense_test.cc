@@ -41,6 +41,14 @@ TEST(Condense, AFreeIsToldForItself) {
               ElementsAre("1 failed here", "1 freed here"));
 }
 
+TEST(Condense, WhatUndoesALinkUndoesNoOtherOfItsLine) {
+  Link decided = At(1, LinkKind::kDecided, "this condition led there");
+  decided.experiment = 3;
+  const std::vector<Link> links = Condense({At(1, LinkKind::kArgument, "F was called with n = 1"), decided});
+  ASSERT_EQ(links.size(), 1u);
+  EXPECT_EQ(links[0].experiment, -1);
+}
+
 TEST(Condense, NothingIsToldTwice) {
   EXPECT_THAT(Told({At(1, LinkKind::kWritten, "written here"), At(2, LinkKind::kWritten, "written here"),
                     At(1, LinkKind::kWritten, "written here")}),
